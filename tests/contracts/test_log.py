@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from saffron.errors import AbortableError, FencedError, LogError
-from saffron.runtime.log import Committed, Consumer, Displaced, Log, Producer, Record, TopicPartition, TopicSpec
+from saffron.runtime.log import Committed, Consumer, Log, OutOfRange, Producer, Record, TopicPartition, TopicSpec
 from saffron.runtime.log.kafka_log import KafkaLog
 from saffron.runtime.log.kafka_settings import Cluster
 from saffron.runtime.log.murmur2 import partition_of
@@ -463,8 +463,8 @@ def test_what_retention_took_before_it_was_read_is_told(subject: Subject) -> Non
     assert reader.watermarks(zero) == (4, 6)
     reader.resume([zero])
     assert values(take(reader, 2)) == [b"4", b"5"]
-    assert reader.displaced() == {zero: Displaced(1, 4)}
-    assert reader.displaced() == {}
+    assert reader.out_of_range() == {zero: OutOfRange(1, 4)}
+    assert reader.out_of_range() == {}
     producer = subject.log.producer()
     producer.send(topic, 1, b"other")
     producer.send(topic, 0, b"6")
@@ -486,7 +486,7 @@ def test_a_topic_that_is_made_anew_is_not_read_on_at_an_offset_that_it_has_not(s
     subject.log.create_topics([TopicSpec(topic, 1, {})])
     fill(subject, topic, b"new")
     assert values(take(reader, 1)) == [b"new"]
-    assert reader.displaced() == {TopicPartition(topic, 0): Displaced(3, 0)}
+    assert reader.out_of_range() == {TopicPartition(topic, 0): OutOfRange(3, 0)}
 
 
 def test_a_group_that_is_deleted_has_no_positions(subject: Subject) -> None:

@@ -76,11 +76,11 @@ def test_health(log: MemoryLog, times: list[float]) -> None:
 def test_query_status(log: MemoryLog, service: str) -> None:
     producer = log.producer()
     statuses = Statuses(producer, TOPICS)
-    statuses.say(QueryStatus("q", 1, service, "events", 0, "ready"))
-    statuses.say(QueryStatus("q", 1, service, "events", 0, "rejected", "query error: no"))
-    statuses.say(QueryStatus("q", 1, service, "events", 1, "active", None, 8200))
+    statuses.report(QueryStatus("q", 1, service, "events", 0, "ready"))
+    statuses.report(QueryStatus("q", 1, service, "events", 0, "rejected", "query error: no"))
+    statuses.report(QueryStatus("q", 1, service, "events", 1, "active", None, 8200))
     for state in (PAUSED, WAITING, REMOVED, ENDED, FAILED):
-        statuses.say(QueryStatus("q", 1, service, "events", 1, state, "why", 8200))
+        statuses.report(QueryStatus("q", 1, service, "events", 1, state, "why", 8200))
     producer.flush(1.0)
     records = written(log, TOPICS.query_status)
     assert len(records) == 8

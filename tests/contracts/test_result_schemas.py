@@ -23,7 +23,7 @@ from saffron.runtime.process.background import at_once
 from saffron.runtime.process.config import Settings
 from saffron.runtime.result_formats.proto_file import read_proto
 from saffron.runtime.result_formats.shapes import SHAPES
-from saffron.runtime.result_formats.writing import ResultForm
+from saffron.runtime.result_formats.writing import ResultOutput
 from saffron.runtime.streams.registry import over_http
 from saffron.runtime.telemetry.health import Health
 from tests.unit.windowing.fake_registry import FakeRegistry, running
@@ -194,7 +194,7 @@ def registry() -> Iterator[FakeRegistry]:
 def written(example: _Example, form: str, registry: FakeRegistry) -> bytes:
     """As the services write it: the schema registered, then the frame."""
     settings = replace(Settings(), results_format=form, results_registry=registry.url)
-    made = ResultForm(settings, example.topic, f"{form}.{example.topic}", Health("test"), at_once)
+    made = ResultOutput(settings, example.topic, f"{form}.{example.topic}", Health("test"), at_once)
     made.step(0)
     made.step(1)
     assert made.written is not None

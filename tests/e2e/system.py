@@ -26,7 +26,7 @@ from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.background import Background, at_once
 from saffron.runtime.process.config import Settings
 from saffron.runtime.result_formats.reading import result_json
-from saffron.runtime.results.result_service import Kind, ResultService
+from saffron.runtime.results.result_service import ResultService, ServiceKind
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.shedder.service import ShedderService
@@ -94,7 +94,7 @@ def makers(
 ) -> dict[str, Make]:
     """How each service is made; `metrics`: those of a service, by its name."""
 
-    def results(kind: Kind) -> Make:
+    def results(kind: ServiceKind) -> Make:
         def make(log: MemoryLog) -> Service:
             parts = log, chosen, metrics(kind.service), Health("test")
             return ResultService(kind, *parts, warm=AtOnce, background=background)

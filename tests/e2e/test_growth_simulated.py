@@ -105,10 +105,10 @@ def check_schema(world: World) -> None:
         needed = joined(needed, grown(Schema({}, {}, {}), bodies(world, partition)))
         controls = [control for block in blocks(world, TOPICS.windows, partition) for control in block.controls]
         own = [schema_from_record(one.body["schema"]) for one in controls if one.kind == "schema"]
-        assert all(knows(version.said, one) for one in own)
+        assert all(knows(version.schema, one) for one in own)
         assert all(knows(later, earlier) for earlier, later in itertools.pairwise(own))
-    assert dict(version.said.kinds) == dict(needed.kinds)
-    assert {name: set(own) for name, own in version.said.types.items()} == {
+    assert dict(version.schema.kinds) == dict(needed.kinds)
+    assert {name: set(own) for name, own in version.schema.types.items()} == {
         name: set(own) for name, own in needed.types.items()
     }
 

@@ -18,7 +18,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from saffron.control import api
-from saffron.control.dead_letters import Desk
+from saffron.control.dead_letters_api import DeadLettersApi
 from saffron.control.guard import guards
 from saffron.control.openapi import document
 from saffron.control.requests import Send
@@ -66,7 +66,7 @@ async def serving(world: World, token: str = "") -> AsyncIterator[str]:
             tables.apply(topic, record.key, record.value, record.timestamp)
     for second in reversed(range(30)):
         overload(tables, world.now - 1000 * second, second)
-    letters = Desk(tables, DeadLetters(log, TOPICS, "desk"), "desk", 86_400_000)
+    letters = DeadLettersApi(tables, DeadLetters(log, TOPICS, "desk"), "desk", 86_400_000)
     told = partial(why, log, TOPICS, "why")
     made = api.Api(tables, TOPICS, sender(log), Tail(log, "tail"), told, log.partitions, health)
     application = web.Application(middlewares=guards("127.0.0.1", token))

@@ -204,10 +204,10 @@ def test_the_model_builder_fills_its_metrics() -> None:
 def test_the_frame_of_a_service_measures_how_busy_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = itertools.count()
     times = itertools.count()
-    stop = SimpleNamespace(asked=False)
+    stop = SimpleNamespace(requested=False)
 
     def step(now_ms: int, wait: float) -> bool:
-        stop.asked = next(steps) == 8
+        stop.requested = next(steps) == 8
         return True
 
     service = SimpleNamespace(step=step, close=lambda now_ms: None)

@@ -16,7 +16,7 @@ import pytest
 
 from saffron.cli.client import Client
 from saffron.cli.streams.stream import present
-from saffron.control.stream_changes import StreamChange, planned, removable
+from saffron.control.stream_changes import StreamChange, check_removal, plan_change
 from saffron.errors import DeniedError
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
@@ -140,14 +140,14 @@ class Living:
         """`saffron stream remove`, then `saffron stream add`, as the runbook prescribes. `left`: topics that the first
         stream left, which are deleted in between."""
         client = Client(Settings(prefix="t.", bootstrap="memory"), MemoryLog(self.broker))
-        removable(name, present(client))
+        check_removal(name, present(client))
         client.put(TOPICS.streams, name, None)
         self.settle()
         for topic in left:
             self.broker.delete(topic)
         kept = {place: one for place, one in self.broker.offsets.items() if place[1].topic not in left}
         self.broker.offsets = kept  # as Kafka does, where nobody reads the topic any more
-        added = planned(StreamChange(name, topic=f"t.{name}", key="k", schema=SCHEMA), present(client))
+        added = plan_change(StreamChange(name, topic=f"t.{name}", key="k", schema=SCHEMA), present(client))
         client.log.create_topics(added.topics)
         client.put(TOPICS.streams, name, added.record.encode())
         client.log.close()

@@ -24,7 +24,7 @@ from saffron.matcher.main import MATCHER
 from saffron.records.stream import StreamRecord
 from saffron.runtime.local.state import connect
 from saffron.runtime.process.config import load
-from saffron.runtime.results.result_service import Kind, ResultService
+from saffron.runtime.results.result_service import ResultService, ServiceKind
 from saffron.runtime.service import run
 from saffron.runtime.streams.generations import compiler_of
 
@@ -54,7 +54,7 @@ class CostlyMatcher(MatchOperator):
         return {**dict.fromkeys(self._slots, 0), **counts}
 
 
-def kind(each: Mapping[str, float]) -> Kind:
+def kind(each: Mapping[str, float]) -> ServiceKind:
     """The service `matcher` with this operator."""
 
     def made(partition: int, stream: StreamRecord, note: Note) -> CostlyMatcher:

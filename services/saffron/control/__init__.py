@@ -1,1 +1,1 @@
-"""The control service: standing queries over HTTP, and a live page. Detection never waits for it."""
+"""The control service: queries and streams over HTTP, and a live page. Detection never waits for it."""

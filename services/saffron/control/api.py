@@ -1,4 +1,4 @@
-"""The HTTP API: checks, adds, lists, pauses, replaces and removes queries, and shows what is going on."""
+"""The HTTP API: checks, adds, lists, pauses, replaces and removes queries, and shows the system's state."""
 
 from __future__ import annotations
 
@@ -32,11 +32,13 @@ _PAGE = {
 }
 
 Why = Callable[..., Mapping[str, Any]]
-"""Tells why, or why not, from the newest events: `why.why` without its first three; waits for the broker."""
+"""A function that explains a result or its absence from the newest events: `why.why` without its first three
+parameters.
+"""
 
 
 class Api:
-    """The handlers. One event loop; what waits for the broker runs in threads."""
+    """The request handlers. Calls to the broker run in threads."""
 
     def __init__(
         self, tables: Tables, topics: Topics, send: Send, tail: Tail, why: Why, partitions: Partitions, health: Health
@@ -51,7 +53,7 @@ class Api:
         self._writing = asyncio.Lock()
 
     def routes(self) -> list[web.AbstractRouteDef]:
-        """Every path of the service."""
+        """All routes of the service but those of streams and dead letters."""
         one = "/api/queries/{name}"
         return [
             web.get("/api/queries", self.list_queries),
@@ -88,22 +90,22 @@ class Api:
         return answer({"versions": self._tables.queries.versions(self._known(request))})
 
     async def why(self, request: web.Request) -> web.Response:
-        """?ask=symbol=IBM, or ?ask=ID; &events=N tells of so many of the key's newest events."""
+        """The explanation: ?ask=symbol=IBM, or ?ask=ID; &events=N covers the key's N newest events."""
         view = self._tables.query(self._known(request))
         checked = check(view["text"], view["name"], self._tables.streams, self._tables.queries.texts())
-        asked = request.query.get("ask", "")
-        if not asked:
+        target = request.query.get("ask", "")
+        if not target:
             raise Refused(
                 400,
                 "ask",
                 "say what to explain: ?ask=ATTR=VALUE for a key, ?ask=* for a query without "
                 "one, or ?ask=ID for a result",
             )
-        told = count_of(request.query["events"]) if "events" in request.query else None
+        events = count_of(request.query["events"]) if "events" in request.query else None
         stream, beside = checked.plan.stream, self._tables.queries.texts()
         record = self._tables.streams.get(stream)
         try:
-            story = await asyncio.to_thread(self._why, checked.name, view["text"], record, asked, told, beside)
+            story = await asyncio.to_thread(self._why, checked.name, view["text"], record, target, events, beside)
         except InputError as error:
             raise Refused(404, "why", str(error)) from error
         return answer(story)
@@ -164,7 +166,9 @@ class Api:
         return answer(self._tables.query(name), status)
 
     async def _write(self, name: str, record: QueryRecord | None) -> None:
-        """Write to `queries`, and take it into the tables at once, so that whoever wrote it also reads it."""
+        """Writes to `queries` and applies the message to the tables at once, so that the writer reads its own
+        change.
+        """
         value = None if record is None else record.encode()
         await self._send(self._topics.queries, name.encode(), value)
         self._tables.apply(self._topics.queries, name.encode(), value, now_ms())

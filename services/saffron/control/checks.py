@@ -1,4 +1,4 @@
-"""A query is checked here before it reaches the topic: text, names, kinds, stream, and partitions."""
+"""Checks of a query before it is written: text, names, kinds, stream, and partitions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from saffron.runtime.streams.known_streams import KnownStreams
 from saffron.schema.schema import Schema
 
 MOST_CHARACTERS = 65_536
-"""Longest text of a query that is taken."""
+"""Longest query text accepted."""
 
 Partitions = Callable[[str], int | None]
-"""Number of partitions of a topic by its full name; None if there is no such topic."""
+"""A function from a topic's full name to its number of partitions, None if it does not exist."""
 
 
 class Refused(Exception):
-    """A request that cannot be served: HTTP `status`, and a `kind` and sentence for the body."""
+    """A request that cannot be served: HTTP `status`, and the body with `kind` and message."""
 
     def __init__(self, status: int, kind: str, message: str) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Checked:
-    """A query that may be added. `imprecise`: times of its stream are intervals."""
+    """A query that passed the checks. `imprecise`: the times of its stream are intervals."""
 
     name: str
     plan: Plan
@@ -43,12 +43,12 @@ class Checked:
     imprecise: bool = False
 
     def require_shedder(self, shedder: str) -> None:
-        """Refused where this one, of SHEDDERS, can drop nothing of it: the latency bound would break without a word."""
+        """Refused: this shedder can drop nothing of the query, so the latency bound could not be kept."""
         if why := cannot_act(self.plan, shedder, imprecise=self.imprecise):
             raise Refused(400, "shed", why)
 
     def explanation(self, shed: str) -> dict[str, Any]:
-        """What the API says of the plan under a shedder; `svg` draws it; `warnings` are those of `explain`."""
+        """The API's description of the plan under a shedder. `svg`: its diagram; `warnings`: those of `explain`."""
         kind = "match" if isinstance(self.plan, MatchPlan) else "trend"
         return {
             "name": self.name,
@@ -66,10 +66,10 @@ def check(
     streams: KnownStreams,
     standing: Mapping[str, str] = MappingProxyType({}),
 ) -> Checked:
-    """Compile `text` as the services will. `name`: where the text does not name itself. `standing`: texts of queries
-    whose results it may read (INTO), by name.
+    """The query in `text`, compiled as the services will.
 
-    QueryError with the caret rendering; Refused where the query is right but cannot be added as asked.
+    `name`: for a text without a name. `standing`: by name, texts of queries whose results it may read (INTO).
+    QueryError: invalid, with the place marked. Refused: valid, but cannot be added.
     """
     if len(text) > MOST_CHARACTERS:
         raise Refused(413, "size", f"the query has {len(text)} characters; at most {MOST_CHARACTERS} are taken")
@@ -97,8 +97,8 @@ def check(
 
 def _warnings(found: Bound) -> tuple[str, ...]:
     waits = found.plan.waits
-    told = f"no event of the stream has had this yet, and until one has, it is null: {', '.join(waits)}"
-    return (*found.warnings, told) if waits else found.warnings
+    unseen = f"no event of the stream has had this yet, and until one has, it is null: {', '.join(waits)}"
+    return (*found.warnings, unseen) if waits else found.warnings
 
 
 def _compile(text: str, schema: Schema | None, name: str) -> Plan:
@@ -112,31 +112,31 @@ def _bound(text: str, schema: Schema | None, name: str) -> Bound:
 
 
 def check_partitions(plan: Plan, stream: StreamRecord, partitions: Partitions) -> None:
-    """Refuse a query one of whose results could need events of several partitions: it would be wrong without a word.
+    """Refused: a result of the query may need events of several partitions, and would be silently wrong.
 
-    Those of a match agree on its key; an aggregate is over all keys of a group, so that its GROUP BY alone counts.
+    The events of a match agree on its key. An aggregate covers all keys of a group, so only its GROUP BY counts.
     """
     count, key = partitions(stream.topic), stream.key
     if count is None:
         raise Refused(409, "topic", f"the topic {stream.topic} of stream {plan.stream!r} does not exist")
-    together = plan.key if isinstance(plan, MatchPlan) else plan.group
-    if count == 1 or (key is not None and key in together):
+    grouping = plan.key if isinstance(plan, MatchPlan) else plan.group
+    if count == 1 or (key is not None and key in grouping):
         return
     does = "matches" if isinstance(plan, MatchPlan) else "counts"
-    by = f"by {', '.join(together)}" if together else "over all events"
+    by = f"by {', '.join(grouping)}" if grouping else "over all events"
     spread = f"is keyed by {key}" if key is not None else "has no key"
     raise Refused(
         400,
         "partitions",
         f"the query {does} {by}, but stream {plan.stream!r} has {count} partitions and {spread}: events of one result "
-        f"could lie in several. {_fix(plan, stream, together)}",
+        f"could lie in several. {_fix(plan, stream, grouping)}",
     )
 
 
-def _fix(plan: Plan, stream: StreamRecord, together: Sequence[str]) -> str:
-    """What makes the query possible: the same events under its own key, or in one partition; or another query."""
+def _fix(plan: Plan, stream: StreamRecord, grouping: Sequence[str]) -> str:
+    """Advice that makes the query possible: a stream under its key or in one partition, or another query."""
     source = stream.source or stream.name
-    key = together[0] if together else None
+    key = grouping[0] if grouping else None
     name, how = (f"{source}_in_one", "--partitions 1") if key is None else (f"{source}_by_{key}", f"--key {key}")
     fix = f"`saffron stream add {name} --from {source} {how}` makes a stream for it: ask FROM {name}"
     if stream.key is not None:
@@ -147,7 +147,7 @@ def _fix(plan: Plan, stream: StreamRecord, together: Sequence[str]) -> str:
 
 
 def query_error_body(error: QueryError) -> dict[str, Any]:
-    """A wrong query's error: `text` is the rendering with carets, the rest its parts (offsets from 0, line from 1)."""
+    """The body of a query error: `text` with the place marked, and its parts (offsets from 0, line from 1)."""
     before = error.text[: error.start]
     return {
         "error": {

@@ -1,9 +1,9 @@
 """The Faust app that feeds the tables.
 
-Plain agents over the topics, read from the beginning into dictionaries, and not Faust's tables: a GlobalTable follows
-a topic that others write only on its standby partitions, never on an instance that owns them all, and a Table has a
-changelog topic of its own beside the compacted topic that already is one. So the topics are the changelog: every
-instance reads all of them under a group of its own, acknowledges nothing (`noack`), and leaves no offsets behind.
+It uses plain agents that read the topics from the beginning, not Faust's tables. A GlobalTable follows a topic that
+others write only on standby partitions, never on an instance that owns them all. A Table needs a changelog topic beside
+the compacted topic that already is one. So every instance reads all topics under its own group, acknowledges nothing
+(`noack`), and leaves no offsets.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from saffron.errors import DeniedError, LogError
 from saffron.runtime.log.security import MECHANISM, Security
 
 _TAIL = 2000
-"""How many messages of a topic without compaction are read back at the start; older ones are of no use here."""
+"""Messages read back at the start from a topic without compaction. Older ones are of no use here."""
 _LOOK_SECONDS = 0.05
 _STOP_SECONDS = 3.0
 
 
 class Feed:
-    """Reads the topics into `tables`, and writes to topics for the API. Made and used on one event loop."""
+    """Reader of the topics into `tables`, and writer for the API. Created and used on one event loop."""
 
     def __init__(
         self, tables: Tables, *, bootstrap: str, security: Security, group: str, data: Path, tailed: tuple[str, ...]
     ) -> None:
-        """`tailed`: the topics that are not compacted, of which only the end matters."""
+        """`tailed`: topics without compaction, of which only the end is read."""
         self.tables = tables
         self._tailed = tailed
         self.app = faust.App(
@@ -57,7 +57,7 @@ class Feed:
         self._topics = {name: self._agent(name) for name in tables.topics}
 
     async def start(self) -> None:
-        """Join, and return once the tables hold all that stood in the topics at this moment."""
+        """Joins the group; returns once the tables hold all messages that were in the topics at the call."""
         await self.app.start()
         partitions = [faust.types.TP(name, 0) for name in self._topics]
         while not set(partitions) <= set(self.app.consumer.assignment()):
@@ -69,7 +69,7 @@ class Feed:
         await self._caught_up(ends)
 
     async def send(self, topic: str, key: bytes, value: bytes | None) -> None:
-        """Write one message and wait until the broker has it. DeniedError, LogError."""
+        """Writes one message and waits for the broker. DeniedError, LogError."""
         producer = await self.app.maybe_start_producer()
         try:
             await producer.send_and_wait(topic, key, value, None, None, None)
@@ -79,17 +79,17 @@ class Feed:
             raise LogError(f"sending to {topic}: {error}") from error
 
     async def stop(self) -> None:
-        """Leave the group and close the clients.
+        """Leaves the group and closes the clients, within a time limit.
 
-        Without a broker Faust's consumer thread dies of its own leave request and its `stop` waits for it for ever:
-        there is nothing to leave then, so the wait is bounded.
+        Without a broker Faust's consumer thread fails on its own leave request, and Faust's `stop` waits for it for
+        ever. There is nothing to leave then.
         """
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.app.stop(), _STOP_SECONDS)
 
     @property
     def crashed(self) -> bool:
-        """Faust has given up; only a new process helps."""
+        """Whether Faust has crashed. Only a new process helps."""
         return bool(self.app.crashed)
 
     def _agent(self, name: str) -> Any:
@@ -109,9 +109,9 @@ class Feed:
             await self.app.consumer.seek(partition, end - _TAIL)
 
     async def _caught_up(self, ends: Mapping[Any, int]) -> None:
-        """Until everything before `ends` was handed out, and then until the agents have nothing left to apply.
+        """Waits until all messages before `ends` are fetched, and the agents have applied them.
 
-        Positions count what was fetched, markers of transactions included; the agents' queues are in memory.
+        Positions count fetched messages and transaction markers. The agents' queues are in memory.
         """
         before = -1
         while before != self.tables.applied or not await self._reached(ends):
@@ -124,7 +124,7 @@ class Feed:
 
 
 def _credentials(security: Security) -> Any:
-    """The same in Faust's words; None: neither encrypted nor named."""
+    """Faust's credentials; None: neither encryption nor authentication."""
     context = ssl.create_default_context(cafile=security.ca or None) if security.encrypted else None
     if security.named:
         return faust.SASLCredentials(

@@ -1,4 +1,4 @@
-"""What stands between the network and the API: errors as JSON, the token, and pages of other sites."""
+"""Middlewares in front of the API: errors as JSON, the token, and protection against other sites' pages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def require_safe(host: str, token: str) -> None:
 
 
 def open_to_all(handler: _H) -> _H:
-    """Mark a handler whose reads need no token: it tells nothing of queries or events. All others need it."""
+    """Marks a handler whose reads need no token, since it shows no queries or events. All others need it."""
     setattr(handler, _OPEN, True)
     return handler
 
@@ -58,7 +58,7 @@ def answer(body: Any, status: int = 200) -> web.Response:
 
 
 def guards(host: str, token: str) -> list[Any]:
-    """The middlewares, outermost first. `host`: the address that is listened on."""
+    """The middlewares, outermost first. `host`: the listening address."""
 
     @web.middleware
     async def errors(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -84,8 +84,8 @@ def guards(host: str, token: str) -> list[Any]:
             return _refusal(500, "internal", "this is a fault of the control service; its log has the details")
 
     @web.middleware
-    async def strangers(request: web.Request, handler: Handler) -> web.StreamResponse:
-        """A page of another site may not use a browser on this machine to reach the API (rebinding, forged posts)."""
+    async def same_origin(request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Rejects requests by other sites' pages through a browser on this machine (rebinding, forged posts)."""
         if host in _LOOPBACK and urlsplit(f"//{request.host}").hostname not in _LOOPBACK:
             raise Refused(403, "host", f"this service is {host}, not {request.host}")
         origin = request.headers.get("Origin")
@@ -99,16 +99,16 @@ def guards(host: str, token: str) -> list[Any]:
             raise Refused(401, "token", "a token is needed: send it as `Authorization: Bearer TOKEN`")
         return await handler(request)
 
-    return [errors, strangers, authorised]
+    return [errors, same_origin, authorised]
 
 
 def _is_open(request: web.Request) -> bool:
-    """Decided by the route that will serve the request, however its path is spelt; a path of no route is not open."""
+    """Whether the request needs no token, by the route that will serve it. A path without a route needs one."""
     return request.method in _READS and getattr(request.match_info.handler, _OPEN, False)
 
 
 def _bears(header: str, token: str) -> bool:
-    """Whether the header names the token. Bytes that are no text come as surrogates."""
+    """Whether the header has the token. Bytes that are no text arrive as surrogates."""
     scheme, given = header[: len(_SCHEME)], header[len(_SCHEME) :].strip()
     return scheme.lower() == _SCHEME and hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
 

@@ -1,4 +1,4 @@
-"""How fast and how late detection is, from the digests that services publish on `health` once a second."""
+"""Throughput and latency of detection, from the digests that services publish on `health` once a second."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 SERIES_SECONDS = 120
-"""How far back the page's charts go."""
+"""Length of the page's charts in seconds."""
 _SETTLED_MS = 2000
-"""The newest point of the charts is so old: digests of every service have come by then."""
+"""Age of the charts' newest point, by which all services' digests have come (ms)."""
 _FRESH_MS = 5000
-"""A source that has been silent for this long no longer counts."""
+"""Age after which a source's last digest no longer counts (ms)."""
 _DETECTING = ("matcher", "greta")
 _COUNTS = ("events", "results", "latency_ms", "partial_matches", "watermark", "lag")
 _PARTS = ("service", "stream", "partition", "at", "interval_ms", *_COUNTS)
@@ -22,15 +22,15 @@ Source = tuple[str, str | None, int | None]
 _Get = Callable[[Digest], float | None]
 
 
-class Live:
-    """The last digests of every (service, stream, partition). Times are ms; `now` is handed in."""
+class LiveStatistics:
+    """The recent digests of every (service, stream, partition). Times are in ms; `now` is a parameter."""
 
     def __init__(self, bound_ms: int) -> None:
         self.bound_ms = bound_ms
         self._digests: dict[Source, list[Digest]] = {}
 
     def apply(self, digest: Digest) -> None:
-        """Take one digest; one not newer than the last of its source is ignored. KeyError: a part is missing."""
+        """Adds one digest, unless it is not newer than the last of its source. KeyError: a field is missing."""
         digest = {**{part: digest[part] for part in _PARTS}, "shed": digest.get("shed")}
         known = self._digests.setdefault((digest["service"], digest["stream"], digest["partition"]), [])
         if known and digest["at"] <= known[-1]["at"]:
@@ -41,7 +41,7 @@ class Live:
             del known[0]
 
     def view(self, now: int) -> dict[str, Any]:
-        """Numbers of the present, and a point a second of the last `SERIES_SECONDS` (null: nobody reported)."""
+        """Present numbers, and one point a second for the last `SERIES_SECONDS` (null: no digest)."""
         last = [known[-1] for known in self._digests.values() if now - known[-1]["at"] < _FRESH_MS]
         newest = (now - _SETTLED_MS) // 1000 * 1000
         times = range(newest - (SERIES_SECONDS - 1) * 1000, newest + 1, 1000)
@@ -55,12 +55,12 @@ class Live:
         }
 
     def events_of(self, stream: str, now: int) -> float | None:
-        """Events a second that windowing takes of a stream; None: it says nothing of it now."""
-        said = (known[-1] for source, known in self._digests.items() if source[:2] == ("windowing", stream))
-        return _total((one for one in said if now - one["at"] < _FRESH_MS), _events_rate)
+        """Events a second that windowing reads of a stream; None: no recent digest."""
+        newest = (known[-1] for source, known in self._digests.items() if source[:2] == ("windowing", stream))
+        return _total((one for one in newest if now - one["at"] < _FRESH_MS), _events_rate)
 
     def _covering(self, time: int) -> list[Digest]:
-        """Of each source, the digest whose interval holds `time`."""
+        """The digest of each source whose interval contains `time`."""
         found = []
         for known in self._digests.values():
             place = bisect_left(known, time, key=lambda one: one["at"])
@@ -90,7 +90,7 @@ class Live:
 
 
 def _point(digests: Iterable[Digest]) -> dict[str, Any]:
-    """What the charts show of digests of one moment; latencies are those of the worst partition."""
+    """The charts' numbers from digests of one moment. Latencies are those of the worst partition."""
     found = list(digests)
     detecting = [one for one in found if one["service"] in _DETECTING]
     return {
@@ -102,16 +102,18 @@ def _point(digests: Iterable[Digest]) -> dict[str, Any]:
 
 
 def _overload(digests: Iterable[Digest]) -> dict[str, Any] | None:
-    """What shedders decided last, of all partitions the worst; partial matches that may stay are added up. What is
-    `missed` and `false` of a query is so of all partitions together. None: none has reported."""
-    said = [one["shed"] for one in digests if one["service"] == "shedder" and one["shed"] is not None]
-    if not said:
+    """The shedders' last decisions: the worst of all partitions, or None without a digest.
+
+    Partial matches to keep are added up. Shares `missed` and `false` are over all partitions together.
+    """
+    decided = [one["shed"] for one in digests if one["service"] == "shedder" and one["shed"] is not None]
+    if not decided:
         return None
-    kept = [one["keep"] for one in said if one["keep"] is not None]
-    estimated = [one.get("estimated", {}) for one in said]  # none in a digest of an older service
+    kept = [one["keep"] for one in decided if one["keep"] is not None]
+    estimated = [one.get("estimated", {}) for one in decided]  # digests of older services have none
     return {
-        "why": max((one["why"] for one in said), key=_severity),
-        "share": max(one["share"] for one in said),
+        "why": max((one["why"] for one in decided), key=_severity),
+        "share": max(one["share"] for one in decided),
         "keep": sum(kept) if kept else None,
         "missed": _ratios(estimated, "lost", "due"),
         "false": _ratios(estimated, "false", "found"),
@@ -119,12 +121,12 @@ def _overload(digests: Iterable[Digest]) -> dict[str, Any] | None:
 
 
 def _severity(why: str) -> int:
-    """Where a reason stands; one that only a newer shedder knows is worth more than all that we know."""
+    """Rank of a reason. An unknown one of a newer shedder ranks above all known ones."""
     return _SEVERITY.index(why) if why in _SEVERITY else len(_SEVERITY)
 
 
 def _ratios(estimated: Sequence[Mapping[str, Mapping[str, float]]], part: str, whole: str) -> dict[str, float]:
-    """By query, one of its sums over all partitions for another one."""
+    """The sum of `part` over all partitions divided by that of `whole`, by query."""
     sums: dict[str, tuple[float, float]] = {}
     for one in estimated:
         for query, own in one.items():

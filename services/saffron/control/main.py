@@ -13,10 +13,10 @@ from typing import Any
 from aiohttp import web
 
 from saffron.control.api import Api
-from saffron.control.dead_letters import Desk
+from saffron.control.dead_letters_api import DeadLettersApi
 from saffron.control.faust_app import Feed
 from saffron.control.guard import guards, require_safe
-from saffron.control.quiet import hush
+from saffron.control.log_limits import limit_repeats
 from saffron.control.streams_api import StreamsApi
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
@@ -39,15 +39,15 @@ _PATIENCE_SECONDS = 4.0
 
 
 def main(settings: Settings) -> int:
-    """Serve until SIGTERM or SIGINT. Exit status 0; 1 when Faust has given up (a supervisor starts it again)."""
+    """Serves until SIGTERM or SIGINT. Exit status: 0; 1 if Faust has crashed (the supervisor starts it again)."""
     require_safe(settings.host, settings.token)
     import_modules(settings.aggregates)
-    hush("aiokafka", "faust", "mode")
+    limit_repeats("aiokafka", "faust", "mode")
     return asyncio.run(_serve(settings))
 
 
 async def _serve(settings: Settings) -> int:
-    """Until it is told to stop; where the log fails it begins again, and /readyz says why."""
+    """Serves until stopped. After a log error it starts again, and /readyz gives the reason."""
     health = Health("control")
     probes = HealthServer(health, Metrics(), settings.host, settings.metrics_port)
     stop = _stop_signal()
@@ -78,9 +78,11 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
             why = functools.partial(_why, log, topics, settings.group("control-why"))
             api = Api(tables, topics, feed.send, tail, why, log.partitions, health)
             letters = DeadLetters(log, topics, settings.group("control-dlq"))
-            desk = Desk(tables, letters, settings.group("control-dlq"), settings.max_future_ms, settings.registry_auth)
+            dead_letters = DeadLettersApi(
+                tables, letters, settings.group("control-dlq"), settings.max_future_ms, settings.registry_auth
+            )
             streams = StreamsApi(tables, feed.send, log, settings)
-            async with _site([*api.routes(), *streams.routes(), *desk.routes()], settings) as url:
+            async with _site([*api.routes(), *streams.routes(), *dead_letters.routes()], settings) as url:
                 health.detail("url", url)
                 _LOG.info("control: %s", url)
                 started = asyncio.create_task(feed.start())
@@ -97,8 +99,10 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
 async def _watch(
     feed: Feed, started: asyncio.Task[None], health: Health, stop: asyncio.Event, check: Callable[[], None]
 ) -> int:
-    """Beat while the loop turns; ready once the tables hold what stood in the topics. `check`: LogError where it can be
-    told why they do not come: Faust waits without a word for a right that its group lacks.
+    """Reports life and readiness; ready once the tables hold what was in the topics. Returns the exit status.
+
+    `check`: raises LogError with the reason why the tables do not fill. Faust waits silently for a right that its group
+    lacks.
     """
     checked_at = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
     health.waiting("tables", "reading queries, streams and models from the beginning")
@@ -137,7 +141,7 @@ async def _feed(tables: Tables, topics: Topics, settings: Settings) -> AsyncIter
 
 @contextlib.asynccontextmanager
 async def _site(routes: list[web.AbstractRouteDef], settings: Settings) -> AsyncIterator[str]:
-    """Serve HTTP; yields the address. SettingsError: the port is taken."""
+    """Serves HTTP; yields the address. SettingsError: the port is taken."""
     application = web.Application(middlewares=guards(settings.host, settings.token))
     application.add_routes(routes)
     runner = web.AppRunner(application, access_log=None)

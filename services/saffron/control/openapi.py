@@ -1,4 +1,4 @@
-"""The description of the API (OpenAPI 3.1). The file beside this one says it; the tests hold it against the routes."""
+"""The API's description (OpenAPI 3.1), in the file `openapi.yaml`. Tests compare it with the routes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import yaml
 
 @cache
 def document() -> dict[str, Any]:
-    """The whole description, as JSON has it."""
+    """The whole description, as JSON values."""
     text = (resources.files("saffron.control") / "openapi.yaml").read_text("utf-8")
     found: dict[str, Any] = yaml.safe_load(text)
     return found

@@ -1,4 +1,4 @@
-"""What a request may say: its body, its fields, its parameters. What is wrong is `Refused`, with the reason."""
+"""Parsing of requests: body, fields and parameters. `Refused`: invalid, with the reason."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from aiohttp import web
 from saffron.control.checks import Refused
 
 Send = Callable[[str, bytes, bytes | None], Awaitable[None]]
-"""Writes one message (topic, key, value) and returns when the broker has it."""
+"""A function that writes one message (topic, key, value) and returns once the broker has it."""
 MOST_ROWS = 200
-"""Most results, or dead letters, that one request may ask for."""
+"""Largest number of results or dead letters in one request."""
 
 
 async def json_body(request: web.Request, allowed: set[str]) -> Mapping[str, Any]:
-    """The request's JSON object. Only as application/json: a form of another site cannot send that."""
+    """The request's JSON object, with fields in `allowed` only.
+
+    The content type must be application/json, which a form on another site cannot send.
+    """
     if request.content_type != "application/json":
         raise Refused(415, "body", "send JSON, with `Content-Type: application/json`")
     try:
@@ -33,7 +36,7 @@ async def json_body(request: web.Request, allowed: set[str]) -> Mapping[str, Any
 
 
 def text_of(body: Mapping[str, Any], field: str) -> str:
-    """A field that must be there, and a text."""
+    """The value of a required, non-empty text field."""
     value = body.get(field)
     if not isinstance(value, str) or not value.strip():
         raise Refused(400, "body", f'"{field}" must be a text that is not empty')
@@ -41,7 +44,7 @@ def text_of(body: Mapping[str, Any], field: str) -> str:
 
 
 def flag_of(body: Mapping[str, Any], field: str) -> bool:
-    """A field that is true or false; false where it is absent."""
+    """The value of a boolean field; false where it is absent."""
     value = body.get(field, False)
     if not isinstance(value, bool):
         raise Refused(400, "body", f'"{field}" must be true or false')
@@ -49,7 +52,7 @@ def flag_of(body: Mapping[str, Any], field: str) -> bool:
 
 
 def count_of(text: str) -> int:
-    """A number of rows."""
+    """A number of rows, from a parameter."""
     if not text.isdecimal() or not 1 <= int(text) <= MOST_ROWS:
         raise Refused(400, "count", f"count must be a number from 1 to {MOST_ROWS}, not {text!r}")
     return int(text)

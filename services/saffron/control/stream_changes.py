@@ -1,7 +1,6 @@
-"""Changes of streams, checked before they are written: added, set, removed. The command and the API both come here.
+"""Changes of streams, checked before they are written: add, set, remove. Command and API both use them.
 
-A change says only what is to be otherwise; all else stays. One that running services could not follow is refused, with
-the way out.
+A change names only what is to differ. A change that running services could not follow is refused, with an alternative.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from saffron.schema.widening import narrowed
 
 @dataclass(frozen=True)
 class StreamChange:
-    """What is wanted of a stream; None: nothing is said of it. Times in ms; `idle` 0: never."""
+    """The wanted properties of a stream; None: unchanged. Times are in ms; `idle` 0: never."""
 
     name: str
     topic: str | None = None
@@ -39,10 +38,13 @@ class StreamChange:
 
 
 @dataclass(frozen=True)
-class Present:
-    """What there is now. `streams`: by name. `partitions`: how many a topic has; `used`: whether anything was ever
-    written to it. `disorder`, `idle`: of the default stream where its record says nothing (settings). `unreadable`:
-    names whose newest record cannot be read. `schema`: in force of a stream."""
+class StreamContext:
+    """The state of the system that a change is checked against.
+
+    `streams`: by name. `partitions`: number of a topic. `used`: whether a topic was ever written to. `disorder`,
+    `idle`: settings of the default stream where its record has none. `unreadable`: names whose newest record cannot be
+    read. `schema`: a stream's schema in force.
+    """
 
     prefix: str
     streams: Mapping[str, StreamRecord]
@@ -55,24 +57,27 @@ class Present:
 
 
 @dataclass(frozen=True)
-class Planned:
-    """A change that can be made. `before`: the record as it stands, None of a new stream. `topics`: to be there before
-    the record is written. `partitions`: of the stream's topic. `anew`: the record that stands cannot be read."""
+class StreamPlan:
+    """A change that can be made.
+
+    `before`: the present record, None for a new stream. `topics`: to be created before the record is written.
+    `partitions`: of the stream's topic. `unreadable`: the present record cannot be read.
+    """
 
     before: StreamRecord | None
     record: StreamRecord
     topics: list[TopicSpec]
     partitions: int
-    anew: bool = False
+    unreadable: bool = False
 
     @property
     def is_change(self) -> bool:
-        """Whether the record is another than that which stands."""
-        return self.anew or self.record != self.before
+        """Whether the record differs from the present one."""
+        return self.unreadable or self.record != self.before
 
 
-def planned(change: StreamChange, now: Present) -> Planned:
-    """The stream as the change leaves it, made anew where there is none of the name. Refused, with the way out."""
+def plan_change(change: StreamChange, now: StreamContext) -> StreamPlan:
+    """The stream after the change, a new one where the name is new. Refused: impossible, with an alternative."""
     _check(change)
     before = now.streams.get(change.name)
     if before is not None:
@@ -81,17 +86,17 @@ def planned(change: StreamChange, now: Present) -> Planned:
     return _with_topics(None, record, change, now)
 
 
-def settable(change: StreamChange, now: Present) -> Planned:
-    """The same, of a stream that must be there."""
-    _known(change.name, now)
-    return planned(change, now)
+def plan_update(change: StreamChange, now: StreamContext) -> StreamPlan:
+    """The stream after the change. Refused: also where the stream does not exist."""
+    _existing(change.name, now)
+    return plan_change(change, now)
 
 
-def removable(name: str, now: Present) -> StreamRecord:
-    """The stream, if it can be removed. Refused: it is none, is there for ever, or another one is made from it."""
+def check_removal(name: str, now: StreamContext) -> StreamRecord:
+    """The stream, if it can be removed. Refused: it does not exist, is the default one, or another is made from it."""
     if name in now.unreadable and name not in now.streams:
-        return StreamRecord(name, now.prefix + name)  # nobody knows more of it
-    record = _known(name, now)
+        return StreamRecord(name, now.prefix + name)  # nothing else is known
+    record = _existing(name, now)
     if name == DEFAULT_STREAM:
         raise Refused(
             409, "default", f"stream {name!r} is there from the start and stays; `saffron stream set` changes it"
@@ -106,8 +111,8 @@ def removable(name: str, now: Present) -> StreamRecord:
 # ---------------------------------------------------------------- new streams
 
 
-def _new(change: StreamChange, now: Present) -> StreamRecord:
-    """A stream on a topic of its own."""
+def _new(change: StreamChange, now: StreamContext) -> StreamRecord:
+    """The record of a new stream on a topic of its own."""
     topic = change.topic or now.prefix + change.name
     _require_free(change.name, topic, now)
     record = StreamRecord(
@@ -120,13 +125,13 @@ def _new(change: StreamChange, now: Present) -> StreamRecord:
         format=change.format or JSON,
         registry=change.registry,
     )
-    while _has_inner(record, now):
+    while _inner_topics_used(record, now):
         record = record.of_next_generation()
     return record
 
 
-def _rekeyed(change: StreamChange, source: str, now: Present) -> StreamRecord:
-    """A stream made from another one, under another key; windowing writes its topic."""
+def _rekeyed(change: StreamChange, source: str, now: StreamContext) -> StreamRecord:
+    """The record of a stream made from another one, under another key. `windowing` writes its topic."""
     name, origin = change.name, now.streams.get(source)
     if origin is None:
         raise Refused(
@@ -155,21 +160,21 @@ def _rekeyed(change: StreamChange, source: str, now: Present) -> StreamRecord:
         format=origin.format,
         registry=origin.registry,
     )
-    while now.used(record.topic) or _has_inner(record, now):
+    while now.used(record.topic) or _inner_topics_used(record, now):
         record = record.of_next_generation()
         record = replace(record, topic=now.prefix + record.stem)
     _require_free(name, record.topic, now)
     return record
 
 
-def _has_inner(record: StreamRecord, now: Present) -> bool:
-    """Whether anything is in the inner topics of this generation: one of them may have been made anew."""
+def _inner_topics_used(record: StreamRecord, now: StreamContext) -> bool:
+    """Whether an internal topic of this generation was written to: one of them may have been created again."""
     topics = Topics(now.prefix)
     return any(now.used(topic) for topic in (topics.windows_of(record.stem), topics.admitted_of(record.stem)))
 
 
-def _require_free(name: str, topic: str, now: Present) -> None:
-    """Refused where the topic is another stream's, or none that events of users are in."""
+def _require_free(name: str, topic: str, now: StreamContext) -> None:
+    """Refused: the topic is another stream's, or one of Saffron's own."""
     for other in now.streams.values():
         if other.topic == topic and other.name != name:
             raise Refused(
@@ -194,7 +199,8 @@ def _require_free(name: str, topic: str, now: Present) -> None:
 # ---------------------------------------------------------------- streams that are there
 
 
-def _changed(before: StreamRecord, change: StreamChange, now: Present) -> Planned:
+def _changed(before: StreamRecord, change: StreamChange, now: StreamContext) -> StreamPlan:
+    """The plan of a change to an existing stream."""
     for refuse in (_refuse_topic, _refuse_key, _refuse_schema):
         refuse(before, change, now)
     if change.registry is not None and (change.format or before.format) not in WITH_REGISTRY:
@@ -211,38 +217,38 @@ def _changed(before: StreamRecord, change: StreamChange, now: Present) -> Planne
     return _with_topics(before, record, change, now)
 
 
-def _refuse_topic(before: StreamRecord, change: StreamChange, now: Present) -> None:
-    """What says where events are stays: positions are offsets of this topic, in this format."""
-    name, anew = before.name, _anew(before)
+def _refuse_topic(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
+    """Refused: another topic, source or format. Positions are offsets of this topic, in this format."""
+    name, alternative = before.name, _alternative(before)
     if change.topic is not None and change.topic != before.topic:
         _require_free(name, change.topic, now)
         raise Refused(
             409,
             "topic",
             f"stream {name!r} reads topic {before.topic}, and its positions are offsets there: that cannot change. "
-            + anew.format(f"--topic {change.topic}"),
+            + alternative.format(f"--topic {change.topic}"),
         )
     if change.source is not None and change.source != before.source:
         of = f"is made from {before.source}" if before.source else "has a topic of its own"
-        raise Refused(409, "source", f"stream {name!r} {of}. " + anew.format(f"--from {change.source}"))
+        raise Refused(409, "source", f"stream {name!r} {of}. " + alternative.format(f"--from {change.source}"))
     if change.format is not None and change.format != before.format and now.used(before.topic):
         raise Refused(
             409,
             "format",
             f"stream {name!r} has messages of format {before.format}, and some have been read. "
-            + anew.format(f"--format {change.format}"),
+            + alternative.format(f"--format {change.format}"),
         )
     have = now.partitions(before.topic)
     if change.partitions is not None and have is not None and change.partitions != have:
         if before.source is None:
             fix = f"`kafka-topics --alter --topic {before.topic} --partitions N` adds some"
         else:
-            fix = anew.format(f"--from {before.source} --partitions {change.partitions}")
+            fix = alternative.format(f"--from {before.source} --partitions {change.partitions}")
         raise Refused(409, "partitions", f"topic {before.topic} has {have} partitions, not {change.partitions}. {fix}")
 
 
-def _refuse_key(before: StreamRecord, change: StreamChange, now: Present) -> None:
-    """A key may be told where none was: producers key by it. It cannot be exchanged."""
+def _refuse_key(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
+    """Refused: another key. A key may be set where there was none, if producers use it already."""
     del now
     if change.key in (None, before.key) or (before.key is None and before.source is None):
         return
@@ -256,8 +262,8 @@ def _refuse_key(before: StreamRecord, change: StreamChange, now: Present) -> Non
     )
 
 
-def _refuse_schema(before: StreamRecord, change: StreamChange, now: Present) -> None:
-    """A schema may grow: what was an event stays one, with the same attributes."""
+def _refuse_schema(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
+    """Refused: a narrower schema. Events must stay events, with the same attributes."""
     if change.schema is None:
         return
     if before.schema is None:
@@ -269,12 +275,12 @@ def _refuse_schema(before: StreamRecord, change: StreamChange, now: Present) -> 
             409,
             "schema",
             f"the new schema of stream {before.name!r} is narrower: {lost}. A running stream's schema may only grow. "
-            + _anew(before).format("--schema FILE"),
+            + _alternative(before).format("--schema FILE"),
         )
 
 
-def _refuse_unlike(before: StreamRecord, given: Schema, now: Present) -> None:
-    """A schema that is given where one was inferred goes together with it."""
+def _refuse_unlike(before: StreamRecord, given: Schema, now: StreamContext) -> None:
+    """Refused: a given schema that contradicts the inferred one."""
     inferred = now.schema(before)
     if inferred is None:
         return
@@ -282,12 +288,12 @@ def _refuse_unlike(before: StreamRecord, given: Schema, now: Present) -> None:
         given_anew(inferred, given)
     except SchemaError as error:
         raise Refused(
-            409, "schema", f"stream {before.name!r}: {error}. " + _anew(before).format("--schema FILE")
+            409, "schema", f"stream {before.name!r}: {error}. " + _alternative(before).format("--schema FILE")
         ) from error
 
 
-def _anew(before: StreamRecord) -> str:
-    """The way out of a change that cannot be made: with a place for what is otherwise."""
+def _alternative(before: StreamRecord) -> str:
+    """A text with an alternative to a refused change, with a placeholder for the option."""
     other = f"`saffron stream add {before.name}_2 {{0}}` makes another stream"
     if before.name == DEFAULT_STREAM:
         return other
@@ -300,10 +306,15 @@ def _anew(before: StreamRecord) -> str:
 # ---------------------------------------------------------------- shared
 
 
-def _with_topics(before: StreamRecord | None, record: StreamRecord, change: StreamChange, now: Present) -> Planned:
-    """The topics that have to be there; Refused where the stream's own is not, and nobody says how to make it."""
-    there = now.partitions(record.topic)
-    count = change.partitions if there is None else there
+def _with_topics(
+    before: StreamRecord | None, record: StreamRecord, change: StreamChange, now: StreamContext
+) -> StreamPlan:
+    """The plan with missing topics.
+
+    Refused: the stream's own topic is missing, and no number of partitions is given.
+    """
+    current = now.partitions(record.topic)
+    count = change.partitions if current is None else current
     if count is None and record.source is not None:
         count = now.partitions(now.streams[record.source].topic)
     if count is None:
@@ -318,10 +329,10 @@ def _with_topics(before: StreamRecord | None, record: StreamRecord, change: Stre
         )
     topics = [topic_files()["events"].spec(record.topic, count), *stream_topics(now.prefix, record.stem, count)]
     missing = [one for one in topics if now.partitions(one.name) is None]
-    return Planned(before, record, missing, count, record.name in now.unreadable)
+    return StreamPlan(before, record, missing, count, record.name in now.unreadable)
 
 
-def _known(name: str, now: Present) -> StreamRecord:
+def _existing(name: str, now: StreamContext) -> StreamRecord:
     if name not in now.streams:
         known = ", ".join(now.streams)
         raise Refused(404, "unknown", f"there is no stream {name!r}; streams: {known}")
@@ -329,7 +340,7 @@ def _known(name: str, now: Present) -> StreamRecord:
 
 
 def _check(change: StreamChange) -> None:
-    """Refused where a part of the change is wrong in itself."""
+    """Refused: a part of the change is invalid in itself."""
     if not is_name(change.name):
         raise Refused(400, "name", f"{change.name!r} is no name of a stream: letters, digits, _ and -")
     if change.schema is not None:

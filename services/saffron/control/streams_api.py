@@ -1,4 +1,4 @@
-"""Streams over HTTP: listed, added, changed, removed. The checks are those of the command (`stream_changes`)."""
+"""Streams over HTTP: list, add, change, remove. The checks are those of the command (`stream_changes`)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ from aiohttp import web
 from saffron.control.checks import Refused
 from saffron.control.guard import answer
 from saffron.control.requests import Send, json_body, now_ms, text_of
-from saffron.control.stream_changes import Planned, Present, StreamChange, planned, removable, settable
+from saffron.control.stream_changes import (
+    StreamChange,
+    StreamContext,
+    StreamPlan,
+    check_removal,
+    plan_change,
+    plan_update,
+)
 from saffron.control.tables import Tables
-from saffron.control.used_topics import Used
+from saffron.control.used_topics import UsedTopics
 from saffron.records.version import version_key
 from saffron.runtime.log import Log
 from saffron.runtime.log.topics import Topics
@@ -24,7 +31,7 @@ _ADD = {**_SET, "name": str, "topic": str, "from": str, "format": str, "partitio
 
 
 class StreamsApi:
-    """The handlers. One event loop; what waits for the broker runs in threads; changes come one after another."""
+    """The request handlers. Calls to the broker run in threads; changes run one after another."""
 
     def __init__(self, tables: Tables, send: Send, log: Log, settings: Settings) -> None:
         self._tables = tables
@@ -35,7 +42,7 @@ class StreamsApi:
         self._writing = asyncio.Lock()
 
     def routes(self) -> list[web.AbstractRouteDef]:
-        """Every path of streams."""
+        """All routes of streams."""
         one = "/api/streams/{name}"
         return [
             web.get("/api/streams", self.list_streams),
@@ -51,21 +58,23 @@ class StreamsApi:
         body = await json_body(request, set(_ADD))
         fields = {_NAMES.get(name, name): value for name, value in _fields(body, _ADD).items()}
         text_of(body, "name")
-        return await self._put(planned, StreamChange(**fields))
+        return await self._put(plan_change, StreamChange(**fields))
 
     async def change(self, request: web.Request) -> web.Response:
         body = await json_body(request, set(_SET))
-        return await self._put(settable, StreamChange(request.match_info["name"], **_fields(body, _SET)))
+        return await self._put(plan_update, StreamChange(request.match_info["name"], **_fields(body, _SET)))
 
     async def remove(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
         async with self._writing:
-            record = await asyncio.to_thread(lambda: removable(name, self._present()))
+            record = await asyncio.to_thread(lambda: check_removal(name, self._present()))
             await self._write(name, None)
             await self._write(version_key(record.stem), None)
         return answer({"name": name, "removed": True})
 
-    async def _put(self, plan: Callable[[StreamChange, Present], Planned], change: StreamChange) -> web.Response:
+    async def _put(
+        self, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange
+    ) -> web.Response:
         async with self._writing:
             found = await asyncio.to_thread(lambda: plan(change, self._present()))
             await asyncio.to_thread(self._log.create_topics, found.topics)
@@ -74,17 +83,19 @@ class StreamsApi:
         return answer({**found.record.body(), "partitions": found.partitions}, 200 if found.before else 201)
 
     async def _write(self, name: str, value: bytes | None) -> None:
-        """Write to `streams`, and take it into the tables at once, so that whoever wrote it also reads it."""
+        """Writes to `streams` and applies the message to the tables at once, so that the writer reads its own
+        change.
+        """
         await self._send(self._topic, name.encode(), value)
         self._tables.apply(self._topic, name.encode(), value, now_ms())
 
-    def _present(self) -> Present:
+    def _present(self) -> StreamContext:
         settings = self._settings
-        return Present(
+        return StreamContext(
             prefix=settings.prefix,
             streams=self._tables.streams.all(),
             partitions=self._log.partitions,
-            used=Used(self._log, settings.group("control-streams")),
+            used=UsedTopics(self._log, settings.group("control-streams")),
             disorder=settings.disorder_ms,
             idle=settings.idle_ms or None,
             unreadable=frozenset(self._tables.streams.records.unreadable),
@@ -97,7 +108,7 @@ _KINDS = {str: "a text", dict: "a JSON object", int: "a whole number, 0 or more"
 
 
 def _fields(body: Any, known: dict[str, type]) -> dict[str, Any]:
-    """What the body says, each of its type; null says nothing."""
+    """The fields of the body, with checked types. Fields that are null are left out."""
     found = {name: value for name, value in body.items() if value is not None}
     for name, value in found.items():
         kind = known[name]

@@ -1,7 +1,7 @@
-"""What the compacted topics say now: the tables behind the API, fed message by message.
+"""Tables over the compacted topics, fed message by message, for the API.
 
-Pure state without I/O: `apply` takes one message, the views below are JSON-able. Applying a message again changes
-nothing, so that reading a topic twice, or from the beginning after a restart, is safe.
+They hold state without I/O. Views are JSON values. Applying a message twice changes nothing, so a topic may be read
+again, also from its beginning.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from saffron.control.live import Live
-from saffron.control.standing import StandingQueries
+from saffron.control.live import LiveStatistics
+from saffron.control.registered_queries import RegisteredQueries
 from saffron.records.table import Applied, Unreadable, query_table, status_table
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.streams.known_streams import KnownStreams
@@ -24,11 +24,11 @@ _Row = Mapping[str, Any]
 
 
 class Tables:
-    """Tables over queries, query-status, streams, models, load and health. Not thread safe."""
+    """Tables over queries, query-status, streams, models, load and health. Not thread-safe."""
 
     def __init__(self, topics: Topics, bound_ms: int) -> None:
-        self.queries = StandingQueries()
-        self.live = Live(bound_ms)
+        self.queries = RegisteredQueries()
+        self.live = LiveStatistics(bound_ms)
         self.problems: deque[_Row] = deque(maxlen=_PROBLEMS_KEPT)
         self.applied = 0
         self._topics = topics
@@ -49,7 +49,7 @@ class Tables:
         return (self._topics.queries, self._topics.query_status, self._topics.streams, *self._apply)
 
     def apply(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int = 0) -> None:
-        """Take one message; `at`: its time in ms. One that nobody can read is noted in `problems` and skipped."""
+        """Applies one message; `at`: its time in ms. Unreadable messages are listed in `problems` and skipped."""
         self.applied += 1
         if topic not in self._apply:
             self._apply_record(topic, key, value, at, offset)
@@ -68,13 +68,13 @@ class Tables:
         return [self._models[key] for key in sorted(self._models)]
 
     def load(self) -> list[_Row]:
-        """What each reader of each partition last said."""
+        """The last load report of each reader and partition."""
         return [self._load[key] for key in sorted(self._load)]
 
     def query(self, name: str) -> dict[str, Any]:
-        """A standing query as the API shows it, with its live partial matches (null: no reader has said). KeyError."""
-        said = [row["partial_matches"] for row in self._load.values() if name in row.get("partial_matches", {})]
-        partial = sum(int(one[name]) for one in said) if said else None
+        """A query as the API shows it, with its number of partial matches (null: not reported). KeyError: unknown."""
+        counts = [row["partial_matches"] for row in self._load.values() if name in row.get("partial_matches", {})]
+        partial = sum(int(one[name]) for one in counts) if counts else None
         return {**self.queries.view(name), "partial_matches": partial}
 
     def _apply_record(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int) -> None:
@@ -99,7 +99,7 @@ class Tables:
 
     def _apply_load(self, key: str, value: _Row | None, at: int) -> None:
         if value is not None and value.get("kind") == "force":
-            return  # an order to the shedder, not what a reader says
+            return  # an order to the shedder, no report
         _put(self._load, key, value)
 
     def _apply_health(self, key: str, value: _Row | None, at: int) -> None:

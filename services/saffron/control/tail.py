@@ -1,7 +1,7 @@
-"""The last results, read from the ends of the result topics when somebody asks.
+"""The newest results, read from the ends of the result topics on request.
 
-Asked for, and not followed: results may come by the hundred thousand a second, far more than Faust or a page can
-take, while the end of a topic costs the same at any rate. Read committed, as every reader of results should.
+They are not followed: there may be hundreds of thousands of results a second, more than Faust or a page can take.
+Reading the end costs the same at any rate. Only committed results are read.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from saffron.runtime.result_formats.reading import result_json
 
 _WIDER = 4
 _POLLS = 40
-"""Whoever asks is answered after two seconds at the latest, with what has come by then."""
+"""Limit of polls: an answer takes two seconds at most, with the results read by then."""
 _BATCH = 500
 _MOST_BYTES = 65536
-"""A result larger than this, as JSON, is shown without its events."""
+"""Size in bytes (JSON) above which a result is shown without its events."""
 
 _Ends = dict[TopicPartition, tuple[int, int]]
 
 
 class Tail:
-    """Reads the last messages of topics. Calls wait for each other: one consumer serves all."""
+    """Reader of topics' newest messages. Calls wait for each other: one consumer serves all."""
 
     def __init__(self, log: Log, group: str) -> None:
         self._log = log
@@ -66,7 +66,10 @@ class Tail:
 
     @staticmethod
     def _last(consumer: Consumer, ends: _Ends, count: int) -> list[dict[str, Any]]:
-        """Markers of transactions take offsets too, so look further back until there are enough."""
+        """The newest results.
+
+        Transaction markers take offsets too, so the search goes further back until there are enough.
+        """
         span = count
         while ends:
             starts = {place: max(low, high - span) for place, (low, high) in ends.items()}
@@ -79,14 +82,14 @@ class Tail:
 
 
 def _read(consumer: Consumer, starts: dict[TopicPartition, int]) -> list[dict[str, Any]]:
-    """What lies between `starts` and the stable ends."""
+    """The results from `starts` to the stable ends."""
     records = read_to_end(consumer, starts, batch=_BATCH, polls=_POLLS)
     return [_result(record) for record in records if record.value is not None]
 
 
 def _result(record: Record) -> dict[str, Any]:
     text = result_json(record)
-    if text is None:  # by a schema that is not known here: told, though not shown
+    if text is None:  # written by an unknown schema: listed without its content
         query = (record.key or b"").decode("utf-8", "replace")
         return {"query": query, "bytes": len(record.value or b""), "topic": record.topic}
     result: dict[str, Any] = orjson.loads(text)

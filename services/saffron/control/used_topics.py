@@ -1,12 +1,12 @@
-"""Which topics have ever been written to."""
+"""Test whether a topic has ever been written to."""
 
 from __future__ import annotations
 
 from saffron.runtime.log import Log, TopicPartition
 
 
-class Used:
-    """Whether anything was ever written to a topic, by its name."""
+class UsedTopics:
+    """A function from a topic's name to whether anything was ever written to it."""
 
     def __init__(self, log: Log, group: str) -> None:
         self._log = log

@@ -1,4 +1,4 @@
-"""What the API answers to `why`. Imported when it is first asked: the story's arithmetic loads kernels (a second)."""
+"""The API's answer to `why`. Imported at the first request, since its kernels take a second to load."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ def why(
     query: str,
     text: str,
     stream: StreamRecord,
-    asked: str,
-    told: int | None,
+    target: str,
+    events: int | None,
     beside: Mapping[str, str],
 ) -> Mapping[str, Any]:
-    """The story as JSON and as text, and what was looked at. `told`: events of a key, `TOLD` if it is None; the others
-    as in `Question`. InputError: it is not there, or cannot be told."""
-    question = Question(query, text, stream, asked, TOLD if told is None else told, beside)
+    """The explanation as JSON and as text, and the events searched.
+
+    `events`: number of a key's events to explain, `TOLD` if None. The other parameters are those of `Question`.
+    InputError: not found, or not explainable.
+    """
+    question = Question(query, text, stream, target, TOLD if events is None else events, beside)
     answered = why_now(log, topics, group, question)
     return {
         **to_dict(answered.story),

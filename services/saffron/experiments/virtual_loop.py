@@ -15,7 +15,7 @@ from saffron.experiments.virtual_cost import Cost, Work
 from saffron.experiments.virtual_latency import Latencies
 from saffron.experiments.virtual_server import Server
 from saffron.runtime.replay.fused import Merged
-from saffron.runtime.telemetry.load import Done, load_of
+from saffron.runtime.telemetry.load import WorkDone, load_of
 
 Floats = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ class Loop:
         self.shedding_ns += work.shedding_ns
         load = load_of(
             {**self.server.engines.matcher.statistics(), "found": self.server.found},
-            Done(
+            WorkDone(
                 position,
                 work.events,
                 round(spent),

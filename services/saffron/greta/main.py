@@ -10,7 +10,7 @@ from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.runtime.process.config import Settings
 from saffron.runtime.results.chain_plan import Message
-from saffron.runtime.results.result_service import Kind, ResultService
+from saffron.runtime.results.result_service import ResultService, ServiceKind
 from saffron.runtime.service import run
 from saffron.runtime.streams.generations import compiler_of
 from saffron.runtime.telemetry.metric_names import TRENDS
@@ -26,7 +26,7 @@ class NoObserver:
         return ()
 
 
-GRETA = Kind(
+GRETA = ServiceKind(
     service="greta",
     output="trends",
     operator="saffron.engine.trends.trend_operator:TrendOperator",

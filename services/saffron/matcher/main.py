@@ -7,12 +7,12 @@ from time import perf_counter_ns
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.matcher.observer import MatcherObserver
 from saffron.runtime.process.config import Settings
-from saffron.runtime.results.result_service import Kind, ResultService
+from saffron.runtime.results.result_service import ResultService, ServiceKind
 from saffron.runtime.service import run
 from saffron.runtime.streams.generations import compiler_of
 from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS
 
-MATCHER = Kind(
+MATCHER = ServiceKind(
     service="matcher",
     output="complex-events",
     operator="saffron.engine.match.match_operator:MatchOperator",

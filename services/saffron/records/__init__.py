@@ -1,4 +1,4 @@
-"""Control records: what stands on the topics `streams`, `queries` and `query-status`.
+"""Control records: the content of the topics `streams`, `queries` and `query-status`.
 
-One typed model of each, one codec and one fold, for all services, the API and the commands. Pure: no broker, no clock.
+One typed model, codec and table of each, for services, API and commands. Pure: no broker, no clock.
 """

@@ -1,8 +1,8 @@
-"""Control records as bytes: a JSON object with the number of its format, and fields that are checked one by one.
+"""The codec of control records: JSON objects with a format number, and checked fields.
 
-A field that a reader does not know is kept and written again, so that an older version that changes a record loses
-nothing of a newer one. Such a field leaves the number as it is. The number grows only with a change that makes older
-readers wrong; they refuse the record then.
+Unknown fields are kept and written again, so that an older version that changes a record loses nothing. New fields
+leave the format number as it is. It grows only with a change that makes older readers wrong; they then refuse the
+record.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import orjson
 from saffron.errors import SaffronError
 
 FORMAT = 1
-"""The format of records that this version writes, and the newest one that it reads. One without a number has 1."""
+"""The format that this version writes, and the newest that it reads. A record without a number has format 1."""
 _FORMAT_FIELD = "record"
 
 T = TypeVar("T")
 
 
 class RecordError(SaffronError):
-    """A control record cannot be read; the message says why."""
+    """A control record that cannot be read, with the reason."""
 
 
 def decode(value: bytes) -> dict[str, Any]:
-    """The fields of a record, without the number of its format. RecordError: it is none, or of a later version."""
+    """The fields of a record, without its format number. RecordError: not a record, or of a later format."""
     try:
         body = orjson.loads(value)
     except orjson.JSONDecodeError as error:
@@ -47,7 +47,7 @@ def encode(body: Mapping[str, Any]) -> bytes:
 
 
 def require(body: Mapping[str, Any], field: str, kind: type[T]) -> T:
-    """A field that must be there. RecordError: it is not, or of another type (true and false are no numbers)."""
+    """The value of a required field. RecordError: missing, or of another type (true and false are no numbers)."""
     value = body.get(field)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise RecordError(f'"{field}" should be a {_NAMES.get(kind, kind.__name__)}, and is {value!r}')
@@ -55,12 +55,12 @@ def require(body: Mapping[str, Any], field: str, kind: type[T]) -> T:
 
 
 def optional(body: Mapping[str, Any], field: str, kind: type[T]) -> T | None:
-    """A field that may be absent or null."""
+    """The value of an optional field; None if absent or null."""
     return None if body.get(field) is None else require(body, field, kind)
 
 
-def others(body: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """The fields that this version does not know."""
+def unknown_fields(body: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """The fields that are not in `known`."""
     return {name: value for name, value in body.items() if name not in known}
 
 

@@ -1,7 +1,7 @@
-"""The value of a record of the `models` topic: JSON content with a sha256 over it, so that a torn one is never used.
+"""The value of a record on `models`: JSON content with its sha256, so that a damaged model is never used.
 
-A model's version is (epoch, batch): the epoch is made with the builder's checkpoint, the batch is Spark's batch number
-in it. Later is greater, whatever checkpoint was lost in between.
+A model's version is (epoch, batch). The epoch is created with the builder's checkpoint; the batch is Spark's batch
+number in it. Later versions are greater, whichever checkpoint was lost between them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ Version = tuple[int, int]
 
 
 class ModelError(SaffronError):
-    """A model was refused; `reason` is "broken", "incomplete", "older" or "query" (of another one); the message is a
-    sentence."""
+    """A refused model, with a message.
+
+    `reason`: "broken", "incomplete", "older", or "query" (the model is of another query).
+    """
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -32,7 +34,7 @@ def seal(content: Mapping[str, Any]) -> bytes:
 
 
 def unseal(value: bytes) -> dict[str, Any]:
-    """The content of a sealed value, "sha256" removed; ModelError("broken") if it is not what was sealed."""
+    """The content of a sealed value, without "sha256". ModelError("broken"): the checksum does not fit."""
     try:
         content = orjson.loads(value)
     except orjson.JSONDecodeError as error:
@@ -51,7 +53,7 @@ def digest(content: Mapping[str, Any]) -> str:
 
 
 def version_of(content: Mapping[str, Any]) -> Version:
-    """The version in a model's content; ModelError("broken") if there is none."""
+    """The version of a model's content. ModelError("broken"): there is none."""
     version = content.get("version")
     if not isinstance(version, list) or len(version) != 2 or not all(type(part) is int for part in version):
         raise ModelError("broken", f"the model's version must be [epoch, batch], not {version!r}")

@@ -1,4 +1,4 @@
-"""The record of a standing query on `queries` (schemas/queries.yaml)."""
+"""The record of a registered query on `queries` (schemas/queries.yaml)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from saffron.records.codec import RecordError, decode, encode, optional, others, require
+from saffron.records.codec import RecordError, decode, encode, optional, require, unknown_fields
 
 OPS = ADD, PAUSE, RESUME = "add", "pause", "resume"
 STARTS = NOW, EARLIEST = "now", "earliest"
@@ -16,10 +16,10 @@ _FIELDS = frozenset({"name", "version", "op", "text", "from", "shed"})
 
 @dataclass(frozen=True)
 class QueryRecord:
-    """One version of a query. `op`: what it does to the version before; `text` is whole in any case.
+    """One version of a query. `op`: its operation on the version before. `text`: always the whole query.
 
-    `start`: from where a new query sees events ("from" in the record). `shed`: its shedder's name.
-    `unknown`: fields of a later version, which stay as they are.
+    `start`: where a new query begins to see events ("from" in the record). `shed`: name of its shedder. `unknown`:
+    fields of a later format, kept unchanged.
     """
 
     name: str
@@ -32,12 +32,12 @@ class QueryRecord:
 
     @property
     def paused(self) -> bool:
-        """Whether it is to take no events."""
+        """Whether the query takes no events."""
         return self.op == PAUSE
 
     @classmethod
     def read(cls, key: str, value: bytes) -> QueryRecord:
-        """The record under this key. RecordError: it cannot be read."""
+        """The record in a message. RecordError: it cannot be read."""
         body = decode(value)
         version, op = require(body, "version", int), require(body, "op", str)
         start = optional(body, "from", str) or NOW
@@ -48,10 +48,10 @@ class QueryRecord:
         if start not in STARTS:
             raise RecordError(f'"from" should be {" or ".join(STARTS)}, and is {start!r}')
         text, shed = require(body, "text", str), optional(body, "shed", str) or ANY_SHEDDER
-        return cls(key, version, op, text, start, shed, others(body, _FIELDS))
+        return cls(key, version, op, text, start, shed, unknown_fields(body, _FIELDS))
 
     def body(self) -> dict[str, Any]:
-        """The fields."""
+        """The fields of the record."""
         return {
             "name": self.name,
             "version": self.version,

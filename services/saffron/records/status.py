@@ -14,12 +14,11 @@ REJECTED, FAILED, WAITING, ENDED = "rejected", "failed", "waiting", "ended"
 
 @dataclass(frozen=True)
 class QueryStatus:
-    """The last word of one service about one version of a query, on one partition or (None) on a stream as a whole.
+    """The last report of one service on one version of a query, for one partition or (None) a whole stream.
 
-    `state`: one of the above, or another one of a later version; `reason`: why, where the state needs it. `position`:
-    the sequence number from which it is in force.
-    `schema`: record of the schema that `windowing` has inferred, and puts in force once the query is compiled for it.
-    `schema_id`: fingerprint of the schema that a query is "ready" for.
+    `state`: one of those above, or one of a later version. `reason`: given where the state needs one. `position`:
+    sequence number from which it is in force. `schema`: record of the schema that `windowing` has inferred, and puts in
+    force once the query is compiled for it. `schema_id`: fingerprint of the schema for which a query is "ready".
     """
 
     name: str
@@ -35,13 +34,13 @@ class QueryStatus:
 
     @property
     def key(self) -> str:
-        """The key of the message: compaction keeps the last word of each service on each partition."""
+        """The message key. Compaction keeps the last report of each service on each partition."""
         tail = "" if self.partition is None else f"/{self.partition}"
         return f"{self.name}/{self.service}/{self.stream}{tail}"
 
     @classmethod
     def read(cls, key: str, value: bytes) -> QueryStatus:
-        """The record under this key. RecordError: it cannot be read."""
+        """The record in a message. RecordError: it cannot be read."""
         del key
         body = decode(value)
         return cls(
@@ -58,7 +57,7 @@ class QueryStatus:
         )
 
     def body(self) -> dict[str, Any]:
-        """The fields; what few statuses have is left out of the others."""
+        """The fields of the record. Schema fields that are None are left out."""
         found = {one.name: getattr(self, one.name) for one in fields(self)}
         return {name: one for name, one in found.items() if one is not None or not name.startswith("schema")}
 

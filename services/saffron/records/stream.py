@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from saffron.records.codec import RecordError, decode, encode, optional, others, require
+from saffron.records.codec import RecordError, decode, encode, optional, require, unknown_fields
 
 JSON = "json"
 FORMATS = (JSON, "json-schema", "avro", "protobuf")
@@ -20,13 +20,13 @@ _FIELDS = frozenset(
 
 @dataclass(frozen=True)
 class StreamRecord:
-    """A stream: where its events are, and how they are read. Times in ms.
+    """A stream: the topic of its events, and how to read them. Times are in ms.
 
-    `topic`: full name. `key`: the attribute that messages are keyed by. `schema`: JSON Schema of an event; None: it is
-    inferred. `disorder`: how late an event may be; `idle`: after how long a silent partition follows the others.
-    None is 0 and never; of the default stream, what windowing's settings say. `source`: the stream that this one is
-    made from. `generation`: how often a stream of this name has been made; each has inner topics of its own.
-    `unknown`: fields of a later version, which stay as they are.
+    `topic`: full name. `key`: attribute that is the message key. `schema`: JSON Schema of an event; None: inferred.
+    `disorder`: how late an event may be; None: 0. `idle`: silence after which a partition follows the others; None:
+    never. For the default stream windowing's settings replace None. `source`: stream that this one is made from.
+    `generation`: number of streams of this name so far; each has its own internal topics. `unknown`: fields of a later
+    format, kept unchanged.
     """
 
     name: str
@@ -43,12 +43,12 @@ class StreamRecord:
 
     @property
     def stem(self) -> str:
-        """What the names of its inner topics begin with, and what tells generations apart."""
+        """The prefix of the names of its internal topics, different for each generation."""
         return stem_of(self.name, self.generation)
 
     @classmethod
     def read(cls, key: str, value: bytes) -> StreamRecord:
-        """The record under this key. RecordError: it cannot be read."""
+        """The record in a message. RecordError: it cannot be read."""
         body = decode(value)
         if not is_name(key):
             raise RecordError(f"its key {key!r} is no name of a stream: letters, digits, _ and -")
@@ -70,11 +70,11 @@ class StreamRecord:
             format=form,
             registry=optional(body, "registry", str),
             generation=1 if generation is None else generation,
-            unknown=others(body, _FIELDS),
+            unknown=unknown_fields(body, _FIELDS),
         )
 
     def body(self) -> dict[str, Any]:
-        """The fields, as the API shows them; what few streams have is left out of the others."""
+        """The fields, as the API shows them. Rare fields are left out where they have their default."""
         few = {
             "from": self.source,
             "format": None if self.format == JSON else self.format,
@@ -97,17 +97,17 @@ class StreamRecord:
         return encode(self.body())
 
     def of_next_generation(self) -> StreamRecord:
-        """The same stream, made anew."""
+        """The same stream in its next generation."""
         return replace(self, generation=self.generation + 1)
 
 
 def is_name(text: str) -> bool:
-    """Whether a stream can have this name."""
+    """Whether `text` is a valid stream name."""
     return _NAME.fullmatch(text) is not None
 
 
 def stem_of(name: str, generation: int) -> str:
-    """See `StreamRecord.stem`: NAME, then NAME.2, NAME.3, ... (a stream's name has no dot)."""
+    """The stem (see `StreamRecord.stem`): NAME, then NAME.2, NAME.3, ... A stream's name has no dot."""
     return name if generation == 1 else f"{name}.{generation}"
 
 

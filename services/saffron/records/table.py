@@ -1,6 +1,6 @@
-"""The fold of a control topic: the newest record of each key.
+"""The table of a control topic: the newest record of each key.
 
-Applying a message again changes nothing, so a topic may be read twice, or from the beginning after a restart.
+Applying a message twice changes nothing. So a topic may be read again, also from its beginning.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Applied(Generic[R]):
-    """A message that has changed a table; `row` None: a tombstone."""
+    """A message that changed a table. `row` None: a tombstone."""
 
     key: str
     offset: int
@@ -29,7 +29,7 @@ class Applied(Generic[R]):
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A message that holds no record of its topic; the record before it stays in force."""
+    """A message that is no valid record. The record before it stays in force."""
 
     topic: str
     key: str
@@ -43,12 +43,17 @@ class Unreadable:
 class Table(Generic[R]):
     """The newest readable record of each key, fed message by message in the order of the topic's one partition.
 
-    `rows`: by key. `removed`: keys whose newest message is a tombstone. `offsets`: of the newest record or tombstone of
-    each key. `unreadable`: keys whose newest message could not be read. `next_offset`: behind the last message.
+    `rows`: by key. `removed`: keys whose newest message is a tombstone. `offsets`: of each key's newest record or
+    tombstone. `unreadable`: keys whose newest message cannot be read. `next_offset`: after the last message.
     """
 
-    def __init__(self, topic: str, read: Callable[[str, bytes], R], ours: Callable[[str], bool] | None = None) -> None:
-        """`topic`: its name, for messages. `read`: a record of key and value. `ours`: whether a key is of this sort."""
+    def __init__(
+        self, topic: str, read: Callable[[str, bytes], R], accepts: Callable[[str], bool] | None = None
+    ) -> None:
+        """`topic`: its name, for messages.
+
+        `read`: from key and value to a record. `accepts`: whether a key is of this kind.
+        """
         self.rows: dict[str, R] = {}
         self.removed: set[str] = set()
         self.offsets: dict[str, int] = {}
@@ -56,13 +61,13 @@ class Table(Generic[R]):
         self.next_offset = 0
         self._topic = topic
         self._read = read
-        self._ours = ours
+        self._accepts = accepts
 
     def apply(self, key: bytes | None, value: bytes | None, offset: int) -> Applied[R] | Unreadable | None:
-        """Take one message; None: its key is of another sort of record."""
+        """The change by one message; None: its key is of another kind of record."""
         self.next_offset = offset + 1
         name = (key or b"").decode("utf-8", "replace")
-        if self._ours is not None and not self._ours(name):
+        if self._accepts is not None and not self._accepts(name):
             return None
         row = None
         if value is not None:
@@ -84,20 +89,20 @@ class Table(Generic[R]):
 
 
 def stream_table(topic: str) -> Table[StreamRecord]:
-    """Of `streams`. A key with a slash is of something that belongs to a stream, and not of a stream."""
+    """The streams on `streams`. Keys with a slash are not streams."""
     return Table(topic, StreamRecord.read, lambda key: "/" not in key)
 
 
 def version_table(topic: str) -> Table[VersionRecord]:
-    """Of `streams`: versions of inferred schemas."""
+    """The versions of inferred schemas on `streams`."""
     return Table(topic, VersionRecord.read, is_version_key)
 
 
 def query_table(topic: str) -> Table[QueryRecord]:
-    """Of `queries`."""
+    """The queries on `queries`."""
     return Table(topic, QueryRecord.read)
 
 
 def status_table(topic: str) -> Table[QueryStatus]:
-    """Of `query-status`."""
+    """The statuses on `query-status`."""
     return Table(topic, QueryStatus.read)

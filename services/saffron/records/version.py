@@ -1,4 +1,4 @@
-"""The record of a version of a stream's inferred schema, on `streams` under a key of its own (schemas/streams.yaml)."""
+"""The record of an inferred schema's version on `streams`, under its own key (schemas/streams.yaml)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ _TAIL = "/schema"
 
 @dataclass(frozen=True)
 class VersionRecord:
-    """What windowing has found events of a stream to have. `stem`: of the stream. `version`: number of the record.
-    `schema`: as the control "schema" has it."""
+    """A version of a stream's inferred schema. `stem`: of the stream. `schema`: as in the control record "schema"."""
 
     stem: str
     version: int
@@ -22,12 +21,12 @@ class VersionRecord:
 
     @property
     def key(self) -> str:
-        """The key of the message."""
+        """The message key."""
         return version_key(self.stem)
 
     @classmethod
     def read(cls, key: str, value: bytes) -> VersionRecord:
-        """The record under this key. RecordError: it cannot be read."""
+        """The record in a message. RecordError: it cannot be read."""
         body = decode(value)
         stem = require(body, "stream", str)
         if version_key(stem) != key:
@@ -40,10 +39,10 @@ class VersionRecord:
 
 
 def version_key(stem: str) -> str:
-    """The key of a stream's versions."""
+    """The message key of a stream's versions."""
     return stem + _TAIL
 
 
 def is_version_key(key: str) -> bool:
-    """Whether a message of `streams` is such a record."""
+    """Whether a message of `streams` with this key is a version record."""
     return key.endswith(_TAIL)

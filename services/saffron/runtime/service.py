@@ -1,4 +1,4 @@
-"""The frame of a service's process: connect, turn the loop, answer probes, end in good order on SIGTERM."""
+"""The main loop of a service's process: connect, step, answer probes, and end in order on SIGTERM."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BUSY_SECONDS = 1.0
 
 
 class Service(Protocol):
-    """A service on a log: `step` makes some progress and never waits longer than `wait` seconds."""
+    """A service on a log. `step` makes some progress, and waits at most `wait` seconds."""
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool: ...
 
@@ -37,9 +37,9 @@ Make = Callable[[Log, Settings, Metrics, Health], Service]
 
 
 def run(name: str, settings: Settings, make: Make) -> int:
-    """Run a service until SIGTERM or SIGINT. Exit status: 0 ended when told to; 1 something that it cannot mend.
+    """Runs a service until SIGTERM or SIGINT. Exit status: 0 when stopped; 1 after an error that a retry cannot mend.
 
-    Where the log fails (no broker, topics missing), the service is made anew until it works; /readyz says why.
+    After a log error (no broker, topics missing) the service is created again until it works; /readyz gives the reason.
     """
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     import_modules(settings.aggregates)
@@ -49,7 +49,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
     metrics.add(RESTARTS, 0)
     server = HealthServer(health, metrics, settings.host, settings.metrics_port)
     try:
-        while not stop.asked:
+        while not stop.requested:
             log = connect(settings)
             try:
                 _serve(make(log, settings, metrics, health), health, metrics, stop)
@@ -72,7 +72,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
 
 
 def now_ms() -> int:
-    """The wall clock: ms since 1970 UTC."""
+    """The wall clock in ms since 1970 UTC."""
     return time.time_ns() // 1_000_000
 
 
@@ -84,7 +84,7 @@ def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop) -> N
     gc.freeze()
     busy, since = 0.0, time.monotonic()
     moved = True
-    while not stop.asked:
+    while not stop.requested:
         started = time.monotonic()
         moved = service.step(now_ms(), 0.0 if moved else _IDLE_WAIT)
         ended = time.monotonic()
@@ -97,19 +97,19 @@ def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop) -> N
 
 
 class _Stop:
-    """SIGTERM and SIGINT, as a flag that the loop looks at."""
+    """A flag set by SIGTERM and SIGINT."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._ask)
+            signal.signal(number, self._request)
 
-    def _ask(self, number: int, frame: object) -> None:
-        self.asked = True
+    def _request(self, number: int, frame: object) -> None:
+        self.requested = True
 
     def wait(self, seconds: float, health: Health) -> None:
-        """Wait, the loop being alive, until it is time or the end is asked for."""
+        """Waits `seconds`, or until a stop is requested. Beats meanwhile."""
         deadline = time.monotonic() + seconds
-        while not self.asked and time.monotonic() < deadline:
+        while not self.requested and time.monotonic() < deadline:
             health.beat()
             time.sleep(0.05)

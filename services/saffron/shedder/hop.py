@@ -1,4 +1,4 @@
-"""One chain of the shedder: blocks of `windows` wait here until the readers of `admitted` have credit for them."""
+"""One chain of the shedder: blocks of `windows` queue here until the readers of `admitted` have credit for them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from saffron.engine.shed.load.credits import Credits
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.errors import InputError, RemadeError
 from saffron.runtime.hops.block_reader import BlockReader, Decode, ReaderState
-from saffron.runtime.hops.inner_hop import Input
-from saffron.runtime.hops.input_state import LOST, InputBook, InputState
+from saffron.runtime.hops.inner_hop import InputPartition
+from saffron.runtime.hops.input_state import LOST, InputState, InputTracker
 from saffron.runtime.log import Record
 
 MOST_BLOCKS, MOST_EVENTS = 1024, 1 << 19
-"""No input is taken while so much is held; what else waits stays in the topic. What comes within a bound of some
-seconds should find room: a pause costs the client what it has fetched ahead, and now and then half a second until more
-comes."""
+"""Queue limits in blocks and events, at which the input is paused. The rest waits in the topic.
+
+The queue should hold what comes within a bound of some seconds. A pause costs the client its prefetched records, and
+sometimes half a second.
+"""
 _REFILL = 4
-"""Input is taken again when a fourth of that is left, and not for each that goes."""
+"""The input is resumed when the queue is down to this fraction (1/4) of its limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A block in the queue, its record, and the reader's state right behind it."""
+    """A queued block, its record, and the reader's state after it."""
 
     record: Record
     block: Block
@@ -34,9 +36,9 @@ class Waiting:
 
 
 class ShedderHop:
-    """The queue in front of the operator, and the credits. A `Hop` of `runtime.hops.inner_hop`.
+    """The queue in front of the operator, and the readers' credits. A `Hop` of `runtime.hops.inner_hop`.
 
-    `waits`: how long (ms) each forwarded block had waited; `held_ms`: how long some block waited for credit, in all.
+    `waits`: queueing time of each forwarded block (ms). `held_ms`: total time that some block waited for credit.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class ShedderHop:
     ) -> None:
         """`topic`: the input's."""
         self.operator = operator
-        self.input = InputBook()
+        self.input = InputTracker()
         self._topic = topic
         self.queue: deque[Waiting] = deque()
         self.waits: list[int] = []
@@ -55,12 +57,12 @@ class ShedderHop:
         self._credit_events = credit_events
         self._patience_ms = patience_ms
         self._credits: Credits | None = None
-        self._hungry = True
+        self._accepts_input = True
         self._waiting = 0
 
     @property
     def credits(self) -> Credits:
-        """Made when first asked for: behind `resume`, which says how far the output reaches."""
+        """The credits, created at first use: after `resume`, which knows the end of the output."""
         if self._credits is None:
             start = self.operator.next_seq
             self._credits = Credits(self._credit_events, start=start, patience_ms=self._patience_ms)
@@ -69,32 +71,32 @@ class ShedderHop:
     # ------------------------------------------------------------ the shell's side
 
     @property
-    def hungry(self) -> bool:
+    def accepts_input(self) -> bool:
         events, blocks = self._waiting, len(self.queue)
         if events >= MOST_EVENTS or blocks >= MOST_BLOCKS:
-            self._hungry = False
+            self._accepts_input = False
         elif events <= MOST_EVENTS // _REFILL and blocks <= MOST_BLOCKS // _REFILL:
-            self._hungry = True
-        return self._hungry
+            self._accepts_input = True
+        return self._accepts_input
 
     def resume(self, block: Block) -> None:
         self.operator.resume(block)
-        self.input.state = InputState.of(block.input.get("source", {}))
+        self.input.state = InputState.from_record(block.input.get("source", {}))
         claim, counter = block.input["reader"]
         self._reader.state = ReaderState(claim, counter)
 
-    def begin(self, found: Input, now_ms: int) -> int:
+    def begin(self, partition: InputPartition, now_ms: int) -> int:
         last = self.operator.input["windows"]
-        if self.input.state.remade(found.topic.id):
+        if self.input.state.remade(partition.topic.id):
             raise RemadeError(self._topic)
-        position = found.low if last < 0 else last + 1
-        if position < found.low:
-            self.lost(position, found.low, now_ms)
-        self.input.know(found.topic.id, 0, position, now_ms)
-        return max(found.low, position)
+        position = partition.low if last < 0 else last + 1
+        if position < partition.low:
+            self.records_lost(position, partition.low, now_ms)
+        self.input.update(partition.topic.id, 0, position, now_ms)
+        return max(partition.low, position)
 
-    def lost(self, first: int, stop: int, now_ms: int) -> None:
-        self.input.note(LOST, now_ms, first, first, stop)
+    def records_lost(self, first: int, stop: int, now_ms: int) -> None:
+        self.input.add_incident(LOST, now_ms, first, first, stop)
 
     def take(self, batch: Sequence[Record], now_ms: int) -> None:
         del now_ms
@@ -106,7 +108,7 @@ class ShedderHop:
                 self.operator.arrived(len(block.columns), record.timestamp)
 
     def emit(self, now_ms: int, *, flush: bool) -> list[Block]:
-        """As many blocks as there is credit for; none for a flush: what waits is read again by the next owner."""
+        """The blocks with credit. A flush gives none: the next owner reads queued blocks again."""
         blocks: list[Block] = []
         if self._blocked_at is not None:
             self.held_ms += max(0, now_ms - self._blocked_at)
@@ -120,19 +122,19 @@ class ShedderHop:
         return blocks
 
     def sent(self) -> int:
-        """The oldest block forwarded and not yet sent has been; when it had been appended to `windows` (ms)."""
+        """Marks the oldest forwarded block as sent; returns its record's time in `windows` (ms)."""
         return self._appended.popleft()
 
     # ------------------------------------------------------------ advice
 
-    def hear(self, load: Mapping[str, Any], now_ms: int) -> None:
-        """A load message of a reader of this chain. It has active queries if it counts partial matches of any."""
+    def take_load(self, load: Mapping[str, Any], now_ms: int) -> None:
+        """Applies a load message of a reader. A reader has active queries if it counts partial matches of any."""
         active = bool(load["partial_matches"])
         self.credits.applied(load["service"], int(load["position"]), active=active, now_ms=now_ms)
         self.operator.observe(load, now_ms)
 
     def force(self, query: str, keep: object) -> str | None:
-        """An order from outside; returns why it was refused, or None."""
+        """Applies an order of the user; returns the reason if it is refused, else None."""
         try:
             self.operator.order(query, keep)
         except InputError as error:

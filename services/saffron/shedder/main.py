@@ -1,4 +1,4 @@
-"""`saffron run shedder`: what may pass to the engines, and when."""
+"""`saffron run shedder`: blocks from `windows` to `admitted`, with load shedding."""
 
 from __future__ import annotations
 

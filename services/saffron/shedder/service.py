@@ -1,4 +1,4 @@
-"""The `shedder` service on a log: blocks from `windows` to `admitted`, as the readers behind it have credit."""
+"""The `shedder` service: forwards blocks from `windows` to `admitted`, as their readers have credit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.models.features.features import Pane
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.runtime.hops.growing import grow
 from saffron.runtime.hops.inner_hop import InnerHop
+from saffron.runtime.hops.inner_topics import ensure_partition
 from saffron.runtime.hops.input_report import InputReport
 from saffron.runtime.hops.tags import claim_value
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
@@ -27,19 +27,19 @@ from saffron.runtime.streams.streams import Streams
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.shedder.figures import ShedderNumbers
 from saffron.shedder.hop import ShedderHop
+from saffron.shedder.shedder_metrics import ShedderMetrics
 
 _LOG = logging.getLogger(__name__)
-_PATIENCE_MS = 3_000
-"""A reader that has said nothing for this long is not waited for (an idle one reports twice a second)."""
+_SILENCE_MS = 3_000
+"""Silence (ms) after which a reader is not waited for. Idle readers report twice a second."""
 _FETCH = 64
 _SHARE = 0.85
-"""Of the bound: the rest is for what stands before `windows` and behind the engine (ordering, commit)."""
+"""Share of the latency bound available here. The rest is for ordering before `windows` and commits after the engine."""
 
 
 class ShedderService:
-    """All chains of this member. A `Service` of `runtime.service`."""
+    """The service on one group member: all its chains. A `Service` of `runtime.service`."""
 
     def __init__(self, log: Log, settings: Settings, metrics: Metrics, health: Health) -> None:
         self._log = log
@@ -60,16 +60,16 @@ class ShedderService:
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
         )
-        self._numbers = ShedderNumbers(metrics, self.shell, settings.group("shedder"))
+        self._shedder_metrics = ShedderMetrics(metrics, self.shell, settings.group("shedder"))
         health.waiting("models", "reading models from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         moved = self._follow_models()
         for record in self._load.step():
-            self._hear(record, now_ms)
+            self._take_record(record, now_ms)
             moved = True
         self._streams.step(now_ms)
-        # A block waits for credit that comes by `load`: with one in the queue, look again soon.
+        # Credit comes by `load`: with a block in the queue, wait only briefly.
         waiting = any(hop.queue for hop in self._hops().values())
         moved |= self.shell.step(now_ms, min(wait, 0.001) if waiting else wait)
         if interval := self._digest.due(now_ms):
@@ -86,7 +86,7 @@ class ShedderService:
     # ------------------------------------------------------------ wiring
 
     def topics(self) -> Sequence[str]:
-        """None before the newest models are known: no block may pass by an older one."""
+        """The input topics; none before the newest models are known, so that no block is shed by an older one."""
         if not (self._models.caught_up and self._streams.ready):
             return []
         self._health.done("models")
@@ -96,18 +96,18 @@ class ShedderService:
     def output(self, where: TopicPartition) -> TopicPartition:
         return TopicPartition(self._topics.admitted_of(self._streams.record_of(where.topic).stem), where.partition)
 
-    def require(self, where: TopicPartition, output: TopicPartition) -> None:
-        grow(self._log, where.topic, output.topic, output.partition)
+    def ensure_output(self, where: TopicPartition, output: TopicPartition) -> None:
+        ensure_partition(self._log, where.topic, output.topic, output.partition)
 
     def chain(self, where: TopicPartition) -> ShedderHop:
         bound = overload(self._settings)
         watched = bound is not None or self._settings.observe == ALWAYS
         observes = Pane(self._settings.pane_events) if watched else None
-        operator = ShedderOperator(where.partition, self._streams.of(where.topic), bound, observes=observes)
+        operator = ShedderOperator(where.partition, self._streams.name_of(where.topic), bound, observes=observes)
         for record in self._newest.values():
             operator.offer(record.key, record.value, record.offset)
         credit = self._settings.credit_events
-        return ShedderHop(operator, decode_block, where.topic, credit_events=credit, patience_ms=_PATIENCE_MS)
+        return ShedderHop(operator, decode_block, where.topic, credit_events=credit, patience_ms=_SILENCE_MS)
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, Any]]:
         found: dict[TopicPartition, list[Record]] = {}
@@ -125,7 +125,7 @@ class ShedderService:
         return claim_value(nonce)
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
-        self._numbers.sent(self.output(where).topic, self._hops()[where].sent(), now_ms)
+        self._shedder_metrics.sent(self.output(where).topic, self._hops()[where].sent(), now_ms)
 
     # ------------------------------------------------------------ control topics
 
@@ -142,7 +142,7 @@ class ShedderService:
                     _LOG.warning("%s; the last good one stays in force", refused)
         return bool(records)
 
-    def _hear(self, record: Record, now_ms: int) -> None:
+    def _take_record(self, record: Record, now_ms: int) -> None:
         """A load report, or an order from outside; anybody may write here, so what makes no sense is passed over."""
         try:
             self._take_advice(orjson.loads(record.value or b""), now_ms)
@@ -154,7 +154,7 @@ class ShedderService:
         if hop is None:
             return
         if body.get("kind") != "force":
-            hop.hear(body, now_ms)
+            hop.take_load(body, now_ms)
         elif (refused := hop.force(body["query"], body["n"])) is not None:
             _LOG.warning("order refused: %s", refused)
 
@@ -162,7 +162,7 @@ class ShedderService:
 
     def _report(self, now_ms: int, interval: int) -> None:
         hops = self._hops()
-        for digest in self._numbers.report(hops, now_ms, interval):
+        for digest in self._shedder_metrics.report(hops, now_ms, interval):
             send(self._producer, self._topics, digest)
         self._inputs.report(self.shell.inputs, self.shell.troubles, now_ms, interval)
         if hops:
@@ -171,7 +171,7 @@ class ShedderService:
 
 
 def overload(settings: Settings) -> Overload | None:
-    """The bound that load is shed for; None where nothing is."""
+    """The latency bound and policy of the shedder, or None without one."""
     if settings.overload == PASS:
         return None
     return Overload(_SHARE * settings.latency_bound_ms, policy=settings.overload)

@@ -15,7 +15,7 @@ import numpy as np
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import AbortableError, LogError, UnavailableError
-from saffron.runtime.log import Committed, Displaced, Record, TopicPartition, TopicSpec, TopicState
+from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition, TopicSpec, TopicState
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.traces import traces_of
 from saffron.testing.memory_broker import MemoryBroker, Transaction, Wire
@@ -148,7 +148,7 @@ class MemoryConsumer:
         self._generation = -1
         self._positions: dict[TopicPartition, int] = {}
         self._paused: set[TopicPartition] = set()
-        self._displaced: dict[TopicPartition, Displaced] = {}
+        self._out_of_range: dict[TopicPartition, OutOfRange] = {}
         self._closed = False
 
     def subscribe(self, topics: Sequence[str], on_assign: Callback, on_revoke: Callback, on_lost: Callback) -> None:
@@ -188,9 +188,9 @@ class MemoryConsumer:
             raise LogError(f"cannot seek in {partition}: it is not assigned to this consumer")
         self._positions[partition] = offset
 
-    def displaced(self) -> Mapping[TopicPartition, Displaced]:
-        displaced, self._displaced = self._displaced, {}
-        return displaced
+    def out_of_range(self) -> Mapping[TopicPartition, OutOfRange]:
+        out_of_range, self._out_of_range = self._out_of_range, {}
+        return out_of_range
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None:
         self._paused.update(partitions)
@@ -242,7 +242,7 @@ class MemoryConsumer:
                 continue
             log = self._broker.partition(where)
             if not log.low <= self._positions[where] <= log.high:
-                self._displaced[where] = Displaced(self._positions[where], log.low)
+                self._out_of_range[where] = OutOfRange(self._positions[where], log.low)
                 self._positions[where] = log.low
                 continue
             records, position = log.read(self._positions[where], max_records - len(found), self._committed_only)
@@ -279,7 +279,7 @@ class MemoryConsumer:
             callback(held)
         self._positions.clear()
         self._paused.clear()
-        self._displaced.clear()
+        self._out_of_range.clear()
 
 
 def raw_batch(records: Sequence[Record]) -> RawBatch:

@@ -1,4 +1,4 @@
-"""One chain of `windowing`: records go to the operator as they come, blocks leave it every few milliseconds."""
+"""One chain of `windowing`: input goes to the operator at once, blocks leave it every few milliseconds."""
 
 from __future__ import annotations
 
@@ -11,28 +11,27 @@ from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import SchemaError
 from saffron.records.stream import StreamRecord
-from saffron.runtime.hops.inner_hop import Input
-from saffron.runtime.hops.input_state import LOST, REMADE, InputBook, InputState
+from saffron.runtime.hops.inner_hop import InputPartition
+from saffron.runtime.hops.input_state import LOST, REMADE, InputState, InputTracker
 from saffron.runtime.streams.stream_formats import Translation
 from saffron.schema.schema import Schema
-from saffron.windowing.activation import Activation, Say
-from saffron.windowing.follower import Desk
-from saffron.windowing.unknown_events import Patience, UnknownEvents
+from saffron.windowing.activation import Activation, ReportStatus
+from saffron.windowing.control_follower import ControlFollower
+from saffron.windowing.unknown_events import HoldLimits, UnknownEvents
 
 _NEVER = -(2**62)
-_BACKLOG_PATIENCE = 20
-"""How many times longer a block may wait to be full when there is a backlog."""
+_BACKLOG_FACTOR = 20
+"""Factor on the longest wait for a full block while there is a backlog."""
 _RAW_BATCHES = 4
-"""Held while a schema registry does not answer, before no more are read."""
+"""Batches held while a schema registry does not answer, before the input is paused."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """When blocks leave: `block_events` are there, or the oldest has waited `flush_ms`.
+    """Limits for cutting blocks: at `block_events` events, or when the oldest has waited `flush_ms`.
 
-    `poll_records`: a batch of so many says that there is a backlog.
-    `infer_ms`: a stream without a schema waits this long for more events to infer it from, unless there are
-    `poll_records` of them, and then this long for the queries to be compiled: `compile_ms`, from each one that is.
+    `poll_records`: batch size that indicates a backlog. `infer_ms`: wait for more events of a stream without a schema.
+    `compile_ms`: wait for compilation, from the last service that reported ready.
     """
 
     block_events: int = 8192
@@ -43,48 +42,53 @@ class Pace:
 
     @property
     def backlog_ms(self) -> int:
-        """The longest that a block waits to be full when there is a backlog."""
-        return self.flush_ms * _BACKLOG_PATIENCE
+        """Longest wait for a full block during a backlog, in ms."""
+        return self.flush_ms * _BACKLOG_FACTOR
 
     @property
-    def unknown_events(self) -> Patience:
-        """The same for events that need a new version of the schema."""
-        return Patience(self.poll_records, self.infer_ms, min(self.backlog_ms, self.infer_ms), self.compile_ms)
+    def unknown_events(self) -> HoldLimits:
+        """The limits for events that need a new schema version."""
+        return HoldLimits(self.poll_records, self.infer_ms, min(self.backlog_ms, self.infer_ms), self.compile_ms)
 
 
 @dataclass(frozen=True)
-class Outlets:
-    """Where what is no block goes. `letters` returns once they are acknowledged; `announce`: a version of the schema;
-    `complain`: a sentence for the log."""
+class Sinks:
+    """Destinations of output other than blocks.
+
+    `letters`: sends dead letters and waits for the acknowledgement. `report_status`: writes a query status.
+    `announce_schema`: writes a version of the schema. `report_error`: logs a message.
+    """
 
     letters: Callable[[list[DeadLetter]], None]
-    say: Say
-    announce: Callable[[Schema], None]
-    complain: Callable[[str], None]
+    report_status: ReportStatus
+    announce_schema: Callable[[Schema], None]
+    report_error: Callable[[str], None]
 
 
 class WindowingHop:
-    """A `Hop` of `runtime.hops.inner_hop`."""
+    """The chain of one source partition. A `Hop` of `runtime.hops.inner_hop`."""
 
     def __init__(
         self,
         operator: WindowingOperator,
-        desk: Desk,
+        control: ControlFollower,
         pace: Pace,
-        outlets: Outlets,
+        sinks: Sinks,
         stem: str,
         translate: Translation | None = None,
     ) -> None:
-        """`stem`: of the stream. `translate`: where the stream's messages are not JSON events; what it cannot translate
-        yet waits here."""
+        """`translate`: for streams whose messages are not JSON events.
+
+        Batches that it cannot translate yet are held.
+        """
         self.operator = operator
-        self.heard_at = _NEVER
-        self._desk = desk
+        self.last_input_at = _NEVER
+        self._control = control
         self._pace = pace
-        self._outlets = outlets
-        self._activation = Activation(operator, desk, outlets.say, stem)
+        self._sinks = sinks
+        self._activation = Activation(operator, control, sinks.report_status, stem)
         self._unknown = UnknownEvents(
-            operator, self._activation, pace.unknown_events, outlets.announce, outlets.complain
+            operator, self._activation, pace.unknown_events, sinks.announce_schema, sinks.report_error
         )
         self._pending = 0
         self._backlog = False
@@ -92,8 +96,8 @@ class WindowingHop:
         self._translate = translate
         self._raw: deque[RawBatch] = deque()
         self._configured: StreamRecord | None = None
-        self._fresh = True
-        self.input = InputBook()
+        self._just_started = True
+        self.input = InputTracker()
         self._awaiting = False
         self._awaited: frozenset[str] = frozenset()
         self._awaited_since = 0
@@ -101,78 +105,80 @@ class WindowingHop:
     # ------------------------------------------------------------ the shell's side
 
     @property
-    def hungry(self) -> bool:
+    def accepts_input(self) -> bool:
         return not self._awaiting and not self._unknown.full and len(self._raw) < _RAW_BATCHES
 
     @property
     def holding(self) -> bool:
-        """Whether events have come that are not yet decoded."""
+        """Whether events are held that are not yet decoded."""
         return self._unknown.holding or bool(self._raw)
 
     def resume(self, block: Block) -> None:
         self.operator.resume(block)
-        self._activation.seen(block.controls)
+        self._activation.apply_controls(block.controls)
 
-    def begin(self, found: Input, now_ms: int) -> int:
-        operator, book = self.operator, self.input
-        book.state = InputState.of(operator.source)
+    def begin(self, partition: InputPartition, now_ms: int) -> int:
+        operator, tracker = self.operator, self.input
+        tracker.state = InputState.from_record(operator.source)
         position, newborn = operator.position(), operator.newborn
-        # Of a topic of version 0.1.0 the id is not known.
-        if book.state.remade(found.topic.id) or (not newborn and position > found.high):
-            book.note(REMADE, now_ms, position, position, found.low)
-            operator.begin_anew(found.low)
-        elif position < found.low and not newborn:
-            book.note(LOST, now_ms, position, position, found.low)
-        book.know(found.topic.id, found.topic.partitions, position, now_ms)
-        operator.source = book.state.record()
+        # Version 0.1.0 did not store the topic id.
+        if tracker.state.remade(partition.topic.id) or (not newborn and position > partition.high):
+            tracker.add_incident(REMADE, now_ms, position, position, partition.low)
+            operator.begin_anew(partition.low)
+        elif position < partition.low and not newborn:
+            tracker.add_incident(LOST, now_ms, position, position, partition.low)
+        tracker.update(partition.topic.id, partition.topic.partitions, position, now_ms)
+        operator.source = tracker.state.record()
         self._awaiting, self._awaited_since = newborn, now_ms
-        return max(found.low, operator.position())
+        return max(partition.low, operator.position())
 
-    def lost(self, first: int, stop: int, now_ms: int) -> None:
-        self.input.note(LOST, now_ms, first, first, stop)
+    def records_lost(self, first: int, stop: int, now_ms: int) -> None:
+        self.input.add_incident(LOST, now_ms, first, first, stop)
         self.operator.source = self.input.state.record()
 
     def take(self, batch: RawBatch, now_ms: int) -> None:
-        self.heard_at = now_ms
+        self.last_input_at = now_ms
         if self._translate is None:
-            self._give(batch, now_ms)
+            self._ingest(batch, now_ms)
         else:
             self._raw.append(batch)
-            self._give_translated(self._translate, now_ms)
+            self._ingest_translated(self._translate, now_ms)
 
     def emit(self, now_ms: int, *, flush: bool) -> Sequence[Block]:
-        if self._fresh:
-            self._fresh = False
-            self.heard_at = now_ms
-            self._activation.report()
+        if self._just_started:
+            self._just_started = False
+            self.last_input_at = now_ms
+            self._activation.report_all()
         self._configure(now_ms)
         if self._translate is not None and self._raw:
-            self._give_translated(self._translate, now_ms)
+            self._ingest_translated(self._translate, now_ms)
         if self._activation.step(now_ms):
-            self._await(now_ms)
+            self._start_waiting(now_ms)
         if self._awaiting:
-            self._awaiting = self._queries_awaited(now_ms)
-        known = not flush and self._unknown.step(now_ms)  # what is held back at the end is read again by the next owner
+            self._awaiting = self._must_wait_for_queries(now_ms)
+        known = not flush and self._unknown.step(now_ms)  # the next owner reads held events again
         if not (flush or known or self._due(now_ms)):
             return []
         self._pending, self._waiting_since = 0, None
-        blocks = self.operator.flush(self._desk.positions)
-        self._report(blocks)
+        blocks = self.operator.flush(self._control.positions)
+        self._send_side_output(blocks)
         if known:
-            self._activation.taken_up()
+            self._activation.schema_in_force()
         return blocks
 
     def follow(self, watermark: int, now_ms: int) -> None:
-        """The partition is silent and follows the others' watermark; not while it holds back events of its own."""
+        """Advances the watermark of a silent partition, unless the partition holds events back."""
         if not self.holding and watermark > self.operator.watermark:
             self.operator.advance_watermark(watermark)
-            self._await(now_ms)
+            self._start_waiting(now_ms)
 
     # ------------------------------------------------------------ inside
 
-    def _queries_awaited(self, now_ms: int) -> bool:
-        """Whether the first events of a partition are still to wait for queries that stand: one that is added to a
-        topic is read by them from its beginning."""
+    def _must_wait_for_queries(self, now_ms: int) -> bool:
+        """Whether the first events of a new partition must wait for queries to be compiled.
+
+        A query reads a partition that is added to a topic from its beginning.
+        """
         waiting = self._activation.waiting
         if self._awaited - waiting:
             self._awaited_since = now_ms
@@ -180,40 +186,42 @@ class WindowingHop:
         if not waiting or now_ms - self._awaited_since < self._pace.compile_ms:
             return bool(waiting)
         names = ", ".join(sorted(waiting))
-        self._outlets.complain(
+        self._sinks.report_error(
             f"stream {self.operator.stream}, partition {self.operator.partition}: its first events wait no longer "
             f"until all queries are compiled; those go on without: {names} (`saffron status` says who is running)"
         )
         return False
 
-    def _give_translated(self, translate: Translation, now_ms: int) -> None:
+    def _ingest_translated(self, translate: Translation, now_ms: int) -> None:
         while self._raw and (batch := translate(self._raw[0])) is not None:
             self._raw.popleft()
-            self._give(batch, now_ms)
+            self._ingest(batch, now_ms)
 
-    def _give(self, batch: RawBatch, now_ms: int) -> None:
+    def _ingest(self, batch: RawBatch, now_ms: int) -> None:
         if self._unknown.wanted:
             self._unknown.take(batch, now_ms)
             return
         self.operator.ingest(batch)
         self._pending += len(batch)
         self._backlog = len(batch) >= self._pace.poll_records
-        self._await(now_ms)
+        self._start_waiting(now_ms)
 
-    def _await(self, now_ms: int) -> None:
+    def _start_waiting(self, now_ms: int) -> None:
         if self._waiting_since is None:
             self._waiting_since = now_ms
 
     def _due(self, now_ms: int) -> bool:
+        """Whether a block must be cut now."""
         if self._waiting_since is None:
             return False
         waited = now_ms - self._waiting_since
-        # With a backlog the block is full soon; every hop behind pays per block, so a full one is worth the wait.
-        patience = self._pace.backlog_ms if self._backlog else self._pace.flush_ms
-        return self._pending >= self._pace.block_events or waited >= patience
+        # With a backlog the block is full soon. Later hops pay per block, so a full one is worth the wait.
+        limit = self._pace.backlog_ms if self._backlog else self._pace.flush_ms
+        return self._pending >= self._pace.block_events or waited >= limit
 
     def _configure(self, now_ms: int) -> None:
-        record = self._desk.streams.get(self.operator.stream)
+        """Gives the operator a new record of its stream."""
+        record = self._control.streams.get(self.operator.stream)
         if record is None or record == self._configured:
             return
         self._configured = record
@@ -222,14 +230,15 @@ class WindowingHop:
         try:
             self.operator.configure(record)
         except SchemaError as error:
-            self._outlets.complain(f"stream {self.operator.stream}: {error}")
-        self._await(now_ms)
+            self._sinks.report_error(f"stream {self.operator.stream}: {error}")
+        self._start_waiting(now_ms)
 
-    def _report(self, blocks: Sequence[Block]) -> None:
+    def _send_side_output(self, blocks: Sequence[Block]) -> None:
+        """Sends dead letters and notices, and applies the blocks' control records."""
         letters = self.operator.take_dead_letters()
         if letters:
-            self._outlets.letters(letters)
+            self._sinks.letters(letters)
         for block in blocks:
-            self._activation.seen(block.controls)
+            self._activation.apply_controls(block.controls)
         for notice in self.operator.take_notices():
-            self._outlets.say(notice.name, notice.version, notice.state, notice.reason, notice.position)
+            self._sinks.report_status(notice.name, notice.version, notice.state, notice.reason, notice.position)

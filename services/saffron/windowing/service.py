@@ -1,4 +1,4 @@
-"""The `windowing` service on a log: chains by the shared shell, queries and streams from the desk."""
+"""The `windowing` service: chains in the shared shell, with queries and streams from the control topics."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from saffron.engine.windows.operator import REASONS, DeadLetter, WindowingOperat
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.showing import encoded
-from saffron.runtime.hops.growing import grow
 from saffron.runtime.hops.inner_hop import InnerHop
+from saffron.runtime.hops.inner_topics import ensure_partition
 from saffron.runtime.hops.input_report import InputReport
 from saffron.runtime.hops.tags import claim_value
 from saffron.runtime.log import Consumer, Log, TopicPartition
@@ -34,25 +34,25 @@ from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import DEAD_LETTERS
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.windowing.endings import SERVICE, Endings
-from saffron.windowing.figures import WindowingNumbers
-from saffron.windowing.follower import Desk
-from saffron.windowing.hop import Outlets, Pace, WindowingHop
-from saffron.windowing.idle import Bound, Idle
+from saffron.windowing.control_follower import ControlFollower
+from saffron.windowing.ended_queries import SERVICE, EndedQueries
+from saffron.windowing.hop import Pace, Sinks, WindowingHop
+from saffron.windowing.idle_sources import IdleBound, IdleSources
 from saffron.windowing.routing.router import Router
+from saffron.windowing.windowing_metrics import WindowingMetrics
 
 _LOG = logging.getLogger(__name__)
-_LOOK_MS = 20
+_CONTROL_MS = 20
 _FLUSH_SECONDS = 10.0
 
 
 class WindowingService:
-    """All chains of this member. A `Service` of `runtime.service`."""
+    """The service on one group member: all its chains. A `Service` of `runtime.service`."""
 
     def __init__(
         self, log: Log, settings: Settings, metrics: Metrics, health: Health, *, background: Background | None = None
     ) -> None:
-        """`background`: where transactions are ended and registries asked (threads of their own, if None)."""
+        """`background`: runs commits and registry requests; own threads if None."""
         jit.prepare()
         prepare_decoder()
         self._log = log
@@ -60,16 +60,16 @@ class WindowingService:
         self._metrics = metrics
         self._health = health
         self._topics = Topics(settings.prefix)
-        self._desk = Desk(log, self._topics, reporter(metrics))
+        self._control = ControlFollower(log, self._topics, reporter(metrics))
         self._producer = log.producer(client_id="windowing-side")
         self._statuses = Statuses(self._producer, self._topics)
-        self._endings = Endings(self._desk, self._statuses)
+        self._ended_queries = EndedQueries(self._control, self._statuses)
         self._inputs = InputReport("windowing", metrics, health, self._producer, self._topics)
         self._pace = Pace(settings.largest_block, settings.flush_ms, settings.poll_records)
-        self._look, self._digest = Every(_LOOK_MS), Every(INTERVAL_MS)
+        self._poll_control, self._digest = Every(_CONTROL_MS), Every(INTERVAL_MS)
         self._now = 0
         self._formats = Formats(settings.registry_auth, health, lambda: self._now, background)
-        self._router = Router(log, settings, metrics, self._desk, self._formats, background)
+        self._router = Router(log, settings, metrics, self._control, self._formats, background)
         self._sources: tuple[str, ...] = ()
         self._sources_version = -1
         self._letters = log.partitions(self._topics.dead_letters) or 1
@@ -80,20 +80,20 @@ class WindowingService:
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
         )
-        self._idle = Idle(log, self._topics, self.shell)
-        for reason in REASONS:  # a counter that begins with its first letter shows no increase
+        self._idle_sources = IdleSources(log, self._topics, self.shell)
+        for reason in REASONS:  # a counter that begins at 1 shows no increase
             metrics.add(DEAD_LETTERS, 0, reason)
-        self._numbers = WindowingNumbers(metrics, self.shell, settings.group("windowing"))
+        self._windowing_metrics = WindowingMetrics(metrics, self.shell, settings.group("windowing"))
         health.waiting("queries", "reading queries, statuses and streams from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         self._now = now_ms
         moved = False
-        if not self._desk.ready or self._look.due(now_ms):
-            moved = self._desk.step()
-            self._idle.step(now_ms, self._bounds())
-        if self._desk.ready:
-            self._endings.step()
+        if not self._control.caught_up or self._poll_control.due(now_ms):
+            moved = self._control.step()
+            self._idle_sources.step(now_ms, self._idle_bounds())
+        if self._control.caught_up:
+            self._ended_queries.step()
             moved |= self._router.step(now_ms)
         moved |= self.shell.step(now_ms, 0.0 if moved else wait)
         if interval := self._digest.due(now_ms):
@@ -105,31 +105,31 @@ class WindowingService:
         self.shell.close()
         self._producer.flush(_FLUSH_SECONDS)
         self._producer.close()
-        self._desk.close()
-        self._idle.close()
+        self._control.close()
+        self._idle_sources.close()
         self._formats.close()
 
     # ------------------------------------------------------------ wiring
 
     def topics(self) -> Sequence[str]:
-        """The sources whose internal topics exist; none before the desk has read everything."""
-        if self._desk.ready and self._sources_version != self._desk.version:
+        """The sources whose internal topics exist; none before the control topics are read."""
+        if self._control.caught_up and self._sources_version != self._control.version:
             self._health.done("queries")
             self._health.done("start")
-            self._sources_version = self._desk.version
-            sources = self._desk.sources
-            wanted = [t for t, s in sources.items() if s == DEFAULT_STREAM or self._exists(self._desk.stream_at(t))]
+            self._sources_version = self._control.version
+            sources = self._control.sources
+            wanted = [t for t, s in sources.items() if s == DEFAULT_STREAM or self._exists(self._control.stream_at(t))]
             self._sources = tuple(sorted(wanted))
         return self._sources
 
     def output(self, where: TopicPartition) -> TopicPartition:
-        return TopicPartition(self._topics.windows_of(self._desk.stream_at(where.topic).stem), where.partition)
+        return TopicPartition(self._topics.windows_of(self._control.stream_at(where.topic).stem), where.partition)
 
-    def require(self, where: TopicPartition, output: TopicPartition) -> None:
-        grow(self._log, where.topic, output.topic, output.partition)
+    def ensure_output(self, where: TopicPartition, output: TopicPartition) -> None:
+        ensure_partition(self._log, where.topic, output.topic, output.partition)
 
     def chain(self, where: TopicPartition) -> WindowingHop:
-        settings, record = self._settings, self._desk.stream_at(where.topic)
+        settings, record = self._settings, self._control.stream_at(where.topic)
         stream = record.name
         operator = WindowingOperator(
             where.partition,
@@ -142,23 +142,23 @@ class WindowingService:
             asks=True,
         )
         self._statuses.forget(stream, where.partition)
-        outlets = Outlets(
+        sinks = Sinks(
             letters=lambda letters: self._send_letters(where, letters),
-            say=lambda name, version, state, reason, position, schema=None: self._statuses.say(
+            report_status=lambda name, version, state, reason, position, schema=None: self._statuses.report(
                 QueryStatus(name, version, SERVICE, stream, where.partition, state, reason, position, schema)
             ),
-            announce=lambda schema: announce(
-                self._producer, self._topics, record.stem, self._desk.schemas.of(record.stem), schema
+            announce_schema=lambda schema: announce(
+                self._producer, self._topics, record.stem, self._control.schemas.of(record.stem), schema
             ),
-            complain=lambda sentence: _LOG.error("%s", sentence),
+            report_error=lambda sentence: _LOG.error("%s", sentence),
         )
         return WindowingHop(
             operator,
-            self._desk,
+            self._control,
             self._pace,
-            outlets,
+            sinks,
             record.stem,
-            self._formats.translation(lambda: self._desk.stream_at(where.topic)),
+            self._formats.translation(lambda: self._control.stream_at(where.topic)),
         )
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, RawBatch]]:
@@ -174,7 +174,7 @@ class WindowingService:
         return claim_value(nonce)
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
-        self._numbers.sent(self.output(where).topic, where, block, now_ms)
+        self._windowing_metrics.sent(self.output(where).topic, where, block, now_ms)
 
     # ------------------------------------------------------------ inside
 
@@ -186,7 +186,9 @@ class WindowingService:
         return not missing
 
     def _send_letters(self, where: TopicPartition, letters: list[DeadLetter]) -> None:
-        """Written and acknowledged before the block that says that these records have been dealt with."""
+        """Sends dead letters and waits for the acknowledgement, before the block that passes their records is
+        written.
+        """
         for letter in letters:
             key = f"{where.topic}/{where.partition}/{letter.offset}".encode()
             self._producer.send(
@@ -195,25 +197,25 @@ class WindowingService:
             self._metrics.add(DEAD_LETTERS, 1, letter.reason)
         self._producer.flush(_FLUSH_SECONDS)
 
-    def _bounds(self) -> dict[str, Bound]:
-        """After how long a partition of a stream counts as silent, where it may; by the stream's topic."""
+    def _idle_bounds(self) -> dict[str, IdleBound]:
+        """The idle bounds by topic, for streams with idle detection."""
         found = {}
-        for topic in self._desk.sources:
-            record = self._desk.stream_at(topic)
+        for topic in self._control.sources:
+            record = self._control.stream_at(topic)
             idle = record.idle or (self._settings.idle_ms if record.name == DEFAULT_STREAM else 0)
             if idle and record.source is None:
-                found[topic] = Bound(record.stem, idle)
+                found[topic] = IdleBound(record.stem, idle)
         return found
 
     def _report(self, now_ms: int, interval: int) -> None:
-        bounds = self._bounds()
+        bounds = self._idle_bounds()
 
         def silent(where: TopicPartition) -> bool | None:
             bound = bounds.get(where.topic)
-            return None if bound is None else self._idle.silent(where, bound.idle, now_ms)
+            return None if bound is None else self._idle_sources.silent(where, bound.idle, now_ms)
 
-        for where, digest in self._numbers.report(now_ms, interval, silent):
-            send(self._producer, self._topics, replace(digest, stem=self._desk.stream_at(where.topic).stem))
+        for where, digest in self._windowing_metrics.report(now_ms, interval, silent):
+            send(self._producer, self._topics, replace(digest, stem=self._control.stream_at(where.topic).stem))
         self._router.report()
         inputs = [*self.shell.inputs, *self._router.inputs]
         self._inputs.report(inputs, [*self.shell.troubles, *self._router.troubles], now_ms, interval)

@@ -12,7 +12,7 @@ import pytest
 from saffron.cli.client import Client
 from saffron.cli.streams.stream import present
 from saffron.control.checks import Refused
-from saffron.control.stream_changes import StreamChange, planned, removable, settable
+from saffron.control.stream_changes import StreamChange, check_removal, plan_change, plan_update
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import topic_specs
@@ -35,7 +35,7 @@ def client() -> Iterator[Client]:
 
 def put(client: Client, change: StreamChange) -> StreamRecord:
     """The record, as it stands then."""
-    found = planned(change, present(client))
+    found = plan_change(change, present(client))
     client.log.create_topics(found.topics)
     if found.is_change:
         client.put(client.topics.streams, found.record.name, found.record.encode())
@@ -46,7 +46,7 @@ def put(client: Client, change: StreamChange) -> StreamRecord:
 
 def refused(client: Client, **said: Any) -> str:
     with pytest.raises(Refused) as error:
-        planned(StreamChange(**said), present(client))
+        plan_change(StreamChange(**said), present(client))
     return str(error.value)
 
 
@@ -61,13 +61,13 @@ def test_a_stream_has_topics_and_a_record_that_keeps_the_contract(client: Client
 def test_what_is_said_is_changed_and_nothing_else(client: Client) -> None:
     first = put(client, replace(GIVEN, schema=SCHEMA, disorder=5, idle=7))
     changes: dict[str, Any] = {"idle": 9, "disorder": 0, "schema": {**SCHEMA, "title": "the same"}}
-    for verb in (planned, settable):
+    for verb in (plan_change, plan_update):
         for name, value in changes.items():
             found = verb(StreamChange("quotes", **{name: value}), present(client)).record
             assert found == replace(first, **{name: value})
     assert put(client, StreamChange("quotes", idle=0)) == replace(first, idle=None)
-    assert not planned(StreamChange("quotes"), present(client)).is_change
-    assert not planned(replace(GIVEN, disorder=5), present(client)).is_change, "the same again changes nothing"
+    assert not plan_change(StreamChange("quotes"), present(client)).is_change
+    assert not plan_change(replace(GIVEN, disorder=5), present(client)).is_change, "the same again changes nothing"
 
 
 def test_what_a_later_version_wrote_stays(client: Client) -> None:
@@ -113,7 +113,7 @@ def test_a_change_that_cannot_be_made_is_refused_with_the_way_out(
 ) -> None:
     before = put(client, replace(GIVEN, schema=SCHEMA))
     with pytest.raises(Refused, match=why):
-        planned(StreamChange("quotes", **said), present(client))
+        plan_change(StreamChange("quotes", **said), present(client))
     assert client.streams()["quotes"] == before
 
 
@@ -142,7 +142,7 @@ def test_a_format_can_change_until_something_was_read(client: Client) -> None:
 def test_a_topic_that_is_not_the_streams_to_have_is_refused(client: Client, topic: str, why: str) -> None:
     put(client, StreamChange("bids", topic="trades"))
     with pytest.raises(Refused, match=why):
-        planned(StreamChange("quotes", topic=topic), present(client))
+        plan_change(StreamChange("quotes", topic=topic), present(client))
 
 
 def test_what_could_not_be_made_exactly_is_refused(client: Client) -> None:
@@ -167,10 +167,10 @@ def test_a_stream_is_removed_unless_another_is_made_from_it(client: Client) -> N
         ("nobody", "there is no stream 'nobody'; streams: events, quotes, by_sector"),
     ):
         with pytest.raises(Refused, match=why):
-            removable(name, present(client))
-    assert removable("by_sector", present(client)).name == "by_sector"
+            check_removal(name, present(client))
+    assert check_removal("by_sector", present(client)).name == "by_sector"
     with pytest.raises(Refused, match="there is no stream 'nobody'"):
-        settable(StreamChange("nobody", idle=5), present(client))
+        plan_update(StreamChange("nobody", idle=5), present(client))
 
 
 def test_a_stream_that_is_made_anew_has_topics_of_its_own(client: Client) -> None:

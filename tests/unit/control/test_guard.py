@@ -8,7 +8,7 @@ import pytest
 from aiohttp.test_utils import TestServer
 
 from saffron.control.guard import require_safe
-from saffron.control.quiet import OnceInAWhile
+from saffron.control.log_limits import RepeatLimit
 from saffron.errors import SettingsError
 from tests.unit.control.world import World, add
 
@@ -22,7 +22,7 @@ def test_an_api_open_to_the_network_needs_a_token() -> None:
 
 def test_a_library_repeats_itself_only_once_in_a_while() -> None:
     now = [0.0]
-    once = OnceInAWhile(10.0, lambda: now[0])
+    once = RepeatLimit(10.0, lambda: now[0])
 
     def passes(text: str) -> bool:
         return once.filter(logging.LogRecord("aiokafka", logging.ERROR, "", 0, text, None, None))
@@ -36,7 +36,7 @@ def test_a_library_repeats_itself_only_once_in_a_while() -> None:
 
 
 def test_memory_of_what_was_said_is_bounded() -> None:
-    once = OnceInAWhile(10.0, lambda: 0.0)
+    once = RepeatLimit(10.0, lambda: 0.0)
     for number in range(5000):
         once.filter(logging.LogRecord("aiokafka", logging.ERROR, "", 0, str(number), None, None))
     assert len(once._seen) <= 1000

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saffron.control.live import SERIES_SECONDS, Live
+from saffron.control.live import SERIES_SECONDS, LiveStatistics
 
 NOW = 1_700_000_000_000
 
@@ -14,7 +14,7 @@ def digest(service: str, at: int, **more: Any) -> dict[str, Any]:
 
 
 def test_nobody_has_reported() -> None:
-    view = Live(100).view(NOW)
+    view = LiveStatistics(100).view(NOW)
     assert view["services"] == []
     assert view["events_per_second"] is None
     assert view["latency_ms"] is None
@@ -23,7 +23,7 @@ def test_nobody_has_reported() -> None:
 
 
 def test_rates_add_up_over_partitions_and_latency_is_the_worst() -> None:
-    live = Live(100)
+    live = LiveStatistics(100)
     live.apply(digest("windowing", NOW - 500, events=3000))
     live.apply(digest("windowing", NOW - 700, partition=1, events=500, interval_ms=500))
     live.apply(digest("matcher", NOW - 400, results=7, latency_ms={"p50": 10, "p99": 30}, partial_matches=5))
@@ -38,7 +38,7 @@ def test_rates_add_up_over_partitions_and_latency_is_the_worst() -> None:
 
 
 def test_a_source_that_fell_silent_no_longer_counts_but_is_named() -> None:
-    live = Live(100)
+    live = LiveStatistics(100)
     live.apply(digest("windowing", NOW - 60_000, events=3000, watermark=5))
     view = live.view(NOW)
     assert view["events_per_second"] is None
@@ -48,7 +48,7 @@ def test_a_source_that_fell_silent_no_longer_counts_but_is_named() -> None:
 
 
 def test_the_series_counts_each_interval_once() -> None:
-    live = Live(100)
+    live = LiveStatistics(100)
     first = NOW - 10_000
     for step in range(8):  # digests 1,250 ms apart: no second holds two, none is missing in between
         live.apply(digest("windowing", first + step * 1250, interval_ms=1250, events=1250))
@@ -58,7 +58,7 @@ def test_the_series_counts_each_interval_once() -> None:
 
 
 def test_old_and_repeated_digests_change_nothing() -> None:
-    live = Live(100)
+    live = LiveStatistics(100)
     live.apply(digest("windowing", NOW - 500, events=3000))
     before = live.view(NOW)
     live.apply(digest("windowing", NOW - 500, events=1))
@@ -67,7 +67,7 @@ def test_old_and_repeated_digests_change_nothing() -> None:
 
 
 def test_memory_is_bounded() -> None:
-    live = Live(100)
+    live = LiveStatistics(100)
     for step in range(1000):
         live.apply(digest("windowing", NOW + step * 1000))
     (kept,) = live._digests.values()
@@ -75,14 +75,14 @@ def test_memory_is_bounded() -> None:
 
 
 def test_a_digest_of_a_whole_service_has_no_partitions() -> None:
-    live = Live(100)
+    live = LiveStatistics(100)
     live.apply(digest("model_builder", NOW - 500, stream=None, partition=None, lag=None, events=10))
     (service,) = live.view(NOW)["services"]
     assert (service["partitions"], service["lag"], service["events_per_second"]) == (0, None, 10.0)
 
 
 def test_overload_is_that_of_the_worst_partition() -> None:
-    live = Live(100)
+    live = LiveStatistics(100)
     assert live.view(NOW)["overload"] is None
     passing = {"why": "pass", "share": 0.0, "keep": None, "estimated": {}}
     live.apply(digest("shedder", NOW - 400, shed=passing))
@@ -94,7 +94,7 @@ def test_overload_is_that_of_the_worst_partition() -> None:
 
 
 def test_what_a_query_misses_is_so_of_all_partitions_together() -> None:
-    live = Live(100)
+    live = LiveStatistics(100)
     large = {"a": {"due": 900.0, "lost": 9.0, "found": 900.0, "false": 9.0}}
     small = {
         "a": {"due": 100.0, "lost": 91.0, "found": 10.0, "false": 4.65},

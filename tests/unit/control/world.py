@@ -12,7 +12,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from saffron.control.api import Api
-from saffron.control.dead_letters import Desk
+from saffron.control.dead_letters_api import DeadLettersApi
 from saffron.control.guard import guards
 from saffron.control.streams_api import StreamsApi
 from saffron.control.tables import Tables
@@ -54,7 +54,7 @@ class World:
         """All that the service serves."""
         told = partial(why, self.log, TOPICS, "why")
         api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), told, self.log.partitions, self.health)
-        desk = Desk(self.tables, DeadLetters(self.log, TOPICS, "desk"), "desk", 86_400_000)
+        desk = DeadLettersApi(self.tables, DeadLetters(self.log, TOPICS, "desk"), "desk", 86_400_000)
         streams = StreamsApi(self.tables, self.send, self.log, Settings(prefix="p."))
         return [*api.routes(), *streams.routes(), *desk.routes()]
 

@@ -19,8 +19,8 @@ from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.operators.containment import Failure
 from saffron.engine.operators.operator import History, ResultOperator, State
-from saffron.runtime.hops.inner_hop import Input
-from saffron.runtime.hops.input_state import InputBook
+from saffron.runtime.hops.inner_hop import InputPartition
+from saffron.runtime.hops.input_state import InputTracker
 from saffron.schema.schema import Kind
 
 
@@ -158,21 +158,21 @@ class FakeWindowing:
         self._counter = 0
         self._position = 0
         self._blocks = 0
-        self.input = InputBook()
+        self.input = InputTracker()
 
     @property
-    def hungry(self) -> bool:
+    def accepts_input(self) -> bool:
         return len(self._held) < 100
 
     def resume(self, block: Block) -> None:
         self._next_seq, self._counter = block.next_seq, block.next_counter
         self._position = block.input["events"]
 
-    def begin(self, found: Input, now_ms: int) -> int:
+    def begin(self, partition: InputPartition, now_ms: int) -> int:
         del now_ms
-        return max(found.low, self._position)
+        return max(partition.low, self._position)
 
-    def lost(self, first: int, stop: int, now_ms: int) -> None:
+    def records_lost(self, first: int, stop: int, now_ms: int) -> None:
         raise AssertionError("nothing is lost in these tests")
 
     def take(self, batch: RawBatch, now_ms: int) -> None:

@@ -8,9 +8,9 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from saffron.errors import AbortableError, DeniedError, FencedError, LogError, TooLargeError, UnavailableError
-from saffron.runtime.log.kafka_errors import passing, translate
-from saffron.runtime.log.kafka_patience import Patience
+from saffron.runtime.log.kafka_errors import is_transient, translate
 from saffron.runtime.log.kafka_producer import _not_queued
+from saffron.runtime.log.timed_calls import TimedCalls
 
 
 @pytest.mark.parametrize(
@@ -38,32 +38,32 @@ def test_errors_are_told_apart_by_their_flags(error: KafkaError, kind: type[LogE
 
 
 def test_only_fatal_errors_and_missing_rights_end_a_consumer() -> None:
-    assert not passing(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
-    assert passing(KafkaError(KafkaError._TRANSPORT))
-    assert not passing(KafkaError(KafkaError._FATAL, "x", True, False, False))
+    assert not is_transient(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+    assert is_transient(KafkaError(KafkaError._TRANSPORT))
+    assert not is_transient(KafkaError(KafkaError._FATAL, "x", True, False, False))
 
 
 def test_patience_passes_on_what_a_call_does() -> None:
-    patience, done = Patience("test"), list[int]()
-    patience.call(lambda: done.append(1), 5, "working")
+    calls, done = TimedCalls("test"), list[int]()
+    calls.call(lambda: done.append(1), 5, "working")
     assert done == [1]
 
     def fail() -> None:
         raise LogError("no")
 
     with pytest.raises(LogError, match="no"):
-        patience.call(fail, 5, "working")
-    patience.close()
+        calls.call(fail, 5, "working")
+    calls.close()
 
 
 def test_patience_gives_up_and_serves_the_next_call() -> None:
-    patience, never, done = Patience("test"), threading.Event(), list[int]()
+    calls, never, done = TimedCalls("test"), threading.Event(), list[int]()
     with pytest.raises(UnavailableError, match=r"^waiting: no answer within 0\.01 s$"):
-        patience.call(lambda: never.wait(30), 0.01, "waiting")
-    patience.call(lambda: done.append(1), 5, "working")
+        calls.call(lambda: never.wait(30), 0.01, "waiting")
+    calls.call(lambda: done.append(1), 5, "working")
     assert done == [1]
     never.set()
-    patience.close()
+    calls.close()
 
 
 def test_only_what_found_the_queue_full_is_sent_again() -> None:

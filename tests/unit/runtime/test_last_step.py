@@ -14,8 +14,8 @@ import os, sys
 from pathlib import Path
 from saffron.runtime.results.last_step import LastStep
 step = LastStep(Path(sys.argv[1]))
-step.at(int(sys.argv[2]))
-step.note(sys.argv[3], 4, sys.argv[4])
+step.set_offset(int(sys.argv[2]))
+step.enter(sys.argv[3], 4, sys.argv[4])
 os.kill(os.getpid(), 9)
 """
 
@@ -27,42 +27,44 @@ def died(directory: Path, offset: int, query: str, step: str = ADVANCING) -> Las
 
 
 def test_a_second_death_in_the_same_query_and_block_proves_it(tmp_path: Path) -> None:
-    (first,) = died(tmp_path, 7, "rally").died(0)
+    (first,) = died(tmp_path, 7, "rally").take_deaths(0)
     assert (first.query, first.version, first.step, first.offset, first.proven) == ("rally", 4, ADVANCING, 7, False)
-    (second,) = died(tmp_path, 7, "rally", RESTORING).died(9)
+    (second,) = died(tmp_path, 7, "rally", RESTORING).take_deaths(9)
     assert second.proven
-    assert "died in it 2 times, with the block at offset 7" in second.told()
+    assert "died in it 2 times, with the block at offset 7" in second.reason()
 
 
 def test_another_query_or_block_proves_nothing(tmp_path: Path) -> None:
-    died(tmp_path, 7, "rally").died(0)
-    died(tmp_path, 8, "rally").died(0)
-    found = died(tmp_path, 7, "other").died(0)
+    died(tmp_path, 7, "rally").take_deaths(0)
+    died(tmp_path, 8, "rally").take_deaths(0)
+    found = died(tmp_path, 7, "other").take_deaths(0)
     assert [(one.query, one.offset, one.proven) for one in found] == [
         ("rally", 7, False),
         ("rally", 8, False),
         ("other", 7, False),
     ]
-    assert [one.query for one in LastStep(tmp_path).died(8)] == ["rally"], "behind what is committed, and no new one"
+    assert [one.query for one in LastStep(tmp_path).take_deaths(8)] == ["rally"], (
+        "behind what is committed, and no new one"
+    )
 
 
 def test_a_step_of_several_queries_is_nobodys_fault(tmp_path: Path) -> None:
-    died(tmp_path, 7, "falls", together(ADVANCING)).died(0)
-    (found,) = died(tmp_path, 7, "falls", together(ADVANCING)).died(0)
+    died(tmp_path, 7, "falls", together(ADVANCING)).take_deaths(0)
+    (found,) = died(tmp_path, 7, "falls", together(ADVANCING)).take_deaths(0)
     assert found.shared
     assert not found.proven
 
 
 def test_what_is_over_is_no_death(tmp_path: Path) -> None:
     step = LastStep(tmp_path)
-    step.at(3)
-    step.note("é" * 700, 1, ADVANCING)
-    step.over()
-    assert LastStep(tmp_path).died(0) == []
+    step.set_offset(3)
+    step.enter("é" * 700, 1, ADVANCING)
+    step.leave()
+    assert LastStep(tmp_path).take_deaths(0) == []
 
 
 def test_a_file_that_cannot_be_made_is_told_and_does_without(tmp_path: Path, caplog: object) -> None:
     (tmp_path / "file").write_text("")
     step = LastStep(tmp_path / "file" / "below")
-    step.note("rally", 1, ADVANCING)
-    assert [one.query for one in step.died(0)] == ["rally"]
+    step.enter("rally", 1, ADVANCING)
+    assert [one.query for one in step.take_deaths(0)] == ["rally"]

@@ -7,7 +7,7 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.errors import LogError
 from saffron.runtime.hops.block_reader import BlockReader
-from saffron.runtime.hops.ownership import Ownership, Standing
+from saffron.runtime.hops.ownership import ClaimState, Ownership
 from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.testing.memory_broker import MemoryBroker
@@ -65,7 +65,7 @@ def counters(ownership: Ownership) -> list[int]:
 
 def test_an_empty_partition_is_owned_with_nothing_to_take_up() -> None:
     ownership = Partition().own()
-    assert (ownership.standing, ownership.claim, ownership.tail) == (Standing.OWNED, 0, ())
+    assert (ownership.state, ownership.claim, ownership.tail) == (ClaimState.OWNED, 0, ())
 
 
 def test_the_stream_is_taken_up_from_the_newest_checkpoint() -> None:
@@ -135,7 +135,7 @@ def test_an_owner_stops_at_a_higher_claim_even_an_old_owners_late_one() -> None:
     ownership = partition.own()
     partition.claim("z")
     ownership.step()
-    assert ownership.standing is Standing.LOST
+    assert ownership.state is ClaimState.LOST
     assert not ownership.step()
 
 
@@ -145,7 +145,7 @@ def test_an_owner_goes_on_when_a_zombie_only_writes_blocks() -> None:
     ownership = partition.own()
     partition.block("a", 0)
     ownership.step()
-    assert ownership.standing is Standing.OWNED
+    assert ownership.state is ClaimState.OWNED
 
 
 def test_a_topic_cut_off_behind_its_newest_checkpoint_is_refused_with_the_remedy() -> None:

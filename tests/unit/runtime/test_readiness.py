@@ -96,7 +96,7 @@ class Bench:
 
     def announce(self, partition: int, record: Mapping[str, Any], version: int = 1) -> None:
         status = QueryStatus("m", version, "windowing", "events", partition, "waiting", "for it", None, record)
-        Statuses(self.producer, TOPICS).say(status)
+        Statuses(self.producer, TOPICS).report(status)
 
     def said(self) -> list[tuple[int, int, str | None]]:
         """(partition, version, schema) of each "ready" since the last call."""
@@ -172,7 +172,7 @@ def test_nothing_is_taken_back_while_the_schema_is_on_its_way_from_windowing(ben
     bench.announce(0, X)
     bench.said()
     bench.warming.finish(0)
-    Statuses(bench.producer, TOPICS).say(QueryStatus("m", 1, "windowing", "events", 0, "active"))
+    Statuses(bench.producer, TOPICS).report(QueryStatus("m", 1, "windowing", "events", 0, "active"))
     assert bench.said() == [(0, 1, fingerprint(X))]
     assert bench.said() == []
 

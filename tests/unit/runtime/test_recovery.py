@@ -41,7 +41,7 @@ class Wiring:
     def output(self, where: TopicPartition) -> TopicPartition:
         return TopicPartition(self._target, where.partition)
 
-    def require(self, where: TopicPartition, output: TopicPartition) -> None:
+    def ensure_output(self, where: TopicPartition, output: TopicPartition) -> None:
         """It is there."""
 
     def chain(self, where: TopicPartition) -> Hop:
@@ -110,11 +110,11 @@ def matcher(world: World, log: MemoryLog) -> LastHop[ResultChain]:
             source=b"matcher/%d" % where.partition,
             directory=world.snapshots / str(where.partition),
             operator=lambda note: FakeOperator(),
-            tell=lambda failure: None,
+            report_failure=lambda failure: None,
             decode=decode,
             observer=FakeObserver,
-            commits=beside,
-            background=beside,
+            commit_executor=beside,
+            snapshot_executor=beside,
         )
 
     return LastHop(

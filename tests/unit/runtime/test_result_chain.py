@@ -22,7 +22,7 @@ from saffron.runtime.hops.input_state import LOST, Incident, InputState
 from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
 from saffron.runtime.process.background import Background, at_once
-from saffron.runtime.results.chain_plan import ChainPlan, CommitTime, Kept, Limits, Place
+from saffron.runtime.results.chain_plan import ChainPlan, CommitPacing, CommittedPlace, Limits, Place
 from saffron.runtime.results.last_step import LastStep
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
@@ -81,9 +81,9 @@ class Bench:
             operator,
             FakeObserver,
             decode,
-            tell=lambda failure: None,
+            report_failure=lambda failure: None,
         )
-        plan = replace(plan, source=b"/test", background=background, commits=commits)
+        plan = replace(plan, source=b"/test", snapshot_executor=background, commit_executor=commits)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))
         self._consumer = consumer
         return chain, log
@@ -109,7 +109,7 @@ class Bench:
 
     @property
     def place(self) -> Place:
-        kept = Place.of(self.broker.offsets["matcher", WHERE])
+        kept = Place.from_committed(self.broker.offsets["matcher", WHERE])
         assert kept is not None
         return kept.place
 
@@ -122,10 +122,12 @@ def bench(tmp_path: Path) -> Bench:
 def test_a_place_comes_back_from_what_is_kept_with_the_group() -> None:
     for place in (Place(7, 0, 7), Place(7, 3, 7), Place(7, 0, 8), Place(7, 3, 2)):
         known = InputState("id1", 3, (Incident(LOST, 5, 1, 1, 4),))
-        assert Place.of(place.committed(known)) == Kept(place, known)
-    assert Place.of(Committed(7, '{"index":3,"said":2}')) == Kept(Place(7, 3, 2), InputState()), "of version 0.1.0"
+        assert Place.from_committed(place.to_committed(known)) == CommittedPlace(place, known)
+    assert Place.from_committed(Committed(7, '{"index":3,"said":2}')) == CommittedPlace(Place(7, 3, 2), InputState()), (
+        "of version 0.1.0"
+    )
     for metadata in ("", "{", "[]", "7", '{"index":null}', "set by hand"):
-        assert Place.of(Committed(7, metadata)) is None
+        assert Place.from_committed(Committed(7, metadata)) is None
 
 
 def test_results_and_position_are_committed_together(bench: Bench) -> None:
@@ -284,13 +286,13 @@ def test_blocks_are_applied_while_a_transaction_ends_and_their_results_wait_for_
 
 
 def test_a_chain_works_as_long_as_it_commits_and_longer_where_it_is_never_idle() -> None:
-    commits = CommitTime()
-    assert commits.rest(100) == -100
+    commits = CommitPacing()
+    assert commits.remaining_ms(100) == -100
     commits.begin()
     commits.end(100, 140)
-    assert commits.rest(150) == 110
-    commits.idled()
-    assert commits.rest(150) == 30
+    assert commits.remaining_ms(150) == 110
+    commits.mark_idle()
+    assert commits.remaining_ms(150) == 30
 
 
 def test_a_gap_in_the_input_stops_this_partition_alone_and_what_was_found_before_it_stands(bench: Bench) -> None:
@@ -337,7 +339,7 @@ def test_no_query_is_at_work_while_the_log_is_written(bench: Bench, monkeypatch:
         def called(*arguments: Any, **more: Any) -> Any:
             nonlocal calls
             calls += 1
-            assert LastStep(bench.directory).died(2**62) == []
+            assert LastStep(bench.directory).take_deaths(2**62) == []
             return real(*arguments, **more)
 
         return called

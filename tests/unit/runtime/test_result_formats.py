@@ -20,7 +20,7 @@ from saffron.runtime.result_formats.forms import codec, schema_text
 from saffron.runtime.result_formats.proto_file import read_proto
 from saffron.runtime.result_formats.protobuf import ProtobufMessages
 from saffron.runtime.result_formats.reading import result_id, result_json
-from saffron.runtime.result_formats.writing import ResultForm, Written, require_writable
+from saffron.runtime.result_formats.writing import OutputFormat, ResultOutput, require_writable
 from saffron.runtime.telemetry.health import Health
 from tests.unit.windowing.fake_registry import FakeRegistry, running
 
@@ -53,14 +53,14 @@ class Bench:
     def __init__(self, form: str, url: str) -> None:
         self.health = Health("greta")
         self.health.done("start")
-        self.form = ResultForm(settings(form, url), "trends", "t.trends", self.health, at_once)
+        self.form = ResultOutput(settings(form, url), "trends", "t.trends", self.health, at_once)
 
     @property
     def waiting(self) -> str | None:
         reasons: dict[str, str] = self.health.status()["waiting"]
         return reasons.get("registry")
 
-    def written(self, *times: int) -> Written | None:
+    def written(self, *times: int) -> OutputFormat | None:
         for now in times:
             self.form.step(now)
         return self.form.written
@@ -119,7 +119,7 @@ def test_what_is_no_registry_is_told(registry: FakeRegistry) -> None:
 
 def test_json_asks_nobody_and_stays_as_it_is() -> None:
     bench = Bench("json", "")
-    assert (bench.waiting, bench.form.written) == (None, Written())
+    assert (bench.waiting, bench.form.written) == (None, OutputFormat())
 
 
 GOLDEN = {

@@ -16,7 +16,7 @@ from saffron.runtime.local import processes, service_process
 from saffron.runtime.local.processes import ProcessId
 from saffron.runtime.local.service_process import ServiceProcess
 from saffron.runtime.local.state import ServiceState, SystemState, connect, read_state, write_state
-from saffron.runtime.local.supervisor import Supervisor, Wish, claim, end_leftovers, erase
+from saffron.runtime.local.supervisor import StartOptions, Supervisor, claim, end_leftovers, erase
 from saffron.runtime.process.config import load
 
 GONE = ProcessId(os.getpid(), "earlier")
@@ -115,7 +115,7 @@ def test_a_system_does_not_start_with_a_service_that_never_is_ready(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = service(tmp_path, monkeypatch, "raise SystemExit('no such file: jar')")
-    supervisor = Supervisor(Wish(load({"data": tmp_path}).settings), lambda line: None)
+    supervisor = Supervisor(StartOptions(load({"data": tmp_path}).settings), lambda line: None)
     monkeypatch.setattr(supervisor, "_services", [one])
     turns: list[int] = []
 

@@ -69,7 +69,7 @@ class Services:
         body = {**load, "stream": "events", "partition": 0, "offset": self.offset, "at": 0}
         value = orjson.dumps(body)
         LOAD.validate(orjson.loads(value))
-        self.hop.hear(orjson.loads(value), 0)
+        self.hop.take_load(orjson.loads(value), 0)
 
     def statistics(self) -> Any:
         return self.operator.statistics()

@@ -9,7 +9,7 @@ import pytest
 from saffron.engine.events.block import Block, Control
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.errors import RemadeError
-from saffron.runtime.hops.inner_hop import Input
+from saffron.runtime.hops.inner_hop import InputPartition
 from saffron.runtime.hops.input_state import LOST, Incident
 from saffron.runtime.hops.tags import BlockTag
 from saffron.runtime.log import Record, TopicState
@@ -35,21 +35,21 @@ def load(service: str, position: int, *queries: str) -> dict[str, Any]:
 
 def test_only_as_much_is_forwarded_as_the_reader_has_credit_for() -> None:
     shedder = hop(credit=10)
-    shedder.hear(load("matcher", 0, "q"), 0)
+    shedder.take_load(load("matcher", 0, "q"), 0)
     shedder.take([record(1, 0, 0, 6), record(2, 6, 6, 4), record(3, 10, 10, 4)], 0)
     assert [block.next_seq for block in shedder.emit(5, flush=False)] == [6, 10]
     assert shedder.emit(6, flush=False) == []
-    shedder.hear(load("matcher", 6, "q"), 7)
+    shedder.take_load(load("matcher", 6, "q"), 7)
     assert [block.next_seq for block in shedder.emit(8, flush=False)] == [14]
 
 
 def test_a_reader_that_has_gone_silent_holds_back_nobody_else() -> None:
     shedder = hop(credit=5)
-    shedder.hear(load("matcher", 0, "q"), 0)
-    shedder.hear(load("greta", 0, "t"), 0)
+    shedder.take_load(load("matcher", 0, "q"), 0)
+    shedder.take_load(load("greta", 0, "t"), 0)
     shedder.take([record(1, 0, 0, 5), record(2, 5, 5, 5)], 0)
     shedder.emit(1, flush=False)
-    shedder.hear(load("greta", 5, "t"), 90)
+    shedder.take_load(load("greta", 5, "t"), 90)
     assert shedder.emit(95, flush=False) == [], "the matcher may still be there"
     assert [block.next_seq for block in shedder.emit(150, flush=False)] == [10]
 
@@ -63,11 +63,11 @@ def test_waiting_is_measured_from_the_blocks_append_to_its_forwarding() -> None:
 
 def test_time_without_credit_is_summed_up() -> None:
     shedder = hop(credit=2)
-    shedder.hear(load("matcher", 0, "q"), 0)
+    shedder.take_load(load("matcher", 0, "q"), 0)
     shedder.take([record(1, 0, 0, 2, at=3), record(2, 2, 2, 2, at=4)], 5)
     shedder.emit(10, flush=False)
     shedder.emit(17, flush=False)
-    shedder.hear(load("matcher", 2, "q"), 20)
+    shedder.take_load(load("matcher", 2, "q"), 20)
     shedder.emit(21, flush=False)
     shedder.emit(90, flush=False)
     assert shedder.held_ms == 11
@@ -88,7 +88,7 @@ def test_a_forced_order_stands_in_the_next_block() -> None:
 
 def test_a_successor_goes_on_behind_the_last_block_without_gap_or_repeat() -> None:
     shedder = hop()
-    found = Input(TopicState("id", 1), 2, 9)
+    found = InputPartition(TopicState("id", 1), 2, 9)
     assert shedder.begin(found, 0) == 2, "the first there is"
     shedder.take([record(1, 0, 0, 3), record(2, 3, 3, 2)], 0)
     first, second = shedder.emit(1, flush=False)
@@ -96,10 +96,10 @@ def test_a_successor_goes_on_behind_the_last_block_without_gap_or_repeat() -> No
     for block in (first, second):
         heir.resume(block)
     assert heir.begin(found, 0) == 3
-    assert heir.begin(Input(TopicState("id", 1), 5, 9), 7) == 5
+    assert heir.begin(InputPartition(TopicState("id", 1), 5, 9), 7) == 5
     assert heir.input.state.incidents == (Incident(LOST, 7, 3, 3, 5),)
     with pytest.raises(RemadeError, match="windows was deleted and made anew"):
-        heir.begin(Input(TopicState("other", 1), 0, 9), 0)
+        heir.begin(InputPartition(TopicState("other", 1), 0, 9), 0)
     heir.take([record(3, 3, 3, 2), record(4, 5, 5, 1)], 2)
     (block,) = heir.emit(3, flush=False)
     assert (block.first_seq, block.counter) == (5, 5)
@@ -113,14 +113,14 @@ def test_what_waits_is_not_flushed_but_left_to_the_successor() -> None:
 
 def test_a_long_queue_stops_the_input_until_it_is_short_again() -> None:
     shedder = hop(credit=1)
-    shedder.hear(load("matcher", 0, "q"), 0)
+    shedder.take_load(load("matcher", 0, "q"), 0)
     shedder.take([record(offset, offset, offset, 1) for offset in range(MOST_BLOCKS)], 0)
-    assert not shedder.hungry
+    assert not shedder.accepts_input
     for position in range(1, MOST_BLOCKS // 2):
         shedder.emit(1, flush=False)
-        shedder.hear(load("matcher", position, "q"), 1)
-    assert not shedder.hungry
+        shedder.take_load(load("matcher", position, "q"), 1)
+    assert not shedder.accepts_input
     for position in range(MOST_BLOCKS // 2, MOST_BLOCKS):
         shedder.emit(1, flush=False)
-        shedder.hear(load("matcher", position, "q"), 1)
-    assert shedder.hungry
+        shedder.take_load(load("matcher", position, "q"), 1)
+    assert shedder.accepts_input

@@ -23,8 +23,8 @@ from saffron.runtime.streams.schema_versions import announce
 from saffron.runtime.streams.statuses import Statuses
 from saffron.testing.memory_broker import MemoryBroker
 from saffron.testing.memory_log import MemoryLog
-from saffron.windowing.follower import Desk
-from saffron.windowing.hop import Outlets, Pace, WindowingHop
+from saffron.windowing.control_follower import ControlFollower
+from saffron.windowing.hop import Pace, Sinks, WindowingHop
 
 TOPICS = Topics("t.")
 MATCH = "PATTERN SEQ(A a, A b) WITHIN 1 second"
@@ -34,7 +34,7 @@ WRONG = "PATTERN SEQ(A a"
 
 @dataclass
 class Bench:
-    """A desk on an in-memory log, and a chain."""
+    """A control on an in-memory log, and a chain."""
 
     said: list[tuple[str, int, str]] = field(default_factory=list)
     happened: list[str] = field(default_factory=list)
@@ -49,21 +49,23 @@ class Bench:
             self.broker.create(TopicSpec(spec.name, spec.partitions, {}))
         self.log = MemoryLog(self.broker)
         self.producer = self.log.producer()
-        self.desk = Desk(self.log, TOPICS, self.unreadable.append)
+        self.control = ControlFollower(self.log, TOPICS, self.unreadable.append)
         self.hop = self.chain()
 
     def chain(self) -> WindowingHop:
-        outlets = Outlets(
+        sinks = Sinks(
             letters=self.letters.extend,
-            say=self.say,
-            announce=lambda schema: announce(self.producer, TOPICS, "events", self.desk.schemas.of("events"), schema),
-            complain=self.happened.append,
+            report_status=self.say,
+            announce_schema=lambda schema: announce(
+                self.producer, TOPICS, "events", self.control.schemas.of("events"), schema
+            ),
+            report_error=self.happened.append,
         )
         return WindowingHop(
             WindowingOperator(0, "events", asks=True),
-            self.desk,
+            self.control,
             Pace(block_events=5, flush_ms=5, poll_records=40, infer_ms=500, compile_ms=1000),
-            outlets,
+            sinks,
             "events",
         )
 
@@ -87,17 +89,17 @@ class Bench:
         if text is not None:
             body = orjson.dumps({"name": name, "version": version, "op": op, "text": text, "from": "now"})
         self.producer.send(TOPICS.queries, 0, body, key=name.encode())
-        self.desk.step()
+        self.control.step()
 
     def ready(self, name: str, version: int, service: str, schema_id: str | None = None) -> None:
         status = QueryStatus(name, version, service, "events", 0, "ready", schema_id=schema_id)
-        Statuses(self.producer, TOPICS).say(status)
-        self.desk.step()
+        Statuses(self.producer, TOPICS).report(status)
+        self.control.step()
 
     def leave(self, now: int) -> list[Block]:
         """What leaves now, or once the version of the schema that is announced now has been read back."""
         blocks = list(self.hop.emit(now, flush=False))
-        self.desk.step()
+        self.control.step()
         return blocks or list(self.hop.emit(now, flush=False))
 
     def controls(self, now: int) -> list[tuple[str, str]]:
@@ -181,9 +183,9 @@ def test_a_full_batch_is_enough_to_infer_from_once_the_rest_of_a_backlog_has_had
 
 def test_as_many_events_as_are_looked_at_do_not_wait_at_all(bench: Bench) -> None:
     bench.hop.take(events(0, INFER_EVENTS), 0)
-    assert not bench.hop.hungry, "no more are read while these are held back"
+    assert not bench.hop.accepts_input, "no more are read while these are held back"
     assert sum(sizes(bench.leave(0))) == INFER_EVENTS
-    assert bench.hop.hungry
+    assert bench.hop.accepts_input
 
 
 def test_a_full_block_leaves_at_once(bench: Bench) -> None:
@@ -216,45 +218,45 @@ def test_a_streams_settings_are_taken_over_and_a_schema_that_does_not_go_with_th
 ) -> None:
     body = {"name": "events", "topic": "t.events", "key": None, "schema": None, "disorder": 700, "idle": None}
     bench.producer.send(TOPICS.streams, 0, orjson.dumps(body), key=b"events")
-    bench.desk.step()
+    bench.control.step()
     bench.hop.take(events(0, 2), 0)
     bench.leave(500)
     assert bench.hop.operator.disorder_ms == 700
     schema = {"type": "object", "properties": {"type": {"const": "B"}, "x": {"type": "string"}}}
     bench.producer.send(TOPICS.streams, 0, orjson.dumps({**body, "schema": schema}), key=b"events")
-    bench.desk.step()
+    bench.control.step()
     bench.leave(600)
     assert "'x' is int in the schema in force, and string in the new one" in bench.happened[0]
 
 
 def test_a_record_that_is_no_query_at_all_is_rejected_not_fatal(bench: Bench) -> None:
     bench.producer.send(TOPICS.queries, 0, b"[not json", key=b"odd")
-    bench.desk.step()
+    bench.control.step()
     assert bench.controls(0) == []
     assert bench.said == []
     assert [(one.key, one.offset) for one in bench.unreadable] == [("odd", 0)]
 
 
 def test_the_desk_is_ready_when_it_has_read_everything(bench: Bench) -> None:
-    desk = Desk(bench.log, TOPICS, bench.unreadable.append)
-    assert not desk.ready
-    desk.step()
-    assert desk.ready
+    control = ControlFollower(bench.log, TOPICS, bench.unreadable.append)
+    assert not control.caught_up
+    control.step()
+    assert control.caught_up
 
 
 def test_a_forgotten_word_is_no_readiness(bench: Bench) -> None:
     bench.ready("m", 1, "matcher")
-    assert bench.desk.marks.ready("m", 1, "matcher", "events", 0)
+    assert bench.control.ready.is_ready("m", 1, "matcher", "events", 0)
     bench.producer.send(TOPICS.query_status, 0, None, key=b"m/matcher/events/0")
-    bench.desk.step()
-    assert not bench.desk.marks.ready("m", 1, "matcher", "events", 0)
+    bench.control.step()
+    assert not bench.control.ready.is_ready("m", 1, "matcher", "events", 0)
 
 
 def test_nonsense_on_the_control_topics_is_passed_over(bench: Bench) -> None:
     for topic in (TOPICS.query_status, TOPICS.streams):
         for value in (b"[not json", b"7", b'{"state": "ready"}', None):
             bench.producer.send(topic, 0, value, key=b"odd")
-    bench.desk.step()
-    assert not bench.desk.marks.ready("odd", 1, "matcher", "events", 0)
-    assert list(bench.desk.streams) == ["events"]
+    bench.control.step()
+    assert not bench.control.ready.is_ready("odd", 1, "matcher", "events", 0)
+    assert list(bench.control.streams) == ["events"]
     assert {(one.topic, one.key) for one in bench.unreadable} == {("t.query-status", "odd"), ("t.streams", "odd")}

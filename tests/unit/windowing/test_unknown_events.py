@@ -6,7 +6,7 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema_record import fingerprint, schema_to_record
-from saffron.runtime.hops.inner_hop import Input
+from saffron.runtime.hops.inner_hop import InputPartition
 from saffron.runtime.log import TopicState
 from tests.unit.windowing.test_hop import MATCH, TREND, Bench, events, sizes
 
@@ -123,7 +123,7 @@ def test_whoever_takes_over_meanwhile_reads_the_events_again_and_begins_anew() -
     bench.ready("m", 1, "matcher", first)
     bench.hop = bench.chain()
     bench.hop.resume(block)
-    assert bench.hop.begin(Input(TopicState("id", 1), 0, 2), 650) == 0
+    assert bench.hop.begin(InputPartition(TopicState("id", 1), 0, 2), 650) == 0
     bench.hop.take(events(0, 2, b'{"type": "B", "ts": 2000, "y": 1}'), 700)
     assert bench.leave(1200) == []
     assert bench.announced["m"] != first

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from saffron.cli.client import Client
-from saffron.control.standing import StandingQueries, shown, summary
+from saffron.control.registered_queries import RegisteredQueries, shown, summary
 from saffron.records.query import QueryRecord
 from saffron.records.status import ENDED, REJECTED, REMOVED, QueryStatus
 from saffron.records.table import Applied, query_table, status_table
@@ -41,9 +41,9 @@ def read_standing(client: Client) -> dict[str, Standing]:
     return {name: _standing(record, statuses) for name, record in client.queries().items()}
 
 
-def read_versions(client: Client) -> StandingQueries:
+def read_versions(client: Client) -> RegisteredQueries:
     """All versions that still stand in the topics, with the positions from which they were in force."""
-    found = StandingQueries()
+    found = RegisteredQueries()
     queries, statuses = query_table(client.topics.queries), status_table(client.topics.query_status)
     for record in client.records(client.topics.queries):
         query = queries.apply(record.key, record.value, record.offset)

@@ -16,10 +16,10 @@ from saffron.cli.client import Client, connection
 from saffron.cli.streams.editor import edit as edited
 from saffron.errors import InputError
 from saffron.records.stream import StreamRecord
+from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Letter
-from saffron.runtime.dead_letters.mending import Mending
-from saffron.runtime.dead_letters.reading import DeadLetters, Found, Wanted
-from saffron.runtime.dead_letters.sending import NotAgain, Sender, described, require_message, sources
+from saffron.runtime.dead_letters.reading import DeadLetters, Found, LetterFilter
+from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, described, require_message, sources
 from saffron.runtime.dead_letters.showing import encoded, row_of, whole
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
@@ -54,7 +54,7 @@ def list_letters(
     """
     with connection(system.connected()) as client:
         desk = _desk(client)
-        found = desk.newest(Wanted(reason, _topics(client, stream)), count)
+        found = desk.newest(LetterFilter(reason, _topics(client, stream)), count)
         names = _names(client)
     rows = [row_of(one, desk.stream_of(one, names)) for one in found.letters]
     if json:
@@ -140,12 +140,12 @@ def send_again(
         desk, sources = _desk(client), _sources(client)
         chosen = [desk.find(one) for one in letters or []]
         if reason is not None:
-            chosen += _not_sent(desk, Wanted(reason, _topics(client, stream)), again)
+            chosen += _not_sent(desk, LetterFilter(reason, _topics(client, stream)), again)
         value = _by_hand(chosen[0]) if edit else _read(file) if file else None
-        mending = Mending(value, dict(map(_assignment, put or [])), tuple(unset or ()))
+        correction = Correction(value, dict(map(_assignment, put or [])), tuple(unset or ()))
         settings = client.settings
         sender = Sender(desk, settings.group("cli-dlq"), settings.max_future_ms, settings.registry_auth)
-        outcomes = [_try(sender, one, sources, mending, again, dry_run) for one in chosen]
+        outcomes = [_try(sender, one, sources, correction, again, dry_run) for one in chosen]
     if json:
         console.print_json(outcomes)
     for one in () if json else outcomes:
@@ -182,19 +182,24 @@ def _topics(client: Client, stream: str | None) -> list[str] | None:
     return _desk(client).topics_of(record)
 
 
-def _not_sent(desk: DeadLetters, wanted: Wanted, again: bool) -> list[Letter]:
+def _not_sent(desk: DeadLetters, wanted: LetterFilter, again: bool) -> list[Letter]:
     found = desk.newest(wanted, _ALL)
     return [one for one in reversed(found.letters) if again or not one.attempts]
 
 
 def _try(
-    sender: Sender, letter: Letter, known: Mapping[str, StreamRecord], mending: Mending, again: bool, dry_run: bool
+    sender: Sender,
+    letter: Letter,
+    known: Mapping[str, StreamRecord],
+    correction: Correction,
+    again: bool,
+    dry_run: bool,
 ) -> dict[str, Any]:
     """Send one; what became of it. Messages of one call go out in the order in which they were put aside."""
     outcome = {"id": letter.id, "sent": False, "refused": None, "topic": letter.topic, "partition": None, "key": None}
     try:
-        sending = sender.prepare(letter, known, mending, time.time_ns() // 1_000_000, again=again)
-    except NotAgain as error:
+        sending = sender.prepare(letter, known, correction, time.time_ns() // 1_000_000, again=again)
+    except ResendRefusedError as error:
         return {**outcome, "refused": str(error)}
     if not dry_run:
         sender.send(sending)

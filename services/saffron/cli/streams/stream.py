@@ -15,8 +15,15 @@ from saffron.cli.durations import milliseconds
 from saffron.cli.queries.standing import read_standing
 from saffron.cli.queries.texts import bind_text, read_schema
 from saffron.control.checks import Refused
-from saffron.control.stream_changes import Planned, Present, StreamChange, planned, removable, settable
-from saffron.control.used_topics import Used
+from saffron.control.stream_changes import (
+    StreamChange,
+    StreamContext,
+    StreamPlan,
+    check_removal,
+    plan_change,
+    plan_update,
+)
+from saffron.control.used_topics import UsedTopics
 from saffron.errors import InputError, QueryError
 from saffron.records.status import ENDED, QueryStatus
 from saffron.records.stream import StreamRecord
@@ -87,7 +94,7 @@ def add(
         _duration(idle, "--idle"), partitions,
     )  # fmt: skip
     with connection(system.connected()) as client:
-        _put(client, planned, change, json)
+        _put(client, plan_change, change, json)
 
 
 @app.command("set")
@@ -119,7 +126,7 @@ def set_stream(
         idle=_duration(idle, "--idle"),
     )  # fmt: skip
     with connection(system.connected()) as client:
-        _put(client, settable, change, json)
+        _put(client, plan_update, change, json)
 
 
 @app.command()
@@ -138,7 +145,7 @@ def remove(
         saffron stream remove trades
     """
     with connection(system.connected()) as client:
-        record = _checked(lambda: removable(name, present(client)))
+        record = _checked(lambda: check_removal(name, present(client)))
         queries = _over(client, name)
         client.put(client.topics.streams, name, None)
         console.step(f"waiting until its queries have ended: {', '.join(queries)}" if queries else "removed")
@@ -183,14 +190,14 @@ def list_streams(*, system: options.System, json: options.AsJson = False) -> Non
     console.print_table(columns, shown)
 
 
-def present(client: Client) -> Present:
+def present(client: Client) -> StreamContext:
     """What a change of a stream is judged by."""
     settings, known = client.settings, client.known_streams()
-    return Present(
+    return StreamContext(
         prefix=settings.prefix,
         streams=known.all(),
         partitions=client.log.partitions,
-        used=Used(client.log, settings.group("streams")),
+        used=UsedTopics(client.log, settings.group("streams")),
         disorder=settings.disorder_ms,
         idle=settings.idle_ms or None,
         unreadable=frozenset(known.records.unreadable),
@@ -201,7 +208,9 @@ def present(client: Client) -> Present:
 # ---------------------------------------------------------------- inside
 
 
-def _put(client: Client, plan: Callable[[StreamChange, Present], Planned], change: StreamChange, json: bool) -> None:
+def _put(
+    client: Client, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange, json: bool
+) -> None:
     now = present(client)
     found = _checked(lambda: plan(change, now))
     record, count = found.record, found.partitions
@@ -224,7 +233,7 @@ def _put(client: Client, plan: Callable[[StreamChange, Present], Planned], chang
         )
 
 
-def _differences(found: Planned) -> list[str]:
+def _differences(found: StreamPlan) -> list[str]:
     """What is otherwise now, of a stream that was there."""
     if found.before is None:
         return []
@@ -276,7 +285,7 @@ def _duration(text: str | None, option: str) -> int | None:
     return None if text is None else milliseconds(text, option)
 
 
-def _shown(record: StreamRecord, now: Present) -> dict[str, Any]:
+def _shown(record: StreamRecord, now: StreamContext) -> dict[str, Any]:
     """A stream as it is listed: of the default one what the settings say, where its record says nothing."""
     row = record.body()
     if record.name == next(iter(now.streams)):

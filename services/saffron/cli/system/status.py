@@ -9,7 +9,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.system.scrape import inputs, scrape
-from saffron.runtime.hops.incident_words import in_words
+from saffron.runtime.hops.incident_reports import incident_reports_of
 from saffron.runtime.local.state import SystemState, read_state
 from saffron.runtime.telemetry.metric_names import CONSUMER_LAG
 
@@ -40,7 +40,7 @@ def status(data: options.Data = None, json: options.AsJson = False) -> None:
         if state.embedded:
             rows.insert(0, ("broker", _pid(state.broker), "ready" if state.broker else "dead", 0, "-", state.bootstrap))
         console.print_table(("name", "pid", "state", "restarts", "lag", "waits for"), rows)
-        for told in in_words(_inputs(state)):
+        for told in incident_reports_of(_inputs(state)):
             console.say(f"{told.where}: {told.what}; {told.fix}")
     if state is None or state.phase != "running" or any(one.state != "ready" for one in state.services):
         raise typer.Exit(1)

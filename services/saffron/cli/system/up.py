@@ -79,9 +79,9 @@ def up(
         return
     prepare(settings, services)
     if foreground:
-        from saffron.runtime.local.supervisor import Supervisor, Wish
+        from saffron.runtime.local.supervisor import StartOptions, Supervisor
 
-        Supervisor(Wish(settings, services, fresh), console.say).run(lambda state: _report(state, json))
+        Supervisor(StartOptions(settings, services, fresh), console.say).run(lambda state: _report(state, json))
     else:
         _report(start_detached(settings, services, fresh=fresh), json)
 

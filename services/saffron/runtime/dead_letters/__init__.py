@@ -1,1 +1,1 @@
-"""The desk of dead letters: what was put aside is listed, shown with its place, mended, and sent again."""
+"""Dead letters: listed, shown with the place of the error, corrected, and sent again."""

@@ -1,4 +1,4 @@
-"""A dead letter, from the messages that stand under its key on `dead-letters`."""
+"""A dead letter, assembled from the messages under its key on `dead-letters`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ import orjson
 from saffron.runtime.log import Record
 
 SENT_AGAIN = "sent-again"
-"""Header of a copy of a dead letter, which notes that the letter is being sent again, or has been."""
+"""Header of a copy of a dead letter, which records that sending it again has begun or is done."""
 BEGUN, DONE = b"begun", b"done"
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """It was sent again. `at`: ms, by the broker. `done`: the broker has it; else nobody lived to say so."""
+    """An attempt to send it again.
+
+    `at`: broker's time in ms. `done`: the broker has it; else the outcome is unknown.
+    """
 
     at: int
     done: bool
@@ -26,10 +29,10 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Letter:
-    """A message that was no event of its stream. `at`: when it was put aside, `timestamp`: its own time (ms both).
+    """A message that was no event of its stream, or a result that was too large.
 
-    `value`: its original bytes, None where it had none. `body`: the dead letter's own message.
-    `result`: of a result that was too large to be sent what is known of it; the place is that of its block then.
+    `at`: time of the dead letter; `timestamp`: time of the message (ms). `value`: its bytes, or None. `body`: the dead
+    letter's own message. `result`: details of a result; the place is then that of its block.
     """
 
     topic: str
@@ -46,16 +49,15 @@ class Letter:
 
     @property
     def id(self) -> str:
-        """TOPIC/PARTITION/OFFSET of the original message, of a result with .INDEX: the key of its dead letter."""
+        """The key of the dead letter: TOPIC/PARTITION/OFFSET of the original message, for a result followed by
+        .INDEX.
+        """
         index = "" if self.result is None else f".{self.result['index']}"
         return f"{self.topic}/{self.partition}/{self.offset}{index}"
 
 
 def gather(records: Iterable[Record]) -> dict[str, Letter]:
-    """The letters by id, in the order in which they were put aside; copies only add what they say.
-
-    Whatever else somebody has put onto the topic is passed over.
-    """
+    """The letters by id, oldest first. Copies only add their attempts. Messages of other kinds are skipped."""
     found: dict[str, Letter] = {}
     for record in records:
         try:
@@ -68,7 +70,7 @@ def gather(records: Iterable[Record]) -> dict[str, Letter]:
 
 
 def _read(record: Record) -> Letter:
-    """One message of the topic, whatever came before it; an error of the kinds above where it is no letter."""
+    """The letter in one message. ValueError, KeyError, TypeError, AttributeError: it is none."""
     body = record.value or b""
     row = orjson.loads(body)
     value = row["value"]

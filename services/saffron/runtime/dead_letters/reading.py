@@ -1,4 +1,4 @@
-"""Reads `dead-letters` when somebody asks: there may be millions, and what is asked for is mostly at the end."""
+"""Reader of `dead-letters` on request. There may be millions, and requests mostly concern the newest."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from saffron.runtime.log.ends import each_to_end
 from saffron.runtime.log.topics import Topics
 
 LOOKED_AT = 10_000
-"""Messages of each partition that a list is made of: its newest ones."""
+"""Newest messages of each partition searched for a list."""
 _BATCH = 5_000
 _POLLS = 100
-_PATIENCE = 100_000
-"""Polls until a partition has been read from its beginning: as good as no limit."""
+_NO_LIMIT = 100_000
+"""Polls to read a whole partition: in practice no limit."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which letters: all, or those of a reason, or of some topics (full names)."""
+class LetterFilter:
+    """A filter of letters: by reason, and by topics (full names). None: all."""
 
     reason: str | None = None
     topics: Collection[str] | None = None
@@ -32,9 +32,9 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Found:
-    """`letters`: the newest first. `reasons`: how many of each reason there are of the wanted topics.
+    """The result of a search. `letters`: newest first. `reasons`: numbers by reason, over the chosen topics.
 
-    `looked_at`: letters that were looked at; `whole`: these were all that there are.
+    `looked_at`: letters searched; `whole`: whether these were all.
     """
 
     letters: list[Letter]
@@ -44,52 +44,50 @@ class Found:
 
 
 class DeadLetters:
-    """The topic, as seen under a consumer group of its own (`group`: nothing is ever committed)."""
+    """Reader of the topic under its own consumer group (`group`), with which nothing is committed."""
 
     def __init__(self, log: Log, topics: Topics, group: str) -> None:
         self.log = log
         self.topics = topics
         self._group = group
 
-    def newest(self, wanted: Wanted, count: int, look: int = LOOKED_AT) -> Found:
-        """The newest `count` letters that are wanted, among the newest `look` messages of each partition."""
+    def newest(self, wanted: LetterFilter, count: int, look: int = LOOKED_AT) -> Found:
+        """The newest `count` letters that pass the filter, among the newest `look` messages of each partition."""
         with self._consumer() as consumer:
             places = [TopicPartition(self.topics.dead_letters, one) for one in range(self.partitions)]
             ends = {place: consumer.watermarks(place) for place in places}
             starts = {place: max(low, high - look) for place, (low, high) in ends.items() if high > low}
             letters = gather(each_to_end(consumer, starts, batch=_BATCH, polls=_POLLS)) if starts else {}
-        there = [one for one in letters.values() if wanted.topics is None or one.topic in wanted.topics]
-        chosen = [one for one in there if wanted.reason in (None, one.reason)]
+        matching = [one for one in letters.values() if wanted.topics is None or one.topic in wanted.topics]
+        chosen = [one for one in matching if wanted.reason in (None, one.reason)]
         chosen.sort(key=lambda one: (one.at, one.offset), reverse=True)
         whole = all(starts[place] == ends[place][0] for place in starts)
-        return Found(chosen[:count], Counter(one.reason for one in there), len(letters), whole)
+        return Found(chosen[:count], Counter(one.reason for one in matching), len(letters), whole)
 
     def find(self, name: str) -> Letter:
-        """A letter by its id, the prefix of the topic may be left out. InputError: there is none."""
+        """The letter with this id, with or without the topics' prefix. InputError: there is none."""
         id_, place = self._place(name)
         with self._consumer() as consumer:
             low, high = consumer.watermarks(place) if place.partition < self.partitions else (0, 0)
-            records = each_to_end(consumer, {place: low}, batch=_BATCH, polls=_PATIENCE) if high > low else iter(())
+            records = each_to_end(consumer, {place: low}, batch=_BATCH, polls=_NO_LIMIT) if high > low else iter(())
             letters = gather(record for record in records if record.key in id_)
         if not letters:
             raise InputError(f"there is no dead letter {name!r}; `saffron dlq list` names those that there are")
         return next(iter(letters.values()))
 
     def stream_of(self, letter: Letter, names: Mapping[str, str]) -> str | None:
-        """The stream of a letter; None: there is none any more. `names`: of the streams, by their topics."""
+        """The stream of a letter; None: it is gone. `names`: of the streams, by topic."""
         if letter.result is None:
             return names.get(letter.topic)
         stream = self.topics.stream_of(letter.topic)
         return stream if stream in names.values() else None
 
     def topics_of(self, stream: StreamRecord) -> list[str]:
-        """What letters of a stream are about: its topic, and the blocks that results come from."""
+        """The topics that a stream's letters are about: its own, and that of its blocks."""
         return [stream.topic, self.topics.admitted_of(stream.stem)]
 
     def original(self, letter: Letter) -> Record | None:
-        """The message itself, with key and headers; None: it is no longer in its topic, or is a result, which never was
-        in any. UnavailableError.
-        """
+        """The original message, or None if retention removed it or the letter is about a result. UnavailableError."""
         if letter.result is not None:
             return None
         place = TopicPartition(letter.topic, letter.partition)
@@ -103,7 +101,7 @@ class DeadLetters:
 
     @property
     def partitions(self) -> int:
-        """Of `dead-letters`."""
+        """Number of partitions of `dead-letters`."""
         return self.log.partitions(self.topics.dead_letters) or 0
 
     def _place(self, name: str) -> tuple[tuple[bytes, bytes], TopicPartition]:

@@ -1,8 +1,8 @@
 """Sends a dead letter's message to its stream again.
 
-Nothing is deleted, and nothing is sent twice by mistake: before and after, a copy of the dead letter with the header
-`sent-again` notes it beside the letter, and the message's own header `dead-letter` says where it came from. Whoever
-dies between the two leaves the first note, which also stops the next one.
+Nothing is deleted, and no message is sent twice by mistake. A copy of the dead letter with the header `sent-again`
+records the attempt, before and after sending. The message's header `dead-letter` names its origin. If the process dies
+between the copies, the first one stops a second attempt.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import InputError
 from saffron.records.stream import StreamRecord
-from saffron.runtime.dead_letters.foresight import foresee, newest_watermark
+from saffron.runtime.dead_letters.correction import Correction, correct, event_of
+from saffron.runtime.dead_letters.dry_run import dry_run, newest_watermark
 from saffron.runtime.dead_letters.letters import BEGUN, DONE, SENT_AGAIN, Letter
-from saffron.runtime.dead_letters.mending import Mending, event_of, mend
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.dead_letters.showing import encoded
 from saffron.runtime.hops.tags import Headers
@@ -34,7 +34,7 @@ ORIGIN = "dead-letter"
 """Header of a message that was sent again: the id of its dead letter."""
 _FLUSH_SECONDS = 10.0
 _AHEAD_MS = 60_000
-"""An event further ahead of its partition than this is worth a word: the watermark follows it."""
+"""Lead over its partition above which an event gets a note: the watermark follows it."""
 _LATE = (
     "Results up to there stand. To see what it would have changed, run the query over the history: `saffron tail "
     "{topic} --from earliest --end > events.ndjson`, then `saffron replay -q QUERY events.ndjson --disorder 10000d`; "
@@ -47,8 +47,8 @@ _NO_MESSAGE = (
 _Why = Literal["sent", "late", "refused", "stream", "result"]
 
 
-class NotAgain(InputError):
-    """It is better not sent: `kind` says why (sent already, late, refused by the stream, of no stream, a result)."""
+class ResendRefusedError(InputError):
+    """A letter that should not be sent again. `kind`: the reason."""
 
     def __init__(self, kind: _Why, message: str) -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ def sources(streams: Iterable[StreamRecord]) -> dict[str, StreamRecord]:
 
 @dataclass(frozen=True)
 class Sending:
-    """What goes to the stream. `notes`: sentences for whoever sends it."""
+    """A message ready to be sent. `notes`: sentences for the user."""
 
     letter: Letter
     partition: int
@@ -73,36 +73,39 @@ class Sending:
 
 
 class Sender:
-    """`group`: a consumer group for looking; `max_future_ms`: how far ahead of its message an event's ts may be.
+    """Sender of letters. `group`: consumer group for reading. `credentials`: for schema registries.
 
-    `credentials`: for the schema registries of streams whose messages are no JSON.
+    `max_future_ms`: how far an event's time may be ahead of its message's.
     """
 
-    def __init__(self, desk: DeadLetters, group: str, max_future_ms: int, credentials: str = "") -> None:
-        self._desk = desk
-        # Asked once and at once: what a registry says is not asked for again, and a failure is told to who asked.
+    def __init__(self, letters: DeadLetters, group: str, max_future_ms: int, credentials: str = "") -> None:
+        self._letters = letters
+        # Requests run at once, on this thread: a failure is raised here.
         self._formats = Formats(credentials, Health("dead-letters"), lambda: 0, at_once)
         self._group = group
         self._max_future_ms = max_future_ms
 
     def prepare(
-        self, letter: Letter, known: Mapping[str, StreamRecord], mending: Mending, now_ms: int, *, again: bool
+        self, letter: Letter, known: Mapping[str, StreamRecord], correction: Correction, now_ms: int, *, again: bool
     ) -> Sending:
-        """What would be sent. `known`: the streams by their topics. NotAgain: it was sent already (unless `again`),
-        would be a dead letter once more, or is no message of a stream. UnavailableError: the broker, or the stream's
-        schema registry, does not answer.
+        """The message to send. `known`: streams by topic.
+
+        ResendRefusedError: sent already (unless `again`), would be a dead letter again, or is no message of a stream.
+        UnavailableError: the broker, or the stream's schema registry, does not answer.
         """
         require_message(letter)
         source = known.get(letter.topic)
         if source is None:
-            raise NotAgain("stream", f"no stream reads {letter.topic} any more; `saffron stream add` makes one")
+            raise ResendRefusedError(
+                "stream", f"no stream reads {letter.topic} any more; `saffron stream add` makes one"
+            )
         if letter.attempts and not again:
-            raise NotAgain("sent", f"{letter.id} {already(letter)}")
-        value = mend(letter.value, mending)
-        original = self._desk.original(letter)
+            raise ResendRefusedError("sent", f"{letter.id} {earlier_attempts(letter)}")
+        value = correct(letter.value, correction)
+        original = self._letters.original(letter)
         read = self._read(value, source, now_ms)
         key, partition = self._destination(letter, value, source, original, now_ms)
-        raised = self._require_welcome(letter, read, source, partition, mended=value != letter.value)
+        raised = self._require_accepted(letter, read, source, partition, corrected=value != letter.value)
         kept = () if original is None else tuple(one for one in original.headers if one[0] != ORIGIN)
         headers = (*kept, (ORIGIN, letter.id.encode()))
         notes = _notes(letter, read.value(0), key, original)
@@ -111,10 +114,10 @@ class Sender:
         return Sending(letter, partition, key, value, headers, tuple(notes))
 
     def send(self, sending: Sending) -> None:
-        """Send it, with a note before and one after; returns when the broker has all of them."""
+        """Sends the message and both copies of its letter; returns once the broker has all of them."""
         letter = sending.letter
-        notes = self._desk.topics.dead_letters, letter.partition % max(1, self._desk.partitions), letter.body
-        producer = self._desk.log.producer(client_id="dead-letters")
+        notes = self._letters.topics.dead_letters, letter.partition % max(1, self._letters.partitions), letter.body
+        producer = self._letters.log.producer(client_id="dead-letters")
         try:
             producer.send(*notes, key=letter.id.encode(), headers=((SENT_AGAIN, BEGUN),))
             producer.flush(_FLUSH_SECONDS)
@@ -126,47 +129,47 @@ class Sender:
             producer.close()
 
     def _read(self, value: bytes, source: StreamRecord, now_ms: int) -> RawBatch:
-        """The message as windowing would have it, stamped now."""
+        """The message as windowing would read it, stamped with the present time."""
         batch = batch_of_values([value], times=np.array([now_ms], dtype=np.int64))
         return self._formats.translated_now(source, batch)
 
     def _destination(
         self, letter: Letter, value: bytes, source: StreamRecord, original: Record | None, now_ms: int
     ) -> tuple[bytes | None, int]:
-        """The original key and partition; those of the event where it was given another key attribute."""
+        """The original key and partition, or those of the event if the correction changed its key attribute."""
 
         def own(given: bytes) -> bytes | None:
             return None if source.key is None else _key(self._read(given, source, now_ms).value(0), source.key)
 
         key = own(letter.value or b"") if original is None else original.key
-        mended = None if value == letter.value else own(value)
-        if mended is None or mended == key:
+        corrected = None if value == letter.value else own(value)
+        if corrected is None or corrected == key:
             return key, letter.partition
-        return mended, partition_of(mended, self._desk.log.partitions(letter.topic) or 1)
+        return corrected, partition_of(corrected, self._letters.log.partitions(letter.topic) or 1)
 
-    def _require_welcome(
-        self, letter: Letter, read: RawBatch, source: StreamRecord, partition: int, *, mended: bool
+    def _require_accepted(
+        self, letter: Letter, read: RawBatch, source: StreamRecord, partition: int, *, corrected: bool
     ) -> int:
-        """NotAgain: it would be a dead letter; else by how many ms it pushes the watermark ahead."""
-        watermark = newest_watermark(self._desk.log, self._desk.topics, self._group, source.stem, partition)
-        verdict = foresee(read, source, watermark, self._max_future_ms)
-        if (dead := verdict.dead) is None:
-            return verdict.raised
+        """The advance of the watermark in ms. ResendRefusedError: it would be a dead letter."""
+        watermark = newest_watermark(self._letters.log, self._letters.topics, self._group, source.stem, partition)
+        outcome = dry_run(read, source, watermark, self._max_future_ms)
+        if (dead := outcome.dead) is None:
+            return outcome.raised
         if dead.reason == "late":
             way_out = _LATE.format(topic=letter.topic, stream=source.name)
-            raise NotAgain("late", f"{letter.id} would be late: {dead.detail}. {way_out}")
-        mend_it = "it is not mended yet" if mended else "mend it before it is sent"
-        raise NotAgain("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {mend_it}")
+            raise ResendRefusedError("late", f"{letter.id} would be late: {dead.detail}. {way_out}")
+        mend_it = "it is not mended yet" if corrected else "mend it before it is sent"
+        raise ResendRefusedError("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {mend_it}")
 
 
 def require_message(letter: Letter) -> None:
-    """NotAgain: it is no message."""
+    """ResendRefusedError: the letter is about a result."""
     if letter.result is not None:
-        raise NotAgain("result", f"{letter.id} {_NO_MESSAGE.format(query=letter.result['query'])}")
+        raise ResendRefusedError("result", f"{letter.id} {_NO_MESSAGE.format(query=letter.result['query'])}")
 
 
 def described(sending: Sending) -> dict[str, Any]:
-    """What goes where, for people and as JSON."""
+    """The message and its destination, as text and JSON values."""
     text, encoding = encoded(sending.value)
     return {
         "id": sending.letter.id,
@@ -179,8 +182,8 @@ def described(sending: Sending) -> dict[str, Any]:
     }
 
 
-def already(letter: Letter) -> str:
-    """What is known of earlier attempts, and what to do."""
+def earlier_attempts(letter: Letter) -> str:
+    """A sentence on the last attempt, and what to do."""
     last = letter.attempts[-1]
     moment = datetime.fromtimestamp(last.at / 1000, UTC).isoformat(sep=" ", timespec="seconds")
     if last.done:
@@ -192,7 +195,7 @@ def already(letter: Letter) -> str:
 
 
 def _key(value: bytes, attribute: str) -> bytes | None:
-    """The message key of an event by the stream's attribute; None where it has none."""
+    """The message key of an event by the stream's attribute; None without the attribute."""
     return keys_of([value], attribute)[0]
 
 

@@ -1,4 +1,4 @@
-"""A dead letter as the command and the API show it: where in the bytes it went wrong, as text or as hex."""
+"""Dead letters as command and API show them, with the place of the error, as text or hex."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from saffron.runtime.log import Record
 
 _PREVIEW = 160
 _AROUND = 60
-"""Characters of a long line that are shown on each side of the place."""
+"""Characters of a long line shown on each side of the place."""
 _HEX_BYTES = 4096
 _ROW = 16
 _NAMED = re.compile(r"attribute '([^']+)'|^(ts) ")
 
 
 def row_of(letter: Letter, stream: str | None) -> dict[str, Any]:
-    """A line of the list; `stream`: None where no stream reads the topic any more. Times are ms."""
+    """A line of the list. `stream`: None where no stream reads the topic any more. Times are in ms."""
     return {
         "id": letter.id,
         "stream": stream,
@@ -38,7 +38,7 @@ def row_of(letter: Letter, stream: str | None) -> dict[str, Any]:
 
 
 def whole(letter: Letter, stream: str | None, original: Record | None) -> dict[str, Any]:
-    """All that is known of a letter; `original`: its message, None where that is gone."""
+    """All details of a letter. `original`: its message, None where it is gone."""
     text, encoding = encoded(letter.value)
     return {
         **row_of(letter, stream),
@@ -55,7 +55,7 @@ def whole(letter: Letter, stream: str | None, original: Record | None) -> dict[s
 
 
 def encoded(value: bytes | None) -> tuple[str | None, str]:
-    """Bytes as JSON can hold them: (text, "utf-8"), or (text, "base64") where they are no text."""
+    """Bytes as text for JSON: (text, "utf-8"), or (text, "base64") where they are no text."""
     try:
         return None if value is None else value.decode(), "utf-8"
     except UnicodeDecodeError:
@@ -63,7 +63,7 @@ def encoded(value: bytes | None) -> tuple[str | None, str]:
 
 
 def place(letter: Letter) -> dict[str, int] | None:
-    """Where in the text it went wrong: `start` and `end` (characters from 0), `line` and `column` (from 1)."""
+    """The place of the error: `start` and `end` (characters from 0), `line` and `column` (from 1), or None."""
     try:
         text = (letter.value or b"").decode()
     except UnicodeDecodeError as error:
@@ -73,7 +73,7 @@ def place(letter: Letter) -> dict[str, int] | None:
 
 
 def shown(letter: Letter) -> str:
-    """The reason, and the line of the message with carets under the place, as errors of queries have it."""
+    """The reason, and the message's line with carets under the place, as for query errors."""
     head = f"{letter.reason}: {letter.detail}"
     found = place(letter)
     text = (letter.value or b"").decode("utf-8", "replace")
@@ -88,7 +88,7 @@ def shown(letter: Letter) -> str:
 
 
 def hex_lines(value: bytes) -> str:
-    """Offsets, bytes and characters of the first 4096 bytes, sixteen in a line."""
+    """Offsets, bytes and characters of the first 4096 bytes, sixteen per line."""
     rows = []
     for start in range(0, min(len(value), _HEX_BYTES), _ROW):
         part = value[start : start + _ROW]
@@ -109,7 +109,7 @@ def _syntax(text: str) -> tuple[int, int] | None:
 
 
 def _attribute(text: str, detail: str) -> tuple[int, int] | None:
-    """The name and value of the attribute that the detail names, where the text has it."""
+    """The span of the attribute that the detail names, if the text has it."""
     named = _NAMED.search(detail)
     if named is None:
         return None

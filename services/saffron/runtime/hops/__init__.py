@@ -1,1 +1,1 @@
-"""What services share that read partitions: chains from topic to topic, claims, blocks, states of input topics."""
+"""Parts shared by all services that read partitions: per-partition chains, claims, block readers, input incidents."""

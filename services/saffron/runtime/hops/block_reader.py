@@ -1,7 +1,8 @@
-"""The reading side of an internal partition: which blocks count, each once, and none missing.
+"""Reader of an internal partition: yields each block that counts exactly once, and detects missing blocks.
 
-A block of a lower claim that comes after a higher one is a zombie's and is ignored; a block already applied is a
-repeat and is ignored; a block that leaves a gap stops the reader (GapError), since going on would lose events.
+Blocks of a claim lower than the highest one seen are ignored: they come from a writer that has lost the partition.
+Blocks already applied are ignored as repeats. A gap in the counters raises GapError, since continuing would lose
+events.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ Decode = Callable[[bytes], Block]
 
 @dataclass(frozen=True, slots=True)
 class ReaderState:
-    """Where a reader stands: highest claim seen, and the counter that the next block must carry (None: any).
+    """Position of a reader: the highest claim seen, and the counter expected in the next block.
 
-    With `counter` None the reader starts in the middle of the topic: at its first block if that one begins the
-    stream, else at the first block that carries a checkpoint.
+    `counter` is None for a reader that starts in the middle of the topic. It then accepts a first block with counter 0,
+    or the first block that carries a checkpoint.
     """
 
     claim: int = -1
@@ -30,7 +31,10 @@ class ReaderState:
 
 
 class BlockReader:
-    """Reads one partition of `windows` or `admitted`, record by record."""
+    """Reader of one partition of `windows` or `admitted`, record by record.
+
+    `ignored` and `repeated` count skipped blocks.
+    """
 
     def __init__(self, decode: Decode, state: ReaderState | None = None) -> None:
         self._decode = decode
@@ -39,7 +43,7 @@ class BlockReader:
         self.repeated = 0
 
     def accept(self, record: Record) -> Block | None:
-        """The block of a record if it is to be applied now, else None. GapError: blocks before it are missing."""
+        """The block of `record` if it is to be applied now, else None. GapError: blocks before it are missing."""
         tag = read_tag(record)
         claim = self.state.claim
         if not isinstance(tag, BlockTag):
@@ -65,6 +69,7 @@ class BlockReader:
         return block
 
     def _start(self, tag: BlockTag, block: Block) -> Block | None:
+        """The block if a reader can start with it, else None."""
         begins = block.counter == 0 or any(control.kind == "checkpoint" for control in block.controls)
         if not begins:
             self.ignored += 1

@@ -1,8 +1,8 @@
-"""The shell of `windowing` and `shedder`: from one topic to an internal one, no transactions, one chain per partition.
+"""The shell of `windowing` and `shedder`: one chain per input partition, writing to one internal partition.
 
-A chain that is assigned claims its output partition (`ownership`), takes the stream up from its own last block, and
-reads its input from the position named there. What is written carries the claim; a member that has been overtaken is
-ignored by every reader, notices the higher claim in its own output, and stops.
+A chain claims its output partition (`ownership`). It restores its state from its own last blocks there, and continues
+at the input position that they name. No transactions are used. Each block carries the writer's claim: readers ignore
+blocks of a lower claim, and a writer that sees a higher claim in its output stops.
 """
 
 from __future__ import annotations
@@ -16,50 +16,56 @@ from typing import Any, Protocol
 from saffron.engine.events.block import Block
 from saffron.errors import DeniedError, GapError, LogError, StreamError
 from saffron.runtime.hops.input_report import InputRow
-from saffron.runtime.hops.input_state import InputBook
-from saffron.runtime.hops.ownership import Ownership, Standing
-from saffron.runtime.log import Consumer, Displaced, Log, TopicPartition, TopicState
+from saffron.runtime.hops.input_state import InputTracker
+from saffron.runtime.hops.ownership import ClaimState, Ownership
+from saffron.runtime.log import Consumer, Log, OutOfRange, TopicPartition, TopicState
 from saffron.runtime.log.topic_watch import TopicWatch
 from saffron.runtime.process.step_clock import StepClock
 
 _LOG = logging.getLogger(__name__)
 _RENEW_MS = 100
 _FAILURES = 5
-"""New producers in a row, without a block written, before the error is passed on."""
+"""Producers replaced in a row without a block written, before the error is raised."""
 _TROUBLE_MS = 10_000
 _CLAIM_MS = 30_000
-"""A claim that has not come by after this long is not coming: its producer lost it."""
+"""Time limit for a claim to appear in the log. A later one counts as lost by its producer."""
 
 
 class Hop(Protocol):
-    """The work of one chain, between its input partition and its own output. The shell stamps claim and tag."""
+    """The work of one chain, between its input partition and its output partition. The shell adds claim and tag."""
 
     @property
-    def hungry(self) -> bool:
-        """Whether it takes more input now (else the input partition is paused)."""
+    def accepts_input(self) -> bool:
+        """Whether more input is accepted now. If not, the input partition is paused."""
 
     def resume(self, block: Block) -> None:
-        """Take over an own block of the log: from the newest checkpoint to the end, in order, before anything else."""
+        """Restores state from one of the chain's own blocks in the log.
+
+        Called first, in order, with all blocks from the newest checkpoint to the end.
+        """
 
     @property
-    def input(self) -> InputBook:
-        """What became of the input; to stand in the blocks."""
+    def input(self) -> InputTracker:
+        """Incidents of the input, which the chain's blocks carry."""
 
-    def begin(self, found: Input, now_ms: int) -> int:
-        """The input offset to read from, after `resume`. StreamError: from no offset can it be read on."""
+    def begin(self, partition: InputPartition, now_ms: int) -> int:
+        """The input offset to read from; called after `resume`.
 
-    def lost(self, first: int, stop: int, now_ms: int) -> None:
-        """Records first..stop-1 of the input were taken by retention before they were read."""
+        StreamError: the input cannot be continued from any offset.
+        """
+
+    def records_lost(self, first: int, stop: int, now_ms: int) -> None:
+        """Records first..stop-1 of the input were removed by retention before they were read."""
 
     def take(self, batch: Any, now_ms: int) -> None:
-        """Input, in order, as `Wiring.poll` gives it."""
+        """Accepts input records in order, as `Wiring.poll` returns them."""
 
     def emit(self, now_ms: int, *, flush: bool) -> Sequence[Block]:
-        """Blocks that are ready to be written; `flush`: whatever there is."""
+        """The blocks that are ready to be written. `flush`: all that are possible."""
 
 
 class Wiring(Protocol):
-    """What one service puts into the shell."""
+    """The parts that a service supplies to the shell."""
 
     def topics(self) -> Sequence[str]:
         """The input topics."""
@@ -67,14 +73,14 @@ class Wiring(Protocol):
     def output(self, where: TopicPartition) -> TopicPartition:
         """The output partition of an input partition."""
 
-    def require(self, where: TopicPartition, output: TopicPartition) -> None:
-        """See that there is the output partition. StreamError: it is not, and cannot be made."""
+    def ensure_output(self, where: TopicPartition, output: TopicPartition) -> None:
+        """Makes sure that the output partition exists. StreamError: it does not, and cannot be created."""
 
     def chain(self, where: TopicPartition) -> Hop:
-        """A new chain, before `resume`."""
+        """A new hop for an input partition, before `resume`."""
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, Any]]:
-        """Input by partition."""
+        """Input batches by partition. Waits up to `wait` seconds."""
 
     def encode(self, block: Block) -> bytes: ...
 
@@ -84,12 +90,12 @@ class Wiring(Protocol):
         """The value of a claim's record."""
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
-        """A block of the chain that reads `where` has been passed on; for the numbers."""
+        """Called for each block written, for metrics. `where`: the chain's input partition."""
 
 
 @dataclass(frozen=True)
-class Input:
-    """The input partition as it is now: its topic, and the ends of what is there."""
+class InputPartition:
+    """The current state of an input partition: its topic, and its first and end offset."""
 
     topic: TopicState
     low: int
@@ -98,9 +104,10 @@ class Input:
 
 @dataclass
 class Chain:
-    """One partition: `ownership` None while it waits until `retry_at` to claim (again); `hop` once it is owned.
+    """The state of one partition.
 
-    `trouble`: what it waits for that only the user can mend.
+    `ownership` is None until `retry_at` (ms), when the chain claims its output. `hop` is set once the output is owned.
+    `trouble`: an obstacle that only the user can remove, or None.
     """
 
     where: TopicPartition
@@ -114,7 +121,7 @@ class Chain:
 
 
 class InnerHop:
-    """All chains of one member of the group. `nonce`: gives 32 hex digits, never the same twice."""
+    """All chains of one group member. `nonce`: returns 32 hex digits, different at each call."""
 
     def __init__(self, log: Log, group: str, wiring: Wiring, *, nonce: Callable[[], str], retry_ms: int = 3000) -> None:
         self._log = log
@@ -122,7 +129,7 @@ class InnerHop:
         self._nonce = nonce
         self._retry_ms = retry_ms
         self._producer = log.producer()
-        # Producers of events may use transactions: what they have aborted never happened.
+        # Producers of events may use transactions: aborted records must not be read.
         self._consumer = log.consumer(group, committed_only=True)
         self._topics: tuple[str, ...] = ()
         self.chains: dict[TopicPartition, Chain] = {}
@@ -134,28 +141,28 @@ class InnerHop:
         self._watch = TopicWatch(log)
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
-        """Some progress; True if there was any. Waits up to `wait` seconds for input if there is nothing to do."""
+        """One round over all chains; True if any made progress. Waits up to `wait` seconds for input when idle."""
         self._clock.start(now_ms)
         self._subscribe()
         moved = False
-        self._look_at_topics(now_ms)
+        self._check_topics(now_ms)
         batches = self._wiring.poll(self._consumer, wait)
-        for where, found in self._consumer.displaced().items():
-            self._displaced(where, found, now_ms)
+        for where, found in self._consumer.out_of_range().items():
+            self._handle_out_of_range(where, found, now_ms)
         for where, batch in batches:
             chain = self.chains.get(where)
-            # What comes by before the chain is owned is read again: the input is sought to its position then.
+            # Records before the chain is owned are read again: taking over seeks to its position.
             if chain is not None and chain.hop is not None and not chain.paused:
-                moved |= self._guarded(chain, now_ms, partial(self._take, chain.hop, batch, now_ms))
+                moved |= self._contained(chain, now_ms, partial(self._take, chain.hop, batch, now_ms))
         try:
             for chain in list(self.chains.values()):
                 self._follow_output(chain)
-                moved |= self._guarded(chain, now_ms, partial(self._advance, chain, now_ms))
+                moved |= self._contained(chain, now_ms, partial(self._advance, chain, now_ms))
         except LogError as error:
             self._failures += 1
             if isinstance(error, DeniedError) or self._failures > _FAILURES:
                 raise
-            self._renew(now_ms)
+            self._replace_producer(now_ms)
             moved = True
         return moved
 
@@ -169,23 +176,23 @@ class InnerHop:
 
     @property
     def inputs(self) -> list[InputRow]:
-        """What became of the input of each chain that is taken up."""
+        """Incidents of each started chain's input."""
         chains = self.chains.values()
         return [InputRow(one.where, one.hop.input, one.trouble) for one in chains if one.hop is not None]
 
     @property
     def troubles(self) -> list[str]:
-        """What streams wait for that only the user can mend."""
+        """Obstacles that only the user can remove, for all chains and topics."""
         missing = [f"topic {topic} is not there: make it again, or remove its stream" for topic in self._watch.missing]
         return sorted({*missing, *(chain.trouble for chain in self.chains.values() if chain.trouble is not None)})
 
     @property
     def waited_ms(self) -> float:
-        """How long this member has waited so far for room to write."""
+        """Total time that this member has waited for room in the producer's queue, in ms."""
         return self._waited_ms + self._producer.waited_ms
 
     def close(self) -> None:
-        """Write what there is and leave the group."""
+        """Writes all pending blocks and leaves the group."""
         self._revoke(list(self.chains))
         self._consumer.close()
         self._producer.close()
@@ -205,7 +212,7 @@ class InnerHop:
             self.chains[where] = Chain(where, self._wiring.output(where))
 
     def _revoke(self, partitions: list[TopicPartition]) -> None:
-        """Leave nothing behind that the next owner would have to make again."""
+        """Writes pending blocks before the partitions go to another member, which need not make them again then."""
         try:
             for where in partitions:
                 chain = self.chains.get(where)
@@ -213,7 +220,7 @@ class InnerHop:
                     self._write(chain, chain.hop.emit(0, flush=True))
             self._producer.flush(10.0)
         except LogError:
-            pass  # the next owner takes up from what has landed
+            pass  # the next owner continues from the written blocks
         self._lose(partitions)
 
     def _lose(self, partitions: list[TopicPartition]) -> None:
@@ -224,41 +231,41 @@ class InnerHop:
 
     # ------------------------------------------------------------ the input
 
-    def _look_at_topics(self, now_ms: int) -> None:
-        """Begin anew where a topic is another one."""
+    def _check_topics(self, now_ms: int) -> None:
+        """Releases the chains of topics that were deleted and created again."""
         for topic in self._watch.step(now_ms, self._topics):
             for chain in self.chains.values():
                 if chain.where.topic == topic:
-                    self._stop(chain, now_ms)
+                    self._release(chain, now_ms)
 
-    def _displaced(self, where: TopicPartition, found: Displaced, now_ms: int) -> None:
-        """What was to be read next is not there."""
+    def _handle_out_of_range(self, where: TopicPartition, found: OutOfRange, now_ms: int) -> None:
+        """Handles a position without a record: records the loss, or restarts the chain where the topic is a new one."""
         chain = self.chains.get(where)
         if chain is None or chain.hop is None:
-            return  # it is sought where it is to be read when the chain is taken up
+            return  # starting the hop seeks to its position
         state = self._log.describe([where.topic]).get(where.topic)
         if state is None or chain.hop.input.state.remade(state.id) or found.first < found.wanted:
-            self._stop(chain, now_ms)
+            self._release(chain, now_ms)
         else:
-            chain.hop.lost(found.wanted, found.first, now_ms)
+            chain.hop.records_lost(found.wanted, found.first, now_ms)
 
     # ------------------------------------------------------------ one chain
 
     def _follow_output(self, chain: Chain) -> None:
-        """Begin anew where the input has come to belong to another stream, whose output is another."""
+        """Restarts a chain whose input now belongs to another stream, and so has another output."""
         output = self._wiring.output(chain.where)
         if output != chain.output:
-            self._stop(chain, 0)
+            self._release(chain, 0)
             chain.output = output
 
-    def _guarded(self, chain: Chain, now_ms: int, act: Callable[[], bool]) -> bool:
-        """A step of one chain; what only the user can mend holds up no other chain."""
+    def _contained(self, chain: Chain, now_ms: int, act: Callable[[], bool]) -> bool:
+        """One action on one chain; True on progress. An error that only the user can mend stops this chain alone."""
         try:
             return act()
         except (StreamError, GapError) as error:
             if chain.trouble is None:
                 _LOG.error("%s/%d: %s", chain.where.topic, chain.where.partition, error)
-            self._stop(chain, now_ms + _TROUBLE_MS)
+            self._release(chain, now_ms + _TROUBLE_MS)
             chain.trouble = str(error)
             return False
 
@@ -268,39 +275,41 @@ class InnerHop:
         return True
 
     def _advance(self, chain: Chain, now_ms: int) -> bool:
+        """One step of one chain: claim, start the hop, or write its blocks. True on progress."""
         if chain.ownership is None:
             if now_ms < chain.retry_at:
                 return False
-            self._wiring.require(chain.where, chain.output)
+            self._wiring.ensure_output(chain.where, chain.output)
             chain.claimed_at, nonce = now_ms, self._nonce()
             value = self._wiring.claim(nonce)
             chain.ownership = Ownership(self._log, self._producer, chain.output, nonce=nonce, value=value)
             return True
         moved = chain.ownership.step()
-        if chain.ownership.standing is Standing.LOST:
-            self._stop(chain, now_ms + self._retry_ms)
+        if chain.ownership.state is ClaimState.LOST:
+            self._release(chain, now_ms + self._retry_ms)
             self.losses += 1
             return True
-        if chain.ownership.standing is not Standing.OWNED:
-            self._check(chain, "claiming")
+        if chain.ownership.state is not ClaimState.OWNED:
+            self._check_delivery(chain, "claiming")
             if now_ms - chain.claimed_at > _CLAIM_MS:
                 raise LogError(f"the claim on {chain.output.topic}/{chain.output.partition} was lost on its way")
             return moved
         if chain.hop is None:
-            self._take_up(chain, chain.ownership, now_ms)
+            self._start_hop(chain, chain.ownership, now_ms)
             return True
         blocks = chain.hop.emit(now_ms, flush=False)
         self._write(chain, blocks)
         if not blocks:
-            self._check(chain, "sending to")
-        self._feed(chain, chain.hop.hungry)
+            self._check_delivery(chain, "sending to")
+        self._set_flow(chain, chain.hop.accepts_input)
         return moved or bool(blocks)
 
-    def _check(self, chain: Chain, doing: str) -> None:
-        """What was sent last may be lost; else that would be known with many a block more only."""
+    def _check_delivery(self, chain: Chain, doing: str) -> None:
+        """Raises LogError if a record sent before was lost. Without the check this shows only many blocks later."""
         self._producer.check(f"{doing} {chain.output.topic}/{chain.output.partition}")
 
-    def _take_up(self, chain: Chain, ownership: Ownership, now_ms: int) -> None:
+    def _start_hop(self, chain: Chain, ownership: Ownership, now_ms: int) -> None:
+        """Creates the hop of an owned chain, restores its state, and seeks the input to its position."""
         hop = self._wiring.chain(chain.where)
         for record in ownership.tail:
             hop.resume(self._wiring.decode(record.value or b""))
@@ -308,17 +317,19 @@ class InnerHop:
         state = self._log.describe([chain.where.topic]).get(chain.where.topic)
         if state is None:
             raise StreamError(f"topic {chain.where.topic} is not there: make it again, or remove its stream")
-        found = Input(state, *self._consumer.watermarks(chain.where))
+        found = InputPartition(state, *self._consumer.watermarks(chain.where))
         self._consumer.seek(chain.where, hop.begin(found, now_ms))
         chain.hop, chain.trouble = hop, None
-        self._feed(chain, hop.hungry)
+        self._set_flow(chain, hop.accepts_input)
 
-    def _feed(self, chain: Chain, hungry: bool) -> None:
-        if hungry == chain.paused:
-            (self._consumer.resume if hungry else self._consumer.pause)([chain.where])
-            chain.paused = not hungry
+    def _set_flow(self, chain: Chain, accepts_input: bool) -> None:
+        """Resumes or pauses the chain's input."""
+        if accepts_input == chain.paused:
+            (self._consumer.resume if accepts_input else self._consumer.pause)([chain.where])
+            chain.paused = not accepts_input
 
     def _write(self, chain: Chain, blocks: Sequence[Block]) -> None:
+        """Sends blocks with the claim and tag of the chain's ownership."""
         assert chain.ownership is not None
         for block in blocks:
             carries = any(control.kind == "checkpoint" for control in block.controls)
@@ -328,19 +339,22 @@ class InnerHop:
             self._failures = 0
             self._wiring.sent(chain.where, block, self._clock.now())
 
-    def _stop(self, chain: Chain, retry_at: int) -> None:
-        """Drop everything; claim again at `retry_at`, if the partition is still assigned then."""
+    def _release(self, chain: Chain, retry_at: int) -> None:
+        """Drops the chain's state. The chain claims again at `retry_at` (ms), if it is still assigned then."""
         if chain.ownership is not None:
             chain.ownership.close()
         chain.ownership, chain.hop, chain.retry_at = None, None, retry_at
-        self._feed(chain, hungry=False)
+        self._set_flow(chain, accepts_input=False)
 
     # ------------------------------------------------------------ failures
 
-    def _renew(self, now_ms: int) -> None:
-        """Something sent may or may not have landed: a new producer and new claims find out from the log."""
+    def _replace_producer(self, now_ms: int) -> None:
+        """Starts again with a new producer and new claims, after a send with unknown outcome.
+
+        The log shows the outcome.
+        """
         self._waited_ms += self._producer.waited_ms
         self._producer.close()
         self._producer = self._log.producer()
         for chain in self.chains.values():
-            self._stop(chain, now_ms + _RENEW_MS)
+            self._release(chain, now_ms + _RENEW_MS)

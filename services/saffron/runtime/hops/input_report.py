@@ -1,6 +1,7 @@
-"""What became of the topics that a member reads: metrics, a word on `health`, and what it waits for.
+"""Reports on the topics that a group member reads: metrics, a digest on `health`, and readiness.
 
-The word is a digest of the whole service, once a second while there is something to tell; doctor and `status` read it.
+The digest covers the whole service. It is sent once a second while there is an incident or obstacle. `doctor` and
+`status` read it.
 """
 
 from __future__ import annotations
@@ -10,27 +11,27 @@ from dataclasses import dataclass
 
 import orjson
 
-from saffron.runtime.hops.input_state import KINDS, LOST, InputBook
+from saffron.runtime.hops.input_state import KINDS, LOST, InputTracker
 from saffron.runtime.log import Producer, TopicPartition
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import INPUT_INCIDENTS, LOST_OFFSETS, STREAMS_STANDING
 from saffron.runtime.telemetry.metrics import Metrics
 
-_WAITS = "topics"
+_WAITING_KEY = "topics"
 
 
 @dataclass(frozen=True)
 class InputRow:
-    """One chain's input. `trouble`: what the chain waits for that only the user can mend."""
+    """The input of one chain. `trouble`: an obstacle that only the user can remove, or None."""
 
     where: TopicPartition
-    book: InputBook
+    tracker: InputTracker
     trouble: str | None
 
 
 class InputReport:
-    """Of one member of `service`."""
+    """Reporter of one member of `service`."""
 
     def __init__(self, service: str, metrics: Metrics, health: Health, producer: Producer, topics: Topics) -> None:
         self._service = service
@@ -38,25 +39,25 @@ class InputReport:
         self._health = health
         self._producer = producer
         self._topics = topics
-        self._began: set[TopicPartition] = set()
+        self._initialised: set[TopicPartition] = set()
 
     def report(self, rows: Iterable[InputRow], troubles: Iterable[str], now_ms: int, interval_ms: int) -> None:
-        """All chains; `troubles`: also those of topics without a chain."""
+        """Reports on `rows`, one for each chain. `troubles` includes those of topics without a chain."""
         rows, troubles = list(rows), sorted(set(troubles))
         for row in rows:
             self._count(row)
         self._metrics.set(STREAMS_STANDING, len(troubles))
         if troubles:
-            self._health.waiting(_WAITS, "; ".join(troubles))
+            self._health.waiting(_WAITING_KEY, "; ".join(troubles))
         else:
-            self._health.done(_WAITS)
-        told = [
+            self._health.done(_WAITING_KEY)
+        recent_incidents = [
             {"topic": row.where.topic, "partition": row.where.partition, "incidents": incidents}
             for row in rows
-            if (incidents := row.book.state.told(now_ms))
+            if (incidents := row.tracker.state.recent_incidents(now_ms))
         ]
-        self._health.detail("inputs", told)
-        if told or troubles:
+        self._health.detail("inputs", recent_incidents)
+        if recent_incidents or troubles:
             body = orjson.dumps(
                 {
                     "service": self._service,
@@ -70,7 +71,7 @@ class InputReport:
                     "partial_matches": 0,
                     "watermark": None,
                     "lag": None,
-                    "inputs": told,
+                    "inputs": recent_incidents,
                     "troubles": troubles,
                 }
             )
@@ -78,12 +79,12 @@ class InputReport:
 
     def _count(self, row: InputRow) -> None:
         labels = (row.where.topic, str(row.where.partition))
-        if row.where not in self._began:  # a counter that begins with its first incident shows no increase
-            self._began.add(row.where)
+        if row.where not in self._initialised:  # a counter that begins at 1 shows no increase
+            self._initialised.add(row.where)
             self._metrics.add(LOST_OFFSETS, 0, *labels)
             for kind in KINDS:
                 self._metrics.add(INPUT_INCIDENTS, 0, *labels, kind)
-        for incident in row.book.take_news():
+        for incident in row.tracker.take_new_incidents():
             self._metrics.add(INPUT_INCIDENTS, 1, *labels, incident.kind)
             if incident.kind == LOST:
                 self._metrics.add(LOST_OFFSETS, incident.after - incident.before, *labels)

@@ -1,6 +1,6 @@
-"""The shell of whatever writes in transactions: one chain per assigned partition of its topics.
+"""The shell of services that write in transactions: one chain per assigned input partition.
 
-Chains of `matcher` and `greta` are `ResultChain`s, of partitions of the `admitted` topics.
+`matcher` and `greta` run `ResultChain`s over `admitted` topics; re-keyed streams run `RouteChain`s.
 """
 
 from __future__ import annotations
@@ -11,57 +11,63 @@ from time import perf_counter_ns
 from typing import Generic, Protocol, TypeVar
 
 from saffron.runtime.hops.input_report import InputRow
-from saffron.runtime.hops.input_state import InputBook
+from saffron.runtime.hops.input_state import InputTracker
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
-from saffron.runtime.log.topic_watch import LOOK_MS, TopicWatch
+from saffron.runtime.log.topic_watch import CHECK_MS, TopicWatch
 from saffron.runtime.process.step_clock import StepClock
 
 
 class Chain(Protocol):
-    """One assigned partition. It takes over by itself, in its first `step`, and again after anything doubtful."""
+    """The work on one assigned partition.
+
+    A chain takes over in its first `step`, and again after any transaction with an unknown outcome.
+    """
 
     @property
     def waited_ms(self) -> float:
-        """How long it has waited so far for room to write."""
+        """Total time waited for room in the producer's queue, in ms."""
 
     def take(self, records: Sequence[Record]) -> None:
-        """Input in order. What comes before the take-over is read again after it."""
+        """Accepts input records in order.
+
+        Records before the take-over are ignored, since they are read again after it.
+        """
 
     def step(self, now_ms: int) -> bool:
         """One step of work; True if there was any."""
 
-    def look_again(self) -> None:
-        """The input is not as it was: retention has taken what was to be read next, or the topic is another one. Take
-        over again, which finds out."""
+    def restart(self) -> None:
+        """Takes over again, because the input has changed: retention removed the next record, or the topic is a new
+        one.
+        """
 
     @property
     def trouble(self) -> str | None:
-        """What it waits for that only the user can mend."""
+        """An obstacle that only the user can remove, or None."""
 
     @property
-    def input(self) -> InputBook:
-        """What became of the input."""
+    def input(self) -> InputTracker:
+        """The identity and incidents of the input."""
 
     def due(self, now_ms: int) -> int:
-        """In how many ms a commit is due (0 or less: now), if nothing else comes."""
+        """Time in ms until a commit is due (0 or less: now), if no more input comes."""
 
     def release(self, now_ms: int) -> None:
-        """The partition goes to another member in good order."""
+        """Commits, and hands the partition over to another member."""
 
     def drop(self) -> None:
-        """Forget everything; an open transaction is left to the successor's `init`."""
+        """Drops all state. An open transaction is aborted when the successor's producer starts."""
 
 
 C = TypeVar("C", bound=Chain)
 Make = Callable[[Consumer, TopicPartition, Callable[[], float]], C]
-"""(the member's consumer, the partition, a clock in ms for measuring only) -> its chain."""
+"""A function from the member's consumer, a partition, and a clock (ms, for measuring only) to a chain."""
 
 
 class LastHop(Generic[C]):
-    """All chains of one member of the group. The consumer is read_committed, so that it asks for stable offsets.
+    """All chains of one group member. The consumer is read_committed.
 
-    `look_ms`: how often topics are looked at. `busy_ns`: how long its steps have taken so far, without waiting for
-    input while nothing else was due.
+    `check_ms`: interval of topic checks. `busy_ns`: time spent in steps, without idle waiting for input.
     """
 
     def __init__(
@@ -72,14 +78,14 @@ class LastHop(Generic[C]):
         topics: Callable[[], Sequence[str]],
         chain: Make[C],
         poll_records: int = 256,
-        look_ms: int = LOOK_MS,
+        check_ms: int = CHECK_MS,
     ) -> None:
         self._topics = topics
         self._chain = chain
         self._poll_records = poll_records
         self._now = 0
         self._clock = StepClock()
-        self._watch = TopicWatch(log, look_ms)
+        self._watch = TopicWatch(log, check_ms)
         self.rebalances = 0
         self.busy_ns = 0
         self._subscribed: tuple[str, ...] = ()
@@ -87,7 +93,7 @@ class LastHop(Generic[C]):
         self.chains: dict[TopicPartition, C] = {}
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
-        """Some progress; True if there was any. Waits up to `wait` seconds for input if nothing is due before."""
+        """One round over all chains; True if any made progress. Waits up to `wait` seconds while nothing is due."""
         began = perf_counter_ns()
         self._now = now_ms
         self._clock.start(now_ms)
@@ -95,7 +101,7 @@ class LastHop(Generic[C]):
         for topic in self._watch.step(now_ms, self._subscribed):
             for where, chain in self.chains.items():
                 if where.topic == topic:
-                    chain.look_again()
+                    chain.restart()
         for where, records in self._poll(self._wait(now_ms, wait)).items():
             if where in self.chains:
                 self.chains[where].take(records)
@@ -110,27 +116,27 @@ class LastHop(Generic[C]):
         return self._consumer.lag(where)
 
     def partitions(self, topic: str) -> int:
-        """How many partitions an input topic had when it was last looked at; 0: it is not known."""
+        """Number of partitions of an input topic at the last check; 0: unknown."""
         return self._watch.partitions(topic)
 
     @property
     def inputs(self) -> list[InputRow]:
-        """What became of the input of each chain."""
+        """Incidents of each chain's input."""
         return [InputRow(where, chain.input, chain.trouble) for where, chain in self.chains.items()]
 
     @property
     def troubles(self) -> list[str]:
-        """What streams wait for that only the user can mend."""
+        """Obstacles that only the user can remove, for all chains and topics."""
         missing = [f"topic {topic} is not there: make it again, or remove its stream" for topic in self._watch.missing]
         return sorted({*missing, *(chain.trouble for chain in self.chains.values() if chain.trouble is not None)})
 
     @property
     def waited_ms(self) -> float:
-        """How long the present chains have waited so far for room to write."""
+        """Total time that the present chains have waited for room in the producer's queue, in ms."""
         return sum(chain.waited_ms for chain in self.chains.values())
 
     def close(self, now_ms: int) -> None:
-        """Finish transactions, keep snapshots, leave the group."""
+        """Commits, writes snapshots, and leaves the group."""
         self._now = now_ms
         self._clock.start(now_ms)
         self._revoke(list(self.chains))
@@ -144,9 +150,9 @@ class LastHop(Generic[C]):
         found: dict[TopicPartition, list[Record]] = defaultdict(list)
         began = perf_counter_ns()
         records = self._consumer.poll(self._poll_records, wait)
-        for where in self._consumer.displaced():
+        for where in self._consumer.out_of_range():
             if where in self.chains:
-                self.chains[where].look_again()
+                self.chains[where].restart()
         self.busy_ns -= perf_counter_ns() - began if wait > 0 else 0
         for record in records:
             found[TopicPartition(record.topic, record.partition)].append(record)

@@ -1,12 +1,11 @@
-"""The right to write one internal partition: taking it, keeping it, noticing its loss (fencing without transactions).
+"""Ownership of an internal partition: acquiring it, holding it, and detecting its loss (fencing without transactions).
 
-1. Append a claim with a nonce and read the partition until it comes by: its offset is the claim's number.
-2. Everything before it stands. From the newest block there that counts, and the blocks since the newest
-   checkpoint, the new owner takes up the stream.
-3. Go on reading the own output. A higher claim means that another owner has taken over: write nothing more.
+1. Append a claim with a nonce, and read the partition until it appears. Its offset is the claim's number.
+2. Restore the stream's state from the blocks before the claim, beginning with the newest checkpoint.
+3. Keep reading the own output. A higher claim means that another owner has taken over: stop writing.
 
-To find the newest block that counts without reading the whole partition, blocks carry `seen`: the writer knew of no
-higher claim up to there. What lies between `seen` and the block must be read; what lies before need not.
+Blocks carry `seen`: up to that offset the writer knew of no higher claim. So the newest valid block is found without
+reading the whole partition: only the records between `seen` and the block need a look.
 """
 
 from __future__ import annotations
@@ -17,25 +16,29 @@ from saffron.errors import LogError
 from saffron.runtime.hops.tags import BlockTag, ClaimTag, read_tag, valid_blocks
 from saffron.runtime.log import Log, Producer, Record, TopicPartition
 
-_FIRST_LOOK = 16
+_FIRST_RECORDS = 16
 _BATCH = 500
 
 
-class Standing(Enum):
-    """Where a claim stands."""
+class ClaimState(Enum):
+    """The progress of a claim."""
 
-    CLAIMING = "claiming"  # the own claim has not come by yet
-    LOOKING = "looking"  # reading what stands before it
+    CLAIMING = "claiming"  # the own claim has not been read yet
+    READING = "reading"  # reading the records before the claim
     OWNED = "owned"
     LOST = "lost"
 
 
 class Ownership:
-    """One owner's claim on one partition. `nonce`: 32 hex digits that no other claim has."""
+    """One owner's claim on one partition. `nonce`: 32 hex digits that no other claim has.
+
+    `claim`: its number, -1 before it is known. `seen`: newest own offset read. `checkpoint`: offset of the newest block
+    with one, or -1. `tail`: records to restore the state from.
+    """
 
     def __init__(self, log: Log, producer: Producer, where: TopicPartition, *, nonce: str, value: bytes) -> None:
         self.where = where
-        self.standing = Standing.CLAIMING
+        self.state = ClaimState.CLAIMING
         self.claim = -1
         self.seen = -1
         self.checkpoint = -1
@@ -43,25 +46,25 @@ class Ownership:
         self._nonce = nonce
         self._consumer = log.consumer(f"{where.topic}.owner", committed_only=False, client_id="own-output", lazy=True)
         self._low, high = self._consumer.watermarks(where)
-        self._look_from(max(self._low, high - _FIRST_LOOK))
+        self._read_from(max(self._low, high - _FIRST_RECORDS))
         producer.send(where.topic, where.partition, value, headers=ClaimTag(nonce).headers())
 
     def step(self) -> bool:
-        """Read on; True if anything came by. `tail` is complete once `standing` is OWNED."""
-        if self.standing is Standing.LOST:
+        """Reads on; True if a record came. `tail` is complete once `state` is OWNED."""
+        if self.state is ClaimState.LOST:
             return False
         records = self._consumer.poll(_BATCH, 0.0)
-        if self.standing is Standing.OWNED:
-            self._watch(records)
+        if self.state is ClaimState.OWNED:
+            self._follow(records)
         else:
             self._records += records
             self._find_claim()
-            if self.standing is Standing.LOOKING:
-                self._look()
+            if self.state is ClaimState.READING:
+                self._evaluate()
         return bool(records)
 
     def tag(self, *, carries: bool) -> BlockTag:
-        """The tag of a block written now; `carries`: it has a checkpoint record."""
+        """The tag of a block written now. `carries`: the block has a checkpoint record."""
         return BlockTag(self.claim, self.seen, self.checkpoint, carries)
 
     def close(self) -> None:
@@ -69,52 +72,53 @@ class Ownership:
 
     # ------------------------------------------------------------ inside
 
-    def _look_from(self, offset: int) -> None:
+    def _read_from(self, offset: int) -> None:
         self._from = offset
         self._records: list[Record] = []
         self._consumer.assign({self.where: offset})
 
     def _find_claim(self) -> None:
-        if self.standing is not Standing.CLAIMING:
+        """Looks for the own claim among the records read."""
+        if self.state is not ClaimState.CLAIMING:
             return
         for record in self._records:
             tag = read_tag(record)
             if isinstance(tag, ClaimTag) and tag.nonce == self._nonce:
                 self.claim = record.offset
-                self.standing = Standing.LOOKING
+                self.state = ClaimState.READING
 
-    def _look(self) -> None:
-        """Decide whether what has been read, back to `_from`, is enough; else read again from further back."""
+    def _evaluate(self) -> None:
+        """Decides whether the records read, back to `_from`, suffice. If not, reads again from further back."""
         if not self._records or self._records[-1].offset < self.claim:
             return
         before = [record for record in self._records if record.offset < self.claim]
-        newest, needed = self._newest(before)
+        newest, needed = self._newest_valid(before)
         if newest is not None:
-            needed = min(needed, self._base(before, newest))
+            needed = min(needed, self._base_offset(before, newest))
         if needed < self._from:
-            self._look_from(needed)
+            self._read_from(needed)
             return
-        self._own(before, newest)
+        self._take_ownership(before, newest)
 
-    def _newest(self, before: list[Record]) -> tuple[Record | None, int]:
-        """(the newest block that counts or None, the offset from which on one must have read to know)."""
+    def _newest_valid(self, before: list[Record]) -> tuple[Record | None, int]:
+        """The newest valid block or None, and the offset that must have been read to be sure."""
         claims = [record.offset for record in before if isinstance(read_tag(record), ClaimTag)]
         for record in reversed(before):
             tag = read_tag(record)
             if not isinstance(tag, BlockTag) or any(tag.claim < claim < record.offset for claim in claims):
                 continue
             return record, max(self._low, min(tag.seen + 1, record.offset))
-        return None, max(self._low, self.claim - 4 * (self.claim - self._from) - _FIRST_LOOK)
+        return None, max(self._low, self.claim - 4 * (self.claim - self._from) - _FIRST_RECORDS)
 
-    def _base(self, before: list[Record], newest: Record) -> int:
-        """The offset of the block from which on the stream's state can be built up to `newest`."""
+    def _base_offset(self, before: list[Record], newest: Record) -> int:
+        """The offset of the first block needed to restore the state of `newest`."""
         last = read_tag(newest)
         assert isinstance(last, BlockTag)
         base = last.checkpoint
         for record in before:
             tag = read_tag(record)
             if record.offset > newest.offset:
-                break  # a zombie's, overruled
+                break  # overruled: written by a former owner
             if isinstance(tag, BlockTag) and tag.carries and tag.claim == last.claim:
                 base = max(base, record.offset)
         if 0 <= base < self._low or (base < 0 < self._low):
@@ -124,32 +128,34 @@ class Ownership:
             )
         return max(base, self._low)
 
-    def _own(self, before: list[Record], newest: Record | None) -> None:
+    def _take_ownership(self, before: list[Record], newest: Record | None) -> None:
+        """Completes the claim: sets `tail`, `seen` and `checkpoint`."""
         after = [record for record in self._records if record.offset > self.claim]
         if newest is not None:
             last = read_tag(newest)
             assert isinstance(last, BlockTag)
-            base = self._base(before, newest)
+            base = self._base_offset(before, newest)
             self.tail = tuple(valid_blocks([r for r in before if base <= r.offset <= newest.offset]))
-            self.checkpoint = base if _carries(self.tail[0]) else -1
+            self.checkpoint = base if _has_checkpoint(self.tail[0]) else -1
         elif self._low > 0:
             raise LogError(f"{self.where.topic}/{self.where.partition}: no block is left to take the stream up from")
         self._records = []
         self.seen = self.claim
-        self.standing = Standing.OWNED
-        self._watch(after)
+        self.state = ClaimState.OWNED
+        self._follow(after)
 
-    def _watch(self, records: list[Record]) -> None:
+    def _follow(self, records: list[Record]) -> None:
+        """Reads own output: advances `seen` and `checkpoint`, or detects a higher claim."""
         for record in records:
             tag = read_tag(record)
             self.seen = record.offset
             if isinstance(tag, ClaimTag):
-                self.standing = Standing.LOST
+                self.state = ClaimState.LOST
                 return
             if tag.claim == self.claim and tag.carries:
                 self.checkpoint = record.offset
 
 
-def _carries(record: Record) -> bool:
+def _has_checkpoint(record: Record) -> bool:
     tag = read_tag(record)
     return isinstance(tag, BlockTag) and tag.carries

@@ -1,8 +1,11 @@
-"""What the message headers of the internal topics say, so that a reader can tell claims and blocks without decoding.
+"""Message headers of internal topics, which distinguish claims from blocks without decoding the value.
 
-A claim carries `nonce`. A block carries `claim` (number of the writer's claim), `seen` (up to which offset the
-writer had read this partition, finding no higher claim, when it wrote the block), `checkpoint` (offset of the newest
-block with a checkpoint record that the writer had seen by then; -1 if none) and `carries` (it has one itself).
+A claim has `nonce`. A block has four headers:
+
+    claim        number of the writer's claim
+    seen         offset up to which the writer had read this partition without finding a higher claim
+    checkpoint   offset of the newest block with a checkpoint known to the writer, or -1
+    carries      whether the block itself has a checkpoint
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ Headers = tuple[tuple[str, bytes], ...]
 
 @dataclass(frozen=True, slots=True)
 class ClaimTag:
-    """An owner's announcement; the offset of its record is the number of its claim."""
+    """Headers of a claim. The offset of its record is the claim's number."""
 
     nonce: str
 
@@ -31,7 +34,7 @@ class ClaimTag:
 
 @dataclass(frozen=True, slots=True)
 class BlockTag:
-    """A block's writer and what the writer knew."""
+    """Headers of a block: its writer's claim, and the writer's knowledge of the partition."""
 
     claim: int
     seen: int
@@ -48,7 +51,7 @@ class BlockTag:
 
 
 def claim_value(nonce: str) -> bytes:
-    """The value of a claim: like a block's, an Arrow stream whose metadata say what it is, but without events."""
+    """The value of a claim's record: an Arrow stream without events, whose metadata name its kind."""
     header = orjson.dumps({"kind": "claim", "nonce": nonce})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, pa.schema([], metadata={b"saffron": header})):
@@ -57,7 +60,7 @@ def claim_value(nonce: str) -> bytes:
 
 
 def read_tag(record: Record) -> ClaimTag | BlockTag:
-    """The tag of a record of an internal topic; LogError if it has none (not written by a Saffron service)."""
+    """The tag of a record of an internal topic. LogError: it has none, so no Saffron service wrote it."""
     found = dict(record.headers)
     try:
         if "nonce" in found:
@@ -71,7 +74,7 @@ def read_tag(record: Record) -> ClaimTag | BlockTag:
 
 
 def valid_blocks(records: Sequence[Record]) -> list[Record]:
-    """Blocks among consecutive `records` that no higher claim among them has overruled."""
+    """The blocks among consecutive `records` that no higher claim among them overrules."""
     highest = -1
     found: list[Record] = []
     for record in records:

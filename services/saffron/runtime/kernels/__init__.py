@@ -1,1 +1,1 @@
-"""Kernels compiled ahead of their use."""
+"""Compilation of kernels ahead of time."""

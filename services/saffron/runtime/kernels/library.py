@@ -1,8 +1,8 @@
-"""All kernels that no query decides, compiled ahead, on all cores: a first query then waits for its own alone.
+"""Compilation of all kernels that do not depend on a query, ahead of time and on all cores.
 
     python -m saffron.runtime.kernels.library KERNELS NUMBER OF
 
-is one of the processes that share the work; it writes a line for each piece that is done.
+is one of the processes that share the work. It writes a line for each piece done.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _QUERIES = (
     "RETURN COUNT(*) PATTERN A+ WITHIN 10 EVENTS",
     f"RETURN COUNT(*) PATTERN A+ AND SEQ(A x, B y) {_ONE}",
 )
-"""What these queries have in common with others is kept for those (`part_cache`)."""
+"""Queries whose common parts are compiled and kept for others (`part_cache`)."""
 
 
 def pieces() -> Mapping[str, Callable[[], object]]:
-    """What compiles each part of the work, by name; the same in every process."""
+    """The functions that compile the pieces of the work, by name; the same in every process."""
     for found in pkgutil.walk_packages(engine.__path__, f"{engine.__name__}."):
         importlib.import_module(found.name)
     queries = {f"parts of {text}": partial(_first_answer, text) for text in _QUERIES}
@@ -61,7 +61,7 @@ def pieces() -> Mapping[str, Callable[[], object]]:
 
 
 def _first_answer(text: str) -> None:
-    """What is compiled for a query, some of which is what others need."""
+    """Compiles a query, some of whose kernels others need."""
     kernels, replay = jit.directory(), Replay([Query("first", text)])
     jit.use_directory(kernels)  # a replay uses the user's own
     for merged in replay.results([batch_of_lines(_EVENTS)]):
@@ -69,16 +69,18 @@ def _first_answer(text: str) -> None:
 
 
 def compile_here(number: int = 0, of: int = 1) -> Iterator[str]:
-    """Compile every `of`-th piece from `number` on, in this process; their names when they are done."""
+    """Compiles every `of`-th piece from `number` on in this process; yields names of finished pieces."""
     for place, (name, compiled) in enumerate(pieces().items()):
         if place % of == number:
             compiled()
             yield name
 
 
-def compile_all(kernels: Path, told: Callable[[int, int], None], processes: int = os.cpu_count() or 1) -> None:
-    """Compile, or find in the cache, all kernels that no query decides. `kernels`: where those that are generated are
-    kept. `told`: how many pieces are done, of how many. SaffronError if a process fails.
+def compile_all(kernels: Path, progress: Callable[[int, int], None], processes: int = os.cpu_count() or 1) -> None:
+    """Compiles all kernels that do not depend on a query, or finds them in the cache.
+
+    `kernels`: directory of generated kernels. `progress`: called with pieces done and their total. SaffronError: a
+    process failed.
     """
     jit.use_directory(kernels)
     total = len(pieces())
@@ -86,10 +88,10 @@ def compile_all(kernels: Path, told: Callable[[int, int], None], processes: int 
     command = [sys.executable, "-m", "saffron.runtime.kernels.library", str(kernels)]
     running = [subprocess.Popen([*command, str(number), str(processes)], stdout=writer) for number in range(processes)]
     os.close(writer)
-    told(0, total)
+    progress(0, total)
     with os.fdopen(reader) as lines:
         for done, _ in enumerate(lines, start=1):
-            told(done, total)
+            progress(done, total)
     statuses = [one.wait() for one in running]
     if any(statuses):
         raise SaffronError("compiling kernels ahead failed (see above); queries compile them when they are added")
@@ -97,7 +99,7 @@ def compile_all(kernels: Path, told: Callable[[int, int], None], processes: int 
 
 
 def main() -> None:
-    """One of the processes."""
+    """The main function of one of the processes."""
     jit.use_directory(Path(sys.argv[1]))
     for name in compile_here(int(sys.argv[2]), int(sys.argv[3])):
         print(name, flush=True)

@@ -1,10 +1,10 @@
-"""Compiles a query's kernels in a process of its own, so that the stream never waits: threads would stall each other.
+"""Compilation of a query's kernels in a separate process, so that the stream never waits (threads would stall it).
 
     python -m saffron.runtime.kernels.warm KERNELS OPERATOR MODULES
 
-The child reads requests, a line each; it applies one block with the query and an event of each type, and says so. The
-kernels that this makes end in Numba's cache on disk, from which the service then loads them in milliseconds. It stays
-for the next request, so that a query whose kernels are known does not wait for a new process to import everything.
+The child reads one request per line. It applies one block with the query and an event of each type, and answers. The
+kernels end in Numba's cache on disk, from which the service loads them in milliseconds. The child stays for later
+requests, which need not wait for its imports.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ _REQUESTS = 100  # of one child: machine code is never unloaded
 
 @dataclass(frozen=True)
 class Request:
-    """`operator`: "module:Class" of the engine. `schema`: its record. `shed`: the query's shedder. `makers`: names and
-    texts of the queries whose results it may read, in the order in which they can be bound.
+    """A request to compile a query.
+
+    `operator`: "module:Class" of the engine. `schema`: its record. `shed`: the query's shedder. `makers`: names and
+    texts of queries whose results it may read, in binding order.
     """
 
     operator: str
@@ -53,13 +55,13 @@ class Request:
     makers: tuple[tuple[str, str], ...] = ()
 
     def outdated(self, other: Request) -> bool:
-        """Whether the other one, of a newer version, makes this needless: another text, or the same for this schema."""
+        """Whether a newer version of the query, `other`, makes this request needless."""
         same = (self.text, self.shed) == (other.text, other.shed)
         newer = (self.name, self.stream) == (other.name, other.stream) and self.version < other.version
         return newer and (not same or self.schema == other.schema)
 
     def block(self) -> Block:
-        """The block that makes the operator compile everything that the query needs."""
+        """A block that makes the operator compile all that the query needs."""
         added = [*((name, text, AUTO) for name, text in self.makers), (self.name, self.text, self.shed)]
         shared = {"op": "add", "version": self.version, "slot": 0, "from": "now"}
         adds = (Control(0, "query", {**shared, "name": name, "text": text, "shed": shed}) for name, text, shed in added)
@@ -70,57 +72,61 @@ class Request:
 
 @dataclass(frozen=True)
 class Warmed:
-    """A request that is done. `failure`: with which exception, or how often the process died in it; "" if it is
-    compiled, or wrong: the operator itself says what is wrong with it."""
+    """A finished request.
+
+    `failure`: the error, or ""; also "" for an invalid query, which the operator reports itself.
+    """
 
     request: Request
     failure: str = ""
 
 
 class Warmer(Protocol):
-    """Compiles requests without keeping the caller waiting."""
+    """A compiler of requests that never keeps its caller waiting."""
 
     def ask(self, request: Request) -> None:
-        """Compile this; an older version of the query that still waits need not be compiled any more."""
+        """Requests a compilation. A waiting request for an older version of the query is dropped."""
 
     def step(self) -> list[Warmed]:
-        """Requests that are done since the last call."""
+        """The requests finished since the last call."""
 
     def close(self) -> None: ...
 
 
 class Warming:
-    """Compiles requests one after the other, in a child; `step` never waits."""
+    """Compiles requests one after another in a child process. `step` never waits."""
 
     def __init__(self, kernels: Path, operator: str, modules: str = "") -> None:
-        """`kernels`: where they are kept. `operator`: as in requests to come; it and `modules` (`own_modules`) are
-        imported before the first."""
+        """`kernels`: their directory.
+
+        `operator`: of later requests; the child imports it and `modules` (`own_modules`) first.
+        """
         self._command = [sys.executable, "-m", "saffron.runtime.kernels.warm", str(kernels), operator, modules]
         self._waiting: list[Request] = []
         self._running: Request | None = None
         self._died = False
-        self._asked = 0
+        self._sent = 0
         self._child = self._start()
 
     def ask(self, request: Request) -> None:
-        """Compile this; if an older version of the query still waits, it need not be compiled any more."""
+        """Requests a compilation. A waiting request for an older version of the query is dropped."""
         self._waiting = [one for one in self._waiting if not one.outdated(request)]
         self._waiting.append(request)
 
     def step(self) -> list[Warmed]:
-        """Requests that are done."""
+        """The requests finished since the last call."""
         done: list[Warmed] = []
         if self._running is not None:
             if not self._answered(0.0):
                 return done
-            done = self._settled(self._running)
+            done = self._outcome(self._running)
             self._running = None
         if self._waiting:
             self._send(self._waiting.pop(0))
         return done
 
     def wait(self, seconds: float) -> None:
-        """Wait for the child at work, if there is one."""
+        """Waits for the child's present request, if any."""
         if self._running is not None:
             self._answered(seconds)
 
@@ -131,7 +137,7 @@ class Warming:
     # ------------------------------------------------------------ the child
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._asked = 0
+        self._sent = 0
         return subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def _end(self) -> None:
@@ -139,23 +145,23 @@ class Warming:
         self._child.communicate()
 
     def _answered(self, seconds: float) -> bool:
-        """Whether there is an answer to read, or the end of all answers."""
+        """Whether there is an answer to read, or the child has ended."""
         assert self._child.stdout is not None
         return bool(select.select([self._child.stdout], [], [], seconds)[0])
 
     def _send(self, request: Request) -> None:
-        if self._asked == _REQUESTS:
+        if self._sent == _REQUESTS:
             self._end()
             self._child = self._start()
-        self._asked += 1
+        self._sent += 1
         self._running = request
         assert self._child.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # the child is gone: `step` finds no answer
             self._child.stdin.write(orjson.dumps(request) + b"\n")
             self._child.stdin.flush()
 
-    def _settled(self, request: Request) -> list[Warmed]:
-        """What became of it; nothing if it is to be tried once more, since one death of the child proves nothing."""
+    def _outcome(self, request: Request) -> list[Warmed]:
+        """The finished request; none if it is tried again, since one death of the child proves nothing."""
         assert self._child.stdout is not None
         answer = self._child.stdout.readline()
         if answer == _DONE:
@@ -176,7 +182,7 @@ class Warming:
 
 
 def _one_of_each(schema: Schema) -> Columns:
-    """An event of each type, all attributes null."""
+    """An event of each type, with all attributes null."""
     count = len(schema.types)
     seq = np.arange(count, dtype=np.int64)
     attributes = {
@@ -187,7 +193,7 @@ def _one_of_each(schema: Schema) -> Columns:
 
 
 def main() -> None:
-    """The child: requests on standard input; its arguments are those of `Warming`."""
+    """The main function of the child. Requests come on standard input; the arguments are those of `Warming`."""
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # whatever else is printed is no answer
     jit.use_directory(Path(sys.argv[1]))
@@ -202,7 +208,7 @@ def main() -> None:
 
 
 def _compile(request: Request) -> str:
-    """What the query failed with, or ""."""
+    """The query's failure, or ""."""
     module, _, name = request.operator.partition(":")
     operator = getattr(importlib.import_module(module), name)(partition=0, stream=request.stream)
     results = operator.apply(request.block())

@@ -1,4 +1,4 @@
-"""Whether the kernels that no query decides have been compiled for this version, as `saffron warm` leaves a note."""
+"""A note by `saffron warm`: the kernels that do not depend on a query are compiled for this version."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _NOTE = "warm"
 
 
 def note_warm(kernels: Path) -> None:
-    """All of them are compiled, under `kernels` and beside the package."""
+    """Writes the note under `kernels`."""
     kernels.mkdir(parents=True, exist_ok=True)
     (kernels / _NOTE).write_text(_version(), "utf-8")
 
 
 def is_warm(kernels: Path) -> bool:
-    """Whether that was done for this version of ours, of Python and of Numba."""
+    """Whether the note is there, for this version of Saffron, Python and Numba."""
     try:
         return (kernels / _NOTE).read_text("utf-8") == _version()
     except OSError:

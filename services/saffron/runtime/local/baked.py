@@ -1,11 +1,11 @@
-"""What an image holds ahead of what is kept in the cache (machine code of kernels, Spark's jars and class archive).
+"""Cache content stored in a container image: machine code of kernels, Spark's jars and class archive.
 
-Numba uses no cache that it cannot write to, and an image's files are read only: so the image keeps a copy beside its
-packages, and a service puts it into its cache, a volume, before it looks for any kernel.
+Numba uses no cache that it cannot write to, and an image's files are read-only. So the image keeps a copy beside its
+packages. A service copies it into its cache, a volume, before it loads any kernel.
 
     python -m saffron.runtime.local.baked
 
-is the image's side: what was compiled into the cache becomes the copy.
+creates the copy in the image from the cache.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from pathlib import Path
 from saffron.runtime.process.config import user_cache_directory
 
 _MARK = "baked"
-"""File that says which copy it is, and in a cache which one has been put there."""
+"""Name of the file with the copy's digest, also in caches to which it was copied."""
 
 
 def directory() -> Path:
-    """Where an image keeps it: beside its packages."""
+    """The directory of the copy: beside the packages."""
     return Path(sys.prefix) / "baked"
 
 
 def bake(cache: Path, baked: Path) -> None:
-    """Move what `cache` holds to `baked`, in place of what was there."""
+    """Moves the content of `cache` to `baked`, and replaces what was there."""
     (cache / _MARK).unlink(missing_ok=True)
     shutil.rmtree(baked, ignore_errors=True)
     shutil.move(cache, baked)
@@ -42,10 +42,10 @@ def bake(cache: Path, baked: Path) -> None:
 
 
 def unpack(baked: Path, cache: Path) -> bool:
-    """Put it into `cache`, once for each image; whether anything was put there. What the cache holds besides stays.
+    """Copies it into `cache` once per image; whether anything was copied. Other cache content stays.
 
-    Times are kept: the class archive belongs to jars of one time. The mark comes last, so that what was broken off is
-    done again.
+    Modification times are kept, since the class archive depends on those of the jars. The mark is written last, so that
+    an interrupted copy is repeated.
     """
     if not (baked / _MARK).is_file() or _mark(cache) == _mark(baked):
         return False
@@ -67,7 +67,7 @@ def _mark(folder: Path) -> str | None:
 
 
 def _put(source: Path, target: Path) -> None:
-    """As a whole or not at all, even where another process reads it."""
+    """Copies a file atomically, even while another process reads it."""
     fresh = target.with_name(f"{target.name}.{os.getpid()}.tmp")
     shutil.copyfile(source, fresh)
     shutil.copystat(source, fresh)

@@ -1,11 +1,11 @@
-"""An embedded Kafka broker: one node, its own ports, its data in one directory; the real thing, without containers.
+"""An embedded Kafka broker: one node with its own ports and data directory, without containers.
 
     broker = Broker(directory)
-    broker.start()              formats the directory once, spawns the JVM, waits until clients are served
+    broker.start()              formats the directory once, starts the JVM, waits until clients are served
     broker.bootstrap            "127.0.0.1:PORT", the same after every restart
     broker.stop()               clean;  broker.kill() is kill -9
 
-The ports are chosen once and kept with the data, since clients and the broker's own metadata name them.
+The ports are chosen once and kept with the data, since clients and the broker's metadata name them.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ from saffron.runtime.process.config import user_cache_directory
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
 _FENCED_GROWTHS = 40
-"""A controller that is awake fences within two or three records of its log, unless there is nothing to be fenced."""
+"""Growths of the controller's log within which it fences a broker, if there is one to be fenced (usually 2 or 3)."""
 _DURABLE_GROWTHS = 3
-"""What was decided is on disk when the log has grown so often since: once by what was being written, once by what
-waited for that; behind the decision itself the same thread adds all that comes."""
-_LOOK = 0.03
+"""Growths of the log after which a decision is on disk.
+
+One is for the write in progress, one for what waited for it. The same thread appends everything after the decision.
+"""
+_POLL_SECONDS = 0.03
 _METADATA = "__cluster_metadata-0"
 _CLEAN = ".kafka_cleanshutdown"
-"""Kafka leaves this file when it ends in good order."""
+"""File that Kafka leaves after a clean stop."""
 
 
 class BrokerError(SaffronError):
@@ -51,10 +53,10 @@ class BrokerError(SaffronError):
 
 
 class Broker:
-    """One broker over one directory. Not thread safe; one owner at a time (a second start finds the first one)."""
+    """A broker over one directory. Not thread-safe; one owner at a time (a second start fails)."""
 
     def __init__(self, directory: Path, progress: Progress = lambda line: None, *, more: str = "") -> None:
-        """`more`: lines of server.properties behind ours, in which {client} and {controller} are the ports."""
+        """`more`: further lines of server.properties; {client} and {controller} are the ports."""
         self.directory = directory.absolute()
         self.log_path = self.directory / "broker.log"
         self._pid_path = self.directory / "broker.pid"
@@ -66,7 +68,7 @@ class Broker:
 
     @property
     def bootstrap(self) -> str:
-        """HOST:PORT for clients; BrokerError before the first `start`."""
+        """HOST:PORT for clients. BrokerError: `start` was never called."""
         return f"127.0.0.1:{self._ports()['client']}"
 
     @property
@@ -75,9 +77,10 @@ class Broker:
         return processes.read(self._pid_path)
 
     def start(self, *, wait: bool = True) -> None:
-        """Start the broker and, if `wait`, return when it serves clients.
+        """Starts the broker. `wait`: returns once it serves clients.
 
-        BrokerError: one runs already over this directory, a port is taken, or it did not come up (with its last words).
+        BrokerError: one runs already over this directory, a port is taken, or it did not start (with the end of its
+        log).
         """
         if (running := self.process) is not None:
             raise BrokerError(
@@ -97,15 +100,15 @@ class Broker:
             self.ready()
 
     def ready(self, timeout: float = _START_SECONDS) -> None:
-        """Wait until the broker is registered and answers an admin client."""
+        """Waits until the broker is registered and answers an admin client."""
         self._progress(f"waiting for the broker at {self.bootstrap} (log: {self.log_path})")
         deadline = time.monotonic() + timeout
         if not self._wait_for_line(STARTED, self.log_path, deadline):
             state = "did not start in time" if self.process else "ended while starting"
             if not self.process:
                 self._reap()
-            said = _last_lines(self.log_path)
-            raise BrokerError(f"the broker {state}. Its last words, from {self.log_path}:\n{said}")
+            last_lines = _last_lines(self.log_path)
+            raise BrokerError(f"the broker {state}. Its last words, from {self.log_path}:\n{last_lines}")
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
             client.describe_cluster(request_timeout=max(1.0, deadline - time.monotonic())).result()
@@ -113,7 +116,7 @@ class Broker:
             raise BrokerError(f"the broker at {self.bootstrap} started but does not answer: {error}") from error
 
     def stop(self) -> None:
-        """End it cleanly; kill it if it does not end. Nothing to do is no error."""
+        """Ends the broker cleanly, or kills it after a time limit. No error if it does not run."""
         process = self.process
         if process is not None:
             processes.end([process], _STOP_SECONDS)
@@ -121,7 +124,7 @@ class Broker:
         self._keep_archive()
 
     def kill(self) -> None:
-        """kill -9, for tests of recovery."""
+        """Kills the broker (kill -9), for tests of recovery."""
         process = self.process
         if process is not None:
             process.send(signal.SIGKILL)
@@ -129,12 +132,12 @@ class Broker:
         self._reap()
 
     def restart(self) -> None:
-        """Start again on the same ports, whether it runs or not."""
+        """Starts it again on the same ports, whether it runs or not."""
         self.stop()
         self.start()
 
     def erase(self) -> None:
-        """Delete all data and forget the ports; the broker must not run."""
+        """Deletes all data and the ports. The broker must not run."""
         if self.process is not None:
             raise BrokerError(f"the broker over {self.directory} still runs: stop it first")
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -175,12 +178,12 @@ class Broker:
             raise BrokerError(f"Kafka's storage could not be formatted: {(done.stderr or done.stdout).strip()[-800:]}")
 
     def _fence(self, java: jvm.Java, class_path: str) -> None:
-        """The broker was killed: let the controller alone find that out, before the broker starts.
+        """Ends the old registration of a killed broker through the controller alone, before the broker starts.
 
-        While the old registration counts, a broker that starts leads its partitions as before, takes up transactions
-        whose end was decided when it was killed, and, once the registration ends and nobody leads, drops their markers
-        (Kafka 4.3: "these partitions are likely deleted"): results that never become visible, positions that cannot
-        be read. It also starts no sooner: it would wait for that end.
+        With the old registration a starting broker leads its partitions as before. It completes transactions whose end
+        was decided before it was killed. Once the registration ends and nobody leads, it drops their markers (Kafka
+        4.3: "these partitions are likely deleted"). Their results would never become visible, and positions could not
+        be read. The broker would not start sooner either: it would wait for that end.
         """
         self._progress("the broker was killed: its old registration is ended first")
         properties, log = self.directory / "controller.properties", self.directory / "controller.log"
@@ -192,10 +195,10 @@ class Broker:
         self.stop()
 
     def _wait_until_fenced(self, log: Path, deadline: float) -> None:
-        """Until the end of the registration is on disk; a controller that stops drops what waits for a slow disk.
+        """Waits until the end of the registration is on disk. A controller that stops drops pending writes.
 
-        Time is that of the controller, which adds a record to its log every 50 ms while it is awake: on a machine that
-        is busy it may take seconds to find anything out.
+        Time is measured by the controller's log, to which it adds a record every 50 ms while it runs. On a busy machine
+        the detection may take seconds.
         """
         size, growths, enough = self._metadata_size(), 0, _FENCED_GROWTHS
         fenced = False
@@ -233,7 +236,7 @@ class Broker:
             processes.write(self._pid_path, process)
 
     def _wait_for_line(self, line: str, log_path: Path, deadline: float) -> bool:
-        """Until the process says it, in a log that is its own; False if it ends, or the time does, before."""
+        """Waits until the process writes the line to its log. False: it ended, or the deadline passed."""
         position = 0
         tail = b""
         with log_path.open("rb") as log:
@@ -250,12 +253,12 @@ class Broker:
         return False
 
     def _pause(self) -> None:
-        """A short wait that ends at once when the broker does."""
+        """A short wait, which ends at once when the broker does."""
         if self._child is None:
-            time.sleep(_LOOK)
+            time.sleep(_POLL_SECONDS)
             return
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._child.wait(_LOOK)
+            self._child.wait(_POLL_SECONDS)
 
     def _reap(self) -> None:
         if self._child is not None:
@@ -264,14 +267,14 @@ class Broker:
         self._pid_path.unlink(missing_ok=True)
 
     def _keep_archive(self) -> None:
-        """The class archive that the JVM wrote at its exit serves the next start."""
+        """Keeps the class archive that the JVM wrote at its exit, for the next start."""
         if self._archive is not None and self._archive[0].exists():
             os.replace(*self._archive)
         self._archive = None
 
 
 def _archive_stem() -> Path:
-    """Where the class archive for these jars lies: the broker writes it, the tool that formats has its classes, too."""
+    """The path of the class archive for these jars. The broker writes it; the formatting tool uses it, too."""
     return user_cache_directory() / "jvm" / jars.KAFKA
 
 
@@ -288,7 +291,7 @@ def _require_free(port: int, role: str, directory: Path) -> None:
 
 
 def _cluster_id() -> str:
-    """22 characters of url-safe base64; a leading "-" would be read as an option."""
+    """A new cluster id: 22 characters of url-safe base64. A leading "-" would be read as an option."""
     while True:
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not text.startswith("-"):

@@ -1,8 +1,10 @@
-"""What the embedded broker runs with: its JVM's options and its server.properties, in which {…} are its own."""
+"""Settings of the embedded broker: JVM options and server.properties; {...} are placeholders."""
 
 JVM = ("-Xms256m", "-Xmx384m", "-Xmn192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
-"""Heap and garbage collector for a machine that also runs all services; C1 code is fast enough for a broker, whose
-work is in the kernel, and compiles without taking a core away from them."""
+"""Heap and garbage collector for a machine that also runs all services.
+
+C1 code is fast enough for a broker, whose work is in the kernel, and compiles without taking a core away.
+"""
 
 LOGGING = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -12,7 +14,7 @@ LOGGING = (
 
 STARTED = "Kafka Server started"
 FENCED = "Fencing broker 1 "
-"""Lines of its log: it serves; a controller has declared the broker's registration to be over."""
+"""Lines of its log: the broker is started; a controller has ended the broker's registration."""
 
 _NODE = """\
 node.id=1

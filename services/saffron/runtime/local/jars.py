@@ -1,7 +1,7 @@
-"""Jars by version and checksum: a lock file names each one, jgo fetches it, sha256 decides whether it is used.
+"""Jars by version and checksum: lock files name them, jgo fetches them, and sha256 verifies them.
 
-A lock is a file of this package, `locks/NAME.lock`: one line "sha256 path-in-a-maven-repository" for each jar. It is
-the whole closure of NAME's dependencies, so nothing is resolved at run time and no other version can slip in.
+A lock is a file of this package, `locks/NAME.lock`, with a line "sha256 path-in-a-maven-repository" for each jar. It
+contains all dependencies of NAME, so nothing is resolved at run time and no other version is used.
 """
 
 from __future__ import annotations
@@ -24,27 +24,26 @@ KAFKA = "kafka-4.3.1"
 _DOWNLOADS = 4
 """Jars fetched at the same time."""
 _PAUSES = (1.0, 4.0)
-"""Seconds before a jar is asked for once more: a registry or a name server that fails now and then is no reason to
-start over."""
+"""Seconds before each retry of a fetch, for registries and name servers that fail now and then."""
 
 Progress = Callable[[str], None]
-"""Is told, in one line, what is being waited for."""
+"""A function that is called with one line on what is being waited for."""
 
 
 class JarError(SaffronError):
-    """A jar cannot be had, or is not the one that the lock names."""
+    """A jar that cannot be fetched, or is not the one in the lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """One line of a lock: `path` is group/as/folders/artifact/version/artifact-version.jar."""
+    """One line of a lock. `path`: group/as/folders/artifact/version/artifact-version.jar."""
 
     sha256: str
     path: PurePosixPath
 
     @property
     def coordinates(self) -> tuple[str, str, str]:
-        """(group, artifact, version)."""
+        """Group, artifact and version."""
         *group, artifact, version, _ = self.path.parts
         return ".".join(group), artifact, version
 
@@ -56,11 +55,11 @@ def read_lock(name: str) -> list[Jar]:
 
 
 def ensure(name: str, progress: Progress = lambda line: None, cache: Path | None = None) -> list[Path]:
-    """Paths of all jars of lock `name`, each checked; those missing from the cache are fetched.
+    """Paths of all jars of lock `name`, verified. Missing ones are fetched into the cache.
 
-    The cache is shared by all users of the lock: a jar is moved into place only after its checksum was right, so that
-    a download that is killed, or two at once, leave nothing half done.
-    JarError: no registry answers, or a checksum is wrong (after one fresh attempt for a damaged cache).
+    All users of the lock share the cache. A jar is moved into place only after verification, so an interrupted or
+    concurrent fetch leaves nothing incomplete. JarError: no registry answers, or a checksum is wrong (after one new
+    fetch of a damaged jar).
     """
     root = folder(cache)
     jars = read_lock(name)
@@ -68,13 +67,13 @@ def ensure(name: str, progress: Progress = lambda line: None, cache: Path | None
     for jar in damaged:
         progress(f"{jar.path.name} in {root} is damaged: fetching it again")
         (root / jar.path).unlink(missing_ok=True)
-    if lacking := missing(name, cache):
-        _fetch_all(lacking, root, name, progress)
+    if absent := missing(name, cache):
+        _fetch_all(absent, root, name, progress)
     return [root / jar.path for jar in jars]
 
 
 def folder(cache: Path | None = None) -> Path:
-    """Where jars are kept, by their paths in a Maven repository."""
+    """The directory of jars, by their paths in a Maven repository."""
     return (cache or user_cache_directory()) / "jars"
 
 
@@ -84,7 +83,7 @@ def missing(name: str, cache: Path | None = None) -> list[Jar]:
 
 
 def intact(root: Path, jar: Jar) -> bool:
-    """Whether the jar under `root` is the one that the lock names."""
+    """Whether the jar under `root` has the lock's checksum."""
     return _sha256(root / jar.path) == jar.sha256
 
 
@@ -93,7 +92,7 @@ def _fetch_all(missing: list[Jar], root: Path, name: str, progress: Progress) ->
     progress(f"fetching {len(missing)} jars of {name} into {root} (once)")
     done = 0
     with tempfile.TemporaryDirectory(dir=root, prefix="fetch-") as folder, ThreadPoolExecutor(_DOWNLOADS) as pool:
-        for jar, path in zip(missing, pool.map(_patient(_downloader(Path(folder))), missing), strict=True):
+        for jar, path in zip(missing, pool.map(_with_retries(_downloader(Path(folder))), missing), strict=True):
             if (found := _sha256(path)) != jar.sha256:
                 raise JarError(
                     f"{jar.path.name}: sha256 is {found}, but {name}.lock says {jar.sha256}. What was downloaded is"
@@ -105,8 +104,8 @@ def _fetch_all(missing: list[Jar], root: Path, name: str, progress: Progress) ->
             progress(f"jars of {name}: {done}/{len(missing)} {jar.path.name}")
 
 
-def _patient(download: Callable[[Jar], Path]) -> Callable[[Jar], Path]:
-    """The same, tried again after a pause where it fails; the last failure is the one that counts."""
+def _with_retries(download: Callable[[Jar], Path]) -> Callable[[Jar], Path]:
+    """`download` with retries after pauses; the last failure is raised."""
 
     def try_again(jar: Jar) -> Path:
         for pause in _PAUSES:
@@ -120,7 +119,7 @@ def _patient(download: Callable[[Jar], Path]) -> Callable[[Jar], Path]:
 
 
 def _downloader(folder: Path) -> Callable[[Jar], Path]:
-    """A function that fetches one jar into `folder`, by jgo and the registries of its settings."""
+    """A function that fetches one jar into `folder`, with jgo and the registries in its settings."""
     try:
         from jgo.config import GlobalSettings
         from jgo.constants import MAVEN_CENTRAL_URL

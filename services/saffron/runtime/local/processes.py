@@ -1,7 +1,7 @@
-"""Processes that outlive the command that started them: who they are, whether they live, how they are ended.
+"""Processes that outlive the command that started them: identity, liveness, and end.
 
-A pid alone is no name: it is given to another process once its owner is gone. So a pid is kept with the time at which
-its process began, and nothing is ever signalled that does not match both.
+A pid alone is no identity: it is reused after its process ends. So a pid is kept with its process's start time, and a
+signal is sent only if both match.
 """
 
 from __future__ import annotations
@@ -15,43 +15,43 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-_LOOK = 0.02
-"""Seconds between two looks at a process that is not our child (there is nothing to wait on)."""
+_POLL_SECONDS = 0.02
+"""Interval of checks of a process that is no child of ours, and so cannot be waited on."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """A process of this machine. `began`: its start time in the system's own words."""
+    """A process of this machine. `began`: its start time, in the system's format."""
 
     pid: int
     began: str
 
     def alive(self) -> bool:
-        """True while it runs (a process that ended and was not waited for does not)."""
+        """Whether it runs. A zombie does not."""
         return _began(self.pid) == self.began
 
     def send(self, number: signal.Signals) -> None:
-        """Signal it, if it still is the one."""
+        """Sends a signal, if the process still exists."""
         if self.alive():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
 
 def identify(pid: int) -> ProcessId | None:
-    """The process that has this pid now; None if there is none."""
+    """The process with this pid now, or None."""
     began = _began(pid)
     return None if began is None else ProcessId(pid, began)
 
 
 def write(path: Path, process: ProcessId) -> None:
-    """Keep who it is in a pid file."""
+    """Writes a pid file."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     fresh.write_text(f"{process.pid} {process.began}\n", "utf-8")
     fresh.replace(path)
 
 
 def read(path: Path) -> ProcessId | None:
-    """The running process that a pid file names; None if it is gone, or there is no such file."""
+    """The running process of a pid file; None if it is gone, or there is no file."""
     try:
         pid, began = path.read_text("utf-8").strip().split(" ", 1)
         process = ProcessId(int(pid), began)
@@ -61,7 +61,7 @@ def read(path: Path) -> ProcessId | None:
 
 
 def end(processes: Iterable[ProcessId], patience: float) -> list[ProcessId]:
-    """Ask all to end (SIGTERM), wait `patience` seconds together, then kill. Returns those that had to be killed."""
+    """Ends processes: SIGTERM, `patience` seconds for all together, then SIGKILL. Returns those that were killed."""
     remaining = list(processes)
     for process in remaining:
         process.send(signal.SIGTERM)
@@ -73,7 +73,7 @@ def end(processes: Iterable[ProcessId], patience: float) -> list[ProcessId]:
 
 
 def of_session(leader: int) -> list[ProcessId]:
-    """Running processes of the session that process `leader` began, itself excluded."""
+    """Running processes of the session of process `leader`, without it."""
     if Path("/proc/self/stat").exists():
         pairs = [(int(path.name), _fields(path)[3:4]) for path in Path("/proc").iterdir() if path.name.isdigit()]
     else:  # ps knows no session ids here; the process group is the next best
@@ -88,13 +88,13 @@ def _wait(processes: list[ProcessId], patience: float) -> list[ProcessId]:
     deadline = time.monotonic() + patience
     remaining = [process for process in processes if process.alive()]
     while remaining and time.monotonic() < deadline:
-        time.sleep(_LOOK)
+        time.sleep(_POLL_SECONDS)
         remaining = [process for process in remaining if process.alive()]
     return remaining
 
 
 def _began(pid: int) -> str | None:
-    """The start time of a running process, None for one that ended."""
+    """The start time of a running process; None if it has ended."""
     if not Path("/proc/self/stat").exists():
         return _began_by_ps(pid)
     parts = _fields(Path(f"/proc/{pid}"))
@@ -102,7 +102,7 @@ def _began(pid: int) -> str | None:
 
 
 def _fields(process: Path) -> list[str]:
-    """What /proc/PID/stat says from the state on (state, parent, group, session, ..., start time); [] if it is gone."""
+    """The fields of /proc/PID/stat from the state on (state, parent, group, session, ..., start time); [] if gone."""
     try:
         line = (process / "stat").read_text("utf-8", "replace")
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""One service as the supervisor sees it: started, asked whether it is ready, started again when it dies."""
+"""One service under the supervisor: start, readiness, and restart after its death."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from saffron.runtime.local.state import ServiceState
 _FIRST_DELAY = 0.5
 _LONGEST_DELAY = 15.0
 _STEADY_SECONDS = 30.0
-"""A service that ran this long has recovered: its next death is its first."""
+"""Run time after which the delay before restarts begins anew."""
 _ASK_SECONDS = 0.5
 _HUNG = "kill -USR1 of its process writes to its log where it stands"
 
 
 class ServiceProcess:
-    """Runs `saffron run NAME` in a session of its own, so that whatever it starts can be found and ended with it."""
+    """Runs `saffron run NAME` in its own session, so that all its children can be found and ended with it."""
 
     def __init__(
         self, name: str, port: int, log: Path, environment: Mapping[str, str], host: str = "127.0.0.1"
@@ -39,7 +39,7 @@ class ServiceProcess:
         self._process: processes.ProcessId | None = None
         self._started = 0.0
         self._delay = _FIRST_DELAY
-        self._again_at: float | None = None
+        self._restart_at: float | None = None
         self._restarts = 0
         self._failures = 0
         self._ready = False
@@ -52,12 +52,12 @@ class ServiceProcess:
 
     @property
     def waiting(self) -> str:
-        """What it waits for, in words; empty when ready."""
+        """The obstacle that it waits for, as text; "" when ready."""
         return self._waiting
 
     @property
     def failures(self) -> int:
-        """How many times it has ended since it was last ready."""
+        """Number of deaths since it was last ready."""
         return self._failures
 
     def tail(self) -> str:
@@ -65,7 +65,7 @@ class ServiceProcess:
         return log_tail(self._log)
 
     def start(self, now: float) -> None:
-        """Start it; its output goes to the end of its log file."""
+        """Starts it, with output appended to its log file."""
         with self._log.open("ab") as log:
             self._child = subprocess.Popen(
                 _command(self.name),
@@ -76,13 +76,13 @@ class ServiceProcess:
                 start_new_session=True,
             )
         self._process = processes.identify(self._child.pid)
-        self._started, self._again_at = now, None
+        self._started, self._restart_at = now, None
         self._ready, self._answered, self._waiting = False, False, "starting"
 
     def look(self, now: float) -> str | None:
-        """Notice a death and restart after a pause that doubles; returns a sentence when something happened."""
+        """Detects its death, and restarts it after a delay that doubles. Returns a message when something happened."""
         if self._child is None:
-            if self._again_at is not None and now >= self._again_at:
+            if self._restart_at is not None and now >= self._restart_at:
                 self._restarts += 1
                 self.start(now)
                 return f"{self.name}: started again"
@@ -95,13 +95,13 @@ class ServiceProcess:
         if now - self._started > _STEADY_SECONDS:
             self._delay = _FIRST_DELAY
         self._child, self._process = None, None
-        self._again_at, self._ready = now + self._delay, False
+        self._restart_at, self._ready = now + self._delay, False
         self._waiting = f"it ended ({_ending(status)}); started again in {self._delay:g} s; log: {self._log}"
         self._delay = min(2 * self._delay, _LONGEST_DELAY)
         return f"{self.name}: {self._waiting}"
 
     def ask(self) -> None:
-        """Ask the service itself whether it is ready, and what it waits for."""
+        """Queries the service's readiness, and what it waits for."""
         if self._child is None:
             return
         connection = http.client.HTTPConnection(self._host, self._port, timeout=_ASK_SECONDS)
@@ -119,18 +119,18 @@ class ServiceProcess:
             connection.close()
 
     def wait_for_end(self) -> None:
-        """Return when the process has ended, if there is one; `look` then notices."""
+        """Waits until the process has ended, if there is one; `look` then detects it."""
         if self._child is not None:
             self._child.wait()
 
     def terminate(self) -> None:
-        """Ask it to end: it finishes its transaction and leaves its group."""
-        self._again_at = None
+        """Requests its end: it commits and leaves its group."""
+        self._restart_at = None
         if self._child is not None:
             self._child.send_signal(signal.SIGTERM)
 
     def finish(self, patience: float) -> bool:
-        """Wait for the end, then kill, with all it started; False if it had to be killed."""
+        """Waits for its end, then kills it with its children. False: it had to be killed."""
         if self._child is None:
             return True
         try:
@@ -146,14 +146,14 @@ class ServiceProcess:
         return clean
 
     def _sweep(self) -> None:
-        """Whatever of its session outlived it (Spark's JVM and workers) ends, too."""
+        """Ends remaining processes of its session (Spark's JVM and workers)."""
         if self._process is not None:
             processes.end(processes.of_session(self._process.pid), 3.0)
 
     def state(self) -> ServiceState:
-        """For the state file."""
+        """The state for the state file."""
         if self._child is None:
-            name = "dead" if self._again_at is not None else "stopped"
+            name = "dead" if self._restart_at is not None else "stopped"
         else:
             name = "ready" if self._ready else "not ready" if self._restarts or self._answered else "starting"
         return ServiceState(

@@ -1,4 +1,4 @@
-"""What runs over a data directory: one JSON file that the supervisor writes and every command reads."""
+"""The state of the system over a data directory: one JSON file, written by the supervisor and read by commands."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from saffron.runtime.local.processes import ProcessId
 from saffron.runtime.process.config import Loaded, Settings
 
 SERVICES = ("windowing", "shedder", "matcher", "greta", "control", "model_builder")
-"""All services, in the order of an event's way."""
+"""All services, in the order of an event's path."""
 
 
 @dataclass(frozen=True)
 class ServiceState:
-    """One service. `state`: starting, ready, not ready, dead (waiting for its restart), stopped. `host`: where `port`
-    is asked."""
+    """The state of one service.
+
+    `state`: starting, ready, not ready, dead (waiting for its restart), or stopped. `host`: address for requests to
+    `port`.
+    """
 
     name: str
     state: str
@@ -34,7 +37,10 @@ class ServiceState:
 
 @dataclass(frozen=True)
 class SystemState:
-    """The whole system. `phase`: starting, running, stopping, stopped, failed (`message` says why)."""
+    """The state of the whole system.
+
+    `phase`: starting, running, stopping, stopped, or failed (with the reason in `message`).
+    """
 
     phase: str
     message: str
@@ -49,17 +55,17 @@ class SystemState:
 
     @property
     def alive(self) -> bool:
-        """True while its supervisor runs."""
+        """Whether its supervisor runs."""
         return self.supervisor.alive()
 
 
 def state_path(data: Path) -> Path:
-    """Where the state of the system under `data` is."""
+    """The path of the state file of the system under `data`."""
     return data / "state.json"
 
 
 def write_state(data: Path, state: SystemState) -> None:
-    """Replace the file at once, so that a reader never sees half of it."""
+    """Replaces the file atomically, so that readers never see a part of it."""
     path = state_path(data)
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     fresh.write_text(json.dumps(asdict(state), indent=1), "utf-8")
@@ -67,7 +73,7 @@ def write_state(data: Path, state: SystemState) -> None:
 
 
 def read_state(data: Path) -> SystemState | None:
-    """The last state written; None if there is none (or it is of another version)."""
+    """The last state written; None if there is none, or it is of another version."""
     try:
         raw = json.loads(state_path(data).read_text("utf-8"))
         services = tuple(ServiceState(**{**one, "process": _process(one["process"])}) for one in raw.pop("services"))
@@ -78,7 +84,7 @@ def read_state(data: Path) -> SystemState | None:
 
 
 def running(settings: Settings) -> SystemState | None:
-    """The state of this machine's system, if it runs and is the one that the settings name; else None."""
+    """The state of this machine's running system, if the settings name it; else None."""
     found = read_state(settings.data)
     if found is None or not found.alive:
         return None
@@ -90,10 +96,7 @@ def _process(raw: Mapping[str, Any] | None) -> ProcessId | None:
 
 
 def connect(loaded: Loaded) -> Settings:
-    """Settings with the broker and prefix of the running system, unless they were given.
-
-    UnavailableError: nothing was given and nothing runs under the data directory.
-    """
+    """Settings with the broker and prefix of the running system, unless they were given."""
     settings = loaded.settings
     if settings.bootstrap:
         return settings

@@ -1,7 +1,7 @@
-"""The supervisor of `saffron up`: starts broker, topics and services, starts again what dies, ends all in order.
+"""The supervisor of `saffron up`: starts broker, topics and services, restarts what dies, and ends all in order.
 
-It is one process with one thread. Signals wake it by a pipe; everything else it looks at four times a second. What
-it does and waits for stands in the state file (`state.py`), which is all that the other commands know of it.
+It is one process with one thread. Signals wake it through a pipe; everything else is polled four times a second. Its
+state is in the state file (`state.py`), the only source for other commands.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from saffron.runtime.log import kafka_log
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings, environment_of
 
-_LOOK = 0.25
+_POLL = 0.25
 _PATIENCE = 20.0
-"""Seconds that all services together have for a clean end."""
+"""Seconds for a clean end of all services together."""
 _STAGES = (("windowing", "shedder", "matcher", "greta"), ("control", "model_builder"))
-"""What a result passes comes up first, and is not slowed down by Spark's start."""
+"""Services by stage of the start. Those on a result's path come first, so that Spark does not slow them down."""
 _BROKER_PAUSE = 5.0
-"""Seconds before a broker that could not be started again is tried once more."""
+"""Seconds between attempts to restart the broker."""
 _GIVE_UP = 5
-"""Deaths before it was ever ready after which a service is not tried again while the system starts."""
+"""Deaths before its first readiness after which a service makes the start fail."""
 _MARK = ".saffron"
-"""Marks a directory as ours: only such a one is ever emptied by `--fresh`."""
+"""File that marks a data directory as ours. `--fresh` empties only such a directory."""
 _KEPT = (_MARK, "supervisor.lock", "supervisor.log")
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What `up` was asked for. `services`: those to run."""
+class StartOptions:
+    """The options of `up`. `services`: those to run."""
 
     settings: Settings
     services: tuple[str, ...] = state.SERVICES
@@ -51,25 +51,26 @@ class Wish:
 
 
 class Supervisor:
-    """Runs one system over one data directory until it is told to stop."""
+    """Runs one system over one data directory until it is stopped."""
 
-    def __init__(self, wish: Wish, say: Callable[[str], None]) -> None:
-        self._settings = wish.settings
-        self._fresh = wish.fresh
-        self._names = tuple(name for name in state.SERVICES if name in wish.services)
-        self._say = say
-        self._data = wish.settings.data
+    def __init__(self, options: StartOptions, report: Callable[[str], None]) -> None:
+        self._settings = options.settings
+        self._fresh = options.fresh
+        self._names = tuple(name for name in state.SERVICES if name in options.services)
+        self._report = report
+        self._data = options.settings.data
         self._broker: Broker | None = None
         self._services: list[ServiceProcess] = []
         self._ports: dict[str, int] = {}
         self._state: SystemState | None = None
         self._stop = False
-        self._broker_again_at = 0.0
+        self._broker_retry_at = 0.0
 
     def run(self, on_ready: Callable[[SystemState], None] | None = None) -> None:
-        """Start everything, call `on_ready` once, and supervise until SIGTERM, SIGINT or SIGHUP; then end everything.
+        """Starts everything, calls `on_ready` once, and supervises until SIGTERM, SIGINT or SIGHUP; then ends
+        everything.
 
-        SaffronError: it could not be started; whatever had been started was ended again.
+        SaffronError: the start failed; everything started was ended.
         """
         with self._signals() as wake, self._lock():
             try:
@@ -143,42 +144,45 @@ class Supervisor:
     # ------------------------------------------------------------ supervision
 
     def _turn(self, wake: int) -> None:
-        """Wait a moment, or until a signal; then look after everything once."""
-        if select.select([wake], [], [], _LOOK)[0]:
+        """One round: waits a moment or for a signal, then checks everything once."""
+        if select.select([wake], [], [], _POLL)[0]:
             os.read(wake, 4096)
         if self._stop:
             return
         now = time.monotonic()
-        if self._broker is not None and self._broker.process is None and now >= self._broker_again_at:
+        if self._broker is not None and self._broker.process is None and now >= self._broker_retry_at:
             self._restart_broker(self._broker, now)
         for one in self._services:
-            if happened := one.look(now):
-                self._say(happened)
+            if event := one.look(now):
+                self._report(event)
             one.ask()
         if self._state is not None:
             self._write(self._state.phase, self._state.message)
 
     def _restart_broker(self, broker: Broker, now: float) -> None:
-        """The services wait for it meanwhile; if it cannot start (a full disk, a taken port), it is tried again."""
-        self._say("broker: it ended; starting it again")
+        """Restarts the broker; services wait meanwhile.
+
+        After a failure (a full disk, a taken port) it is tried again.
+        """
+        self._report("broker: it ended; starting it again")
         phase = self._state.phase if self._state is not None else "starting"
         try:
             broker.stop()
             broker.start()
             self._write(phase, "")
         except BrokerError as error:
-            self._broker_again_at = now + _BROKER_PAUSE
-            self._say(str(error))
+            self._broker_retry_at = now + _BROKER_PAUSE
+            self._report(str(error))
             self._write(phase, f"the broker does not start: {error}")
 
     def _end(self) -> None:
-        """Services first, in the order of an event's way, all told at once; then the broker that they need for it."""
+        """Ends services, all signalled at once, then the broker that they need to finish."""
         for one in self._services:
             one.terminate()
         deadline = time.monotonic() + _PATIENCE
         for one in self._services:
             if not one.finish(max(0.0, deadline - time.monotonic())):
-                self._say(f"{one.name}: did not end within {_PATIENCE:g} s and was killed")
+                self._report(f"{one.name}: did not end within {_PATIENCE:g} s and was killed")
         if self._broker is not None:
             self._broker.stop()
         if self._state is not None and self._state.phase != "failed":
@@ -188,7 +192,7 @@ class Supervisor:
 
     def _progress(self, line: str) -> None:
         if self._state is None or line != self._state.message:
-            self._say(line)
+            self._report(line)
             self._write("starting" if self._state is None else self._state.phase, line)
 
     def _write(self, phase: str, message: str) -> None:
@@ -216,7 +220,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[int]:
-        """Signals end the loop; the descriptor yielded becomes readable on each, a child's death included."""
+        """Installs signal handlers. The descriptor yielded becomes readable on each signal, also on a child's death."""
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         os.set_blocking(reading, False)
@@ -238,7 +242,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
-        """One supervisor a directory."""
+        """Allows one supervisor per directory."""
         claim(self._data)
         with (self._data / "supervisor.lock").open("w") as file:
             try:
@@ -249,14 +253,17 @@ class Supervisor:
 
 
 def claim(data: Path) -> None:
-    """Make the data directory, and mark it as ours if nothing else is in it."""
+    """Creates the data directory, and marks it as ours if it is empty."""
     data.mkdir(parents=True, exist_ok=True)
     if not any(data.iterdir()):
         (data / _MARK).touch()
 
 
 def erase(data: Path) -> None:
-    """Delete what a system keeps under `data`; SaffronError for a directory that holds anything else."""
+    """Deletes a system's files under `data`.
+
+    SaffronError: the directory is not marked as ours, and holds other files.
+    """
     foreign = [path.name for path in data.iterdir() if path.name not in _KEPT]
     if foreign and not (data / _MARK).exists():
         raise SaffronError(
@@ -268,7 +275,7 @@ def erase(data: Path) -> None:
 
 
 def end_leftovers(found: SystemState) -> list[str]:
-    """End what a supervisor that was killed left running, the broker last; returns the names of what was ended."""
+    """Ends what a killed supervisor left running, the broker last; returns the names."""
     running = [one for one in found.services if one.process is not None and one.process.alive()]
     processes.end([one.process for one in running if one.process is not None], _PATIENCE)
     for one in found.services:
@@ -282,7 +289,7 @@ def end_leftovers(found: SystemState) -> list[str]:
 
 
 def require_broker(settings: Settings) -> None:
-    """UnavailableError if no broker answers at the address in the settings."""
+    """UnavailableError: no broker answers at the address in the settings."""
     log = kafka_log.connect(settings)
     try:
         log.partitions(Topics(settings.prefix).events)

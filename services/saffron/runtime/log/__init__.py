@@ -1,6 +1,6 @@
-"""The log as the services see it. Two implementations: `kafka_log` (confluent-kafka) and `memory_log` (its twin).
+"""The log interface of the services. Implementations: `kafka_log` (confluent-kafka), and `testing`'s in memory.
 
-Nothing outside `runtime` knows which one it talks to; the contract tests run on both.
+Nothing outside `runtime` depends on the implementation. One set of contract tests runs on both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class TopicPartition:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A message as read. `timestamp`: ms since 1970, as the topic's message.timestamp.type has it."""
+    """A message read from a partition. `timestamp`: ms since 1970, by the topic's message.timestamp.type."""
 
     topic: str
     partition: int
@@ -43,17 +43,18 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """A topic as the cluster has it now. `id`: another one when it was deleted and made anew; "" where none is told."""
+    """The present state of a topic. `id`: changes when the topic is deleted and created again; "" if unknown."""
 
     id: str
     partitions: int
 
 
 @dataclass(frozen=True, slots=True)
-class Displaced:
-    """A consumer was to read from `wanted`, which is not there, and reads from `first` instead, the first record there.
+class OutOfRange:
+    """A position without a record: the consumer should read at `wanted`, and reads from `first` instead.
 
-    Below it: retention has taken what lies between. Above it: the topic is another one, or lost its end.
+    `wanted` < `first`: retention removed the records between. `wanted` > `first`: the topic is a new one, or lost its
+    end.
     """
 
     wanted: int
@@ -62,7 +63,7 @@ class Displaced:
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """What a topic is created with (from schemas/, and from nowhere else)."""
+    """The settings to create a topic with; they come from schemas/ only."""
 
     name: str
     partitions: int
@@ -70,7 +71,7 @@ class TopicSpec:
 
 
 class Consumer(Protocol):
-    """Reads records. Not thread safe."""
+    """A reader of records. Not thread-safe."""
 
     def subscribe(
         self,
@@ -79,58 +80,57 @@ class Consumer(Protocol):
         on_revoke: Callable[[list[TopicPartition]], None],
         on_lost: Callable[[list[TopicPartition]], None],
     ) -> None:
-        """Join the group. Callbacks run inside `poll`. Reading starts at the earliest, unless `on_assign` seeks.
+        """Joins the group. Callbacks run inside `poll`. Reading starts at the first record, unless `on_assign` seeks.
 
-        Partitions that are added to a topic are dealt out, too.
+        Partitions added to a topic are assigned, too.
         """
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Read exactly these partitions from these offsets, without a group; replaces any earlier assignment."""
+        """Reads exactly these partitions from these offsets, without a group. Replaces any earlier assignment."""
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
-        """Up to `max_records` records, in order by partition; returns as soon as there is one."""
+        """At most `max_records` records, in order by partition. Waits up to `timeout` seconds for the first one."""
 
     def poll_raw(self, max_records: int, timeout: float) -> list[tuple[TopicPartition, RawBatch]]:
-        """As `poll`, for the events themselves: values, offsets and times by partition, without a `Record` for each."""
+        """As `poll`, but values, offsets and times by partition, without a `Record` for each message."""
 
     def at_end(self, partition: TopicPartition) -> bool:
-        """Whether everything there is (with `committed_only`: everything stable) has been handed out."""
+        """Whether all records (with `committed_only`: all stable ones) have been returned."""
 
     def lag(self, partition: TopicPartition) -> int | None:
-        """Records between the next one to be handed out and the end of an assigned partition, markers included.
+        """Offsets between the next record and the end of an assigned partition, transaction markers included.
 
-        By what the broker has said last, without asking it (a paused partition hears nothing); None: not known yet.
+        From the broker's last answer, without a request; paused partitions get no answers. None: unknown.
         """
 
     def seek(self, partition: TopicPartition, offset: int) -> None: ...
 
-    def displaced(self) -> Mapping[TopicPartition, Displaced]:
-        """What could not be read where it was wanted, since the last call. Nothing from there was handed out yet."""
+    def out_of_range(self) -> Mapping[TopicPartition, OutOfRange]:
+        """Positions without a record since the last call. No record of these partitions was returned yet."""
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None: ...
 
     def resume(self, partitions: Sequence[TopicPartition]) -> None: ...
 
     def committed(self, partition: TopicPartition) -> Committed | None:
-        """The group's committed position, stable offsets only; None if there is none."""
+        """The group's committed position, or None. Only stable offsets count."""
 
     def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
-        """(low, high): the first offset still there, and the one the next record will get; with `committed_only`
-        the end of what is stable, where a transaction is open."""
+        """The first offset, and the end offset; with `committed_only` the end of the stable records."""
 
     def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
-        """Commit outside a transaction, synchronously."""
+        """Commits positions outside a transaction, and waits for the answer."""
 
     def membership(self) -> Any:
-        """Which member of which generation speaks now: for `send_offsets`. LogError: none does any longer."""
+        """The present member and generation of the group, for `send_offsets`. LogError: the consumer is no member."""
 
     def close(self) -> None: ...
 
 
 class Producer(Protocol):
-    """Writes records; idempotent, and transactional if made with a transactional id. For one thread at a time.
+    """A writer of records: idempotent, and transactional with a transactional id. For one thread at a time.
 
-    `waited_ms`: how long calls have waited so far for room in a full queue.
+    `waited_ms`: total time that calls have waited for room in the queue.
     """
 
     waited_ms: float
@@ -145,64 +145,71 @@ class Producer(Protocol):
         headers: Sequence[tuple[str, bytes]] = (),
         timestamp: int | None = None,
     ) -> None:
-        """Queue one record; waits while the queue is full. A delivery failure is raised by a later call."""
+        """Queues one record; waits while the queue is full. A later call raises a delivery failure."""
 
     def send_many(self, topic: str, messages: list[dict[str, Any]], partition: int | None = None) -> None:
-        """Queue many records in one call: each a dict with "value" and, if it has one, "key"; their time is now.
+        """Queues many records in one call: dicts with "value" and optionally "key", stamped with the present time.
 
-        `partition` None: by the key's hash (murmur2), else anywhere. The list may be changed.
+        `partition` None: by the key's hash (murmur2), else any. The list may be changed.
         """
 
     def check(self, doing: str) -> None:
-        """LogError: something that was sent is known to be lost, or nothing can be any more. Never waits. `doing`: what
-        it was sent for."""
+        """Raises LogError if a sent record is lost, or none can be sent. Never waits. `doing`: for the message."""
 
     def flush(self, timeout: float) -> None:
-        """Wait until everything sent is acknowledged; LogError when it cannot be."""
+        """Waits until all records are acknowledged. LogError: some cannot be."""
 
     def begin(self) -> None: ...
 
     def send_offsets(self, positions: Mapping[TopicPartition, Committed], membership: Any) -> None:
-        """Commit positions of the group with the open transaction. LogError: the member is of the group no longer."""
+        """Commits the group's positions in the open transaction. LogError: the member has left the group."""
 
     def commit(self) -> None:
-        """Commit the open transaction. FencedError, AbortableError, or LogError (in doubt: make a new producer)."""
+        """Commits the open transaction.
+
+        FencedError, AbortableError, or LogError (outcome unknown: create a new producer).
+        """
 
     def abort(self) -> None: ...
 
     def close(self) -> None:
-        """Release without waiting; an open transaction is left to time out or to the successor's `init`."""
+        """Releases the producer without waiting. An open transaction times out, or ends when the successor starts."""
 
 
 class Log(Protocol):
-    """A connection to one cluster: makes clients and topics."""
+    """A connection to one cluster, which creates clients and topics."""
 
     def consumer(
         self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False, lazy: bool = False
     ) -> Consumer:
-        """`committed_only`: read_committed, so that records of open and aborted transactions are never seen.
+        """A new consumer.
 
-        `patient`: it never seeks or pauses, so that it may wait long at the broker when idle (new data come as fast).
-        `lazy`: what it reads is in no hurry; the broker gathers more before it answers, for a tenth of a second.
+        `committed_only`: read_committed, so records of open and aborted transactions are not returned.
+
+        `patient`: never seeks or pauses, so fetches may wait long at the broker when idle. `lazy`: the broker may
+        gather records for a tenth of a second before it answers.
         """
 
     def producer(self, transactional_id: str | None = None, *, client_id: str = "", bulk: bool = False) -> Producer:
-        """With an id: initialised at once, which ends the predecessor's open transaction and fences it.
+        """A new producer. With an id it is initialised at once, which ends and fences the predecessor's transaction.
 
         `bulk`: for very many small messages, throughput before latency.
         """
 
     def create_topics(self, specs: Sequence[TopicSpec]) -> list[str]:
-        """Create what is missing; returns the names created. A topic with fewer partitions is a LogError."""
+        """Creates missing topics; returns their names. LogError: a topic has fewer partitions than specified."""
 
     def partitions(self, topic: str) -> int | None:
-        """How many partitions the topic has; None if there is no such topic. DeniedError: it may not be seen."""
+        """The topic's number of partitions, or None if it does not exist. DeniedError: no right to see it."""
 
     def describe(self, topics: Sequence[str]) -> Mapping[str, TopicState]:
-        """Those of the topics that are there and may be seen."""
+        """The states of those topics that exist and are visible."""
 
     def add_partitions(self, topic: str, partitions: int) -> None:
-        """Let a topic have as many partitions, if it has fewer. DeniedError: it may not be changed."""
+        """Raises the topic's number of partitions to `partitions`, if it is lower.
+
+        DeniedError: no right to change it.
+        """
 
     def close(self) -> None:
-        """Release it with all clients that it has made: they leave their groups, and nobody is called back."""
+        """Closes the connection and all its clients. They leave their groups without callbacks."""

@@ -1,4 +1,4 @@
-"""The ends of topics, read by somebody who asks now and then, and does not follow them."""
+"""Readers of the ends of topics, for occasional reads without following."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _SILENT_POLLS = 200
 
 
 def read_to_end(consumer: Consumer, starts: Mapping[TopicPartition, int], *, batch: int, polls: int) -> list[Record]:
-    """What lies between `starts` and the ends, tombstones included; what `polls` polls have brought by then."""
+    """The records from `starts` to the ends, tombstones included, as far as `polls` polls return them."""
     return list(each_to_end(consumer, starts, batch=batch, polls=polls))
 
 
 def each_to_end(
     consumer: Consumer, starts: Mapping[TopicPartition, int], *, batch: int, polls: int
 ) -> Iterator[Record]:
-    """The same one by one, for whoever keeps only few of them."""
+    """The records of `read_to_end` one by one, for callers that keep only few of them."""
     consumer.assign(starts)
     for _ in range(polls):
         records = consumer.poll(batch, _POLL_SECONDS)
@@ -30,9 +30,9 @@ def each_to_end(
 
 
 def newest_first(log: Log, group: str, place: TopicPartition) -> Iterator[Record]:
-    """The committed records of a partition, the newest first, read from its end in larger and larger pieces.
+    """The committed records of a partition, newest first, read from the end in growing pieces.
 
-    UnavailableError: a transaction is open, whose end decides which the newest are.
+    UnavailableError: a transaction is open, whose end decides which records are the newest.
     """
     everything = log.consumer(group, committed_only=False, client_id="ends")
     committed = log.consumer(group, committed_only=True, client_id="ends")
@@ -51,7 +51,7 @@ def newest_first(log: Log, group: str, place: TopicPartition) -> Iterator[Record
 
 
 def _piece(consumer: Consumer, place: TopicPartition, start: int, stop: int) -> list[Record]:
-    """Records start..stop-1. LogError where they do not come."""
+    """The records start..stop-1. UnavailableError: they cannot be read."""
     found: list[Record] = []
     consumer.assign({place: start})
     silent = 0

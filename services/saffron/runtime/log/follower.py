@@ -1,4 +1,4 @@
-"""Follows a small topic whole, without a group: control topics and advice (`queries`, `streams`, `models`, `load`)."""
+"""Follower of a whole small topic, without a group: for control topics and reports (`queries`, `models`, `load`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _BATCH = 500
 
 
 class Follower:
-    """Reads every partition of `topic` from the earliest record (`from_end`: only what comes from now on)."""
+    """Reads every partition of `topic` from the first record. `from_end`: only new records."""
 
     def __init__(self, log: Log, topic: str, *, from_end: bool = False) -> None:
         count = log.partitions(topic)
@@ -27,7 +27,7 @@ class Follower:
         self._behind = set(positions)
 
     def step(self) -> list[Record]:
-        """What has come since the last call; never waits."""
+        """The records since the last call. Never waits."""
         records = self._consumer.poll(_BATCH, 0.0)
         if self._behind and not records:
             self._behind = {where for where in self._behind if not self._consumer.at_end(where)}
@@ -35,7 +35,7 @@ class Follower:
 
     @property
     def caught_up(self) -> bool:
-        """Whether all that was there when following began has been read (true for good once it is)."""
+        """Whether all records that existed at the start have been read. Once true, it stays true."""
         return not self._behind
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Looks at a cluster without changing anything: what `saffron doctor` asks of Kafka."""
+"""Read-only inspection of a cluster, for `saffron doctor`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _TRIES, _TRY_SECONDS = 10, 1.0
 
 
 class RefusedError(UnavailableError):
-    """A broker answers, but not to this name and password."""
+    """A broker refuses this user name and password."""
 
 
 @dataclass(frozen=True)
 class PartitionFacts:
-    """Where one partition is: numbers of brokers. `leader` None: it has none."""
+    """The broker ids of one partition. `leader` None: it has no leader."""
 
     leader: int | None
     replicas: tuple[int, ...]
@@ -33,7 +33,7 @@ class PartitionFacts:
 
 @dataclass(frozen=True)
 class TopicFacts:
-    """One topic as the cluster has it. `allowed`: what we may do with it (READ, WRITE, ...); None: nobody asks."""
+    """One topic as the cluster reports it. `allowed`: our rights (READ, WRITE, ...); None: no authorisation."""
 
     partitions: tuple[PartitionFacts, ...]
     config: Mapping[str, str] = field(default_factory=dict)
@@ -41,39 +41,39 @@ class TopicFacts:
 
 
 class Inspector:
-    """One look at the cluster that the settings name."""
+    """One inspection of the cluster of the settings."""
 
     def __init__(self, settings: Settings) -> None:
-        """RefusedError: not with this name and password. UnavailableError: no broker answers."""
+        """RefusedError: authentication failed. UnavailableError: no broker answers."""
         self._refused = ""
         cluster = kafka_settings.cluster_of(settings)
-        self._admin = AdminClient({**kafka_settings.base(cluster, "doctor"), "error_cb": self._complain})
+        self._admin = AdminClient({**kafka_settings.base(cluster, "doctor"), "error_cb": self._note_refusal})
         found = self._metadata(settings)
         self.brokers = len(found.brokers)
         self.names = frozenset(name for name, topic in found.topics.items() if topic.error is None)
 
     def denied(self, topics: Iterable[str]) -> frozenset[str]:
-        """Those of the topics that we may not even know of."""
-        asked = ((name, self._admin.list_topics(name, timeout=_SECONDS).topics.get(name)) for name in topics)
+        """The topics that we have no right to see."""
+        answers = ((name, self._admin.list_topics(name, timeout=_SECONDS).topics.get(name)) for name in topics)
         code = KafkaError.TOPIC_AUTHORIZATION_FAILED
-        return frozenset(name for name, topic in asked if topic is not None and topic.error == code)
+        return frozenset(name for name, topic in answers if topic is not None and topic.error == code)
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicFacts]:
-        """Topics that are there, by name, with their settings, defaults included."""
+        """Existing topics by name, with all settings."""
         wanted = sorted(self.names & set(names))
         if not wanted:
             return {}
-        asked = self._admin.describe_topics(
+        answers = self._admin.describe_topics(
             TopicCollection(wanted), include_authorized_operations=True, request_timeout=_SECONDS
         )
         configs = self._admin.describe_configs(
             [ConfigResource(ResourceType.TOPIC, name) for name in wanted], request_timeout=_SECONDS
         )
         config = {one.name: _config(answer) for one, answer in configs.items()}
-        return {name: _facts(answer.result(), config[name]) for name, answer in asked.items()}
+        return {name: _facts(answer.result(), config[name]) for name, answer in answers.items()}
 
     def unstable(self, topics: Mapping[str, int]) -> dict[TopicPartition, int]:
-        """Partitions in which a transaction is open now, and the offset where it begins. `topics`: their partitions."""
+        """Partitions with an open transaction, and the offset where it begins. `topics`: numbers of partitions."""
         places = {Place(name, one): OffsetSpec.latest() for name, count in topics.items() for one in range(count)}
         stable = self._offsets(places, IsolationLevel.READ_COMMITTED)
         ends = self._offsets(places, IsolationLevel.READ_UNCOMMITTED)
@@ -82,7 +82,7 @@ class Inspector:
     # ------------------------------------------------------------ inside
 
     def _metadata(self, settings: Settings) -> Any:
-        """All topics and brokers. A refusal is only told beside, while the client tries on."""
+        """All topics and brokers. The client retries after a refusal, which only its error callback reports."""
         last = ""
         for _ in range(_TRIES):
             try:
@@ -94,23 +94,23 @@ class Inspector:
                 raise RefusedError(f"the broker at {settings.bootstrap} refuses us: {self._refused}")
         raise UnavailableError(f"no broker answers at {settings.bootstrap}: {last}")
 
-    def _complain(self, error: KafkaError) -> None:
+    def _note_refusal(self, error: KafkaError) -> None:
         if error.code() == KafkaError._AUTHENTICATION:
             self._refused = str(error.str())
 
     def _offsets(self, places: Mapping[Place, OffsetSpec], level: IsolationLevel) -> dict[TopicPartition, int]:
-        asked = self._admin.list_offsets(dict(places), isolation_level=level, request_timeout=_SECONDS)
+        answers = self._admin.list_offsets(dict(places), isolation_level=level, request_timeout=_SECONDS)
         found = {}
-        for one, answer in asked.items():
+        for one, answer in answers.items():
             try:
                 found[TopicPartition(one.topic, one.partition)] = answer.result().offset
             except KafkaException:
-                continue  # without a leader, or not ours to read: other checks say so
+                continue  # no leader, or no right to read: other checks report it
         return found
 
 
 def _config(answer: Any) -> dict[str, str]:
-    """The settings of one topic; none where we may not see them."""
+    """The settings of one topic; empty without the right to see them."""
     try:
         return {name: entry.value for name, entry in answer.result().items()}
     except KafkaException:

@@ -1,4 +1,4 @@
-"""A `Consumer` on librdkafka."""
+"""The `Consumer` on librdkafka."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from confluent_kafka import KafkaError, KafkaException
 
 from saffron.engine.events.raw import RawBatch
 from saffron.errors import LogError
-from saffron.runtime.log import Committed, Displaced, Record, TopicPartition
-from saffron.runtime.log.kafka_errors import denies, moving, passing, translate
-from saffron.runtime.log.kafka_messages import batch_of, named, offsets_of, record_of
+from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition
+from saffron.runtime.log.kafka_errors import is_denied, is_topic_unsettled, is_transient, translate
+from saffron.runtime.log.kafka_messages import batch_of, offsets_of, partition_name, record_of
 
 _LOG = logging.getLogger("saffron.kafka")
 _TIMEOUT = 10.0
@@ -24,10 +24,10 @@ Callback = Callable[[list[TopicPartition]], None]
 
 
 class KafkaConsumer:
-    """Reads records. Seeks that come before librdkafka has started a partition are kept and done as soon as it has.
+    """Reads records. Seeks before librdkafka has started a partition are kept, and done once it has.
 
-    `_starts`: where reading began, as long as nothing has come from there; `_ends`: the offset behind the last record;
-    `_astray`: what was to be read where nothing is, the offset.
+    `_starts`: start offsets of partitions that returned nothing yet. `_ends`: end offsets of partitions read to the
+    end. `_missing_offsets`: wanted offsets without a record.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -39,8 +39,8 @@ class KafkaConsumer:
         self._seeks: dict[TopicPartition, int] = {}
         self._resumes: set[TopicPartition] = set()
         self._paused: set[TopicPartition] = set()
-        self._astray: dict[TopicPartition, int] = {}
-        self._displaced: dict[TopicPartition, Displaced] = {}
+        self._missing_offsets: dict[TopicPartition, int] = {}
+        self._out_of_range: dict[TopicPartition, OutOfRange] = {}
         self._abandoned = False
 
     # ------------------------------------------------------------ membership
@@ -50,14 +50,14 @@ class KafkaConsumer:
             for one in partitions:
                 one.offset = ck.OFFSET_BEGINNING
             consumer.assign(partitions)
-            self._hold({TopicPartition(one.topic, one.partition) for one in partitions})
+            self._set_assignment({TopicPartition(one.topic, one.partition) for one in partitions})
             on_assign(sorted(self._assigned))
 
         def gone(callback: Callback) -> Callable[[ck.Consumer, list[ck.TopicPartition]], None]:
             def drop(consumer: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
                 if not self._abandoned:
                     callback(sorted(TopicPartition(one.topic, one.partition) for one in partitions))
-                self._hold(set())
+                self._set_assignment(set())
                 consumer.unassign()
 
             return drop
@@ -65,7 +65,7 @@ class KafkaConsumer:
         self._consumer.subscribe(list(topics), on_assign=assigned, on_revoke=gone(on_revoke), on_lost=gone(on_lost))
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
-        self._hold(set(positions))
+        self._set_assignment(set(positions))
         self._starts.update(positions)
         self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in positions.items()])
 
@@ -114,9 +114,9 @@ class KafkaConsumer:
         self._seeks[partition] = self._starts[partition] = offset
         self._finish_seeks()
 
-    def displaced(self) -> Mapping[TopicPartition, Displaced]:
-        displaced, self._displaced = self._displaced, {}
-        return displaced
+    def out_of_range(self) -> Mapping[TopicPartition, OutOfRange]:
+        out_of_range, self._out_of_range = self._out_of_range, {}
+        return out_of_range
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None:
         self._paused.update(partitions)
@@ -132,9 +132,13 @@ class KafkaConsumer:
         try:
             found = self._consumer.committed(where, timeout=_TIMEOUT)[0]
         except KafkaException as error:
-            raise translate(error, f"asking for the position of {named(partition)} in group {self._group}") from error
+            raise translate(
+                error, f"asking for the position of {partition_name(partition)} in group {self._group}"
+            ) from error
         if found.error is not None:
-            raise translate(found.error, f"asking for the position of {named(partition)} in group {self._group}")
+            raise translate(
+                found.error, f"asking for the position of {partition_name(partition)} in group {self._group}"
+            )
         return None if found.offset < 0 else Committed(found.offset, found.metadata or "")
 
     def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
@@ -145,8 +149,8 @@ class KafkaConsumer:
                 low, high = self._consumer.get_watermark_offsets(where, timeout=_TIMEOUT, cached=False)
                 return int(low), int(high)
             except KafkaException as error:
-                if not moving(error) or time.monotonic() > until:
-                    raise translate(error, f"asking for the ends of {named(partition)}") from error
+                if not is_topic_unsettled(error) or time.monotonic() > until:
+                    raise translate(error, f"asking for the ends of {partition_name(partition)}") from error
             self._require_seen(partition)
             time.sleep(_AGAIN)
 
@@ -160,34 +164,34 @@ class KafkaConsumer:
         self._consumer.close()
 
     def abandon(self) -> None:
-        """Leave the group, telling nobody; nothing where it is closed."""
+        """Leaves the group without callbacks. No effect on a closed consumer."""
         self._abandoned = True
         self._consumer.close()
 
     # ------------------------------------------------------------ inside
 
     def _require_seen(self, partition: TopicPartition) -> None:
-        """DeniedError: it is known to nobody because it may not be seen."""
+        """DeniedError: the topic is unknown because the user has no right to see it."""
         try:
             found = self._consumer.list_topics(partition.topic, timeout=_TIMEOUT).topics
         except KafkaException as error:
             raise translate(error, f"asking for topic {partition.topic}") from error
         wrong = found[partition.topic].error if partition.topic in found else None
-        if wrong is not None and denies(wrong):
-            raise translate(wrong, f"asking for the ends of {named(partition)}")
+        if wrong is not None and is_denied(wrong):
+            raise translate(wrong, f"asking for the ends of {partition_name(partition)}")
 
-    def _hold(self, partitions: set[TopicPartition]) -> None:
+    def _set_assignment(self, partitions: set[TopicPartition]) -> None:
         self._assigned = partitions
         self._ends.clear()
         self._starts.clear()
         self._seeks.clear()
         self._resumes.clear()
         self._paused.clear()
-        self._astray.clear()
-        self._displaced.clear()
+        self._missing_offsets.clear()
+        self._out_of_range.clear()
 
     def _messages(self, max_records: int, timeout: float) -> list[ck.Message]:
-        """One message as soon as there is one, and what else is at hand (`consume` alone would wait to fill up)."""
+        """The next messages: returns with the first one and all others already fetched (`consume` alone would wait)."""
         if self._seeks:
             self._finish_seeks()
             timeout = min(timeout, 0.005)
@@ -198,10 +202,10 @@ class KafkaConsumer:
         if max_records > 1:
             messages += self._consumer.consume(max_records - 1, 0)
         if any(message.error() is not None for message in messages):
-            # In order: an end is behind the messages that it ends.
-            messages = [message for message in messages if self._good(message)]
-            if self._astray:
-                self._read_from_first()
+            # In order, since an end comes after the messages before it.
+            messages = [message for message in messages if self._is_record(message)]
+            if self._missing_offsets:
+                self._resume_at_first()
         elif self._ends:
             for where in {TopicPartition(m.topic(), m.partition()) for m in messages}:
                 self._ends.pop(where, None)
@@ -209,7 +213,7 @@ class KafkaConsumer:
             messages = [m for m in messages if TopicPartition(m.topic(), m.partition()) not in self._seeks]
         return messages
 
-    def _good(self, message: ck.Message) -> bool:
+    def _is_record(self, message: ck.Message) -> bool:
         error = message.error()
         if error is None:
             self._ends.pop(TopicPartition(message.topic(), message.partition()), None)
@@ -217,8 +221,8 @@ class KafkaConsumer:
         if error.code() == KafkaError._PARTITION_EOF:
             self._ends[TopicPartition(message.topic(), message.partition())] = message.offset()
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-            self._astray[TopicPartition(message.topic(), message.partition())] = message.offset()
-        elif passing(error):
+            self._missing_offsets[TopicPartition(message.topic(), message.partition())] = message.offset()
+        elif is_transient(error):
             _LOG.warning("reading: %s; going on", error.str())
         else:
             raise translate(error, " ".join(filter(None, ("reading", message.topic(), "as group", self._group))))
@@ -230,7 +234,7 @@ class KafkaConsumer:
                 self._consumer.seek(ck.TopicPartition(where.topic, where.partition, offset))
             except KafkaException as error:
                 if error.args[0].code() in (KafkaError._STATE, KafkaError._OUTDATED):
-                    continue  # not started yet, or just being started: once more at the next poll
+                    continue  # not started yet: retried at the next poll
                 raise translate(error, f"seeking to offset {offset} of {where}") from error
             del self._seeks[where]
             if where in self._resumes:
@@ -242,16 +246,19 @@ class KafkaConsumer:
             self._paused.difference_update(partitions)
             self._consumer.resume([ck.TopicPartition(one.topic, one.partition) for one in partitions])
 
-    def _read_from_first(self) -> None:
-        """Go on at the first record of partitions where nothing is at the wanted offset: librdkafka has stopped reading
-        them, and begins again only with an assignment. What it has fetched ahead of others is fetched again."""
-        astray, self._astray = self._astray, {}
+    def _resume_at_first(self) -> None:
+        """Resumes at the first record the partitions whose wanted offset has none.
+
+        librdkafka has stopped reading them, and resumes only with a new assignment. Prefetched messages of other
+        partitions are fetched again.
+        """
+        missing, self._missing_offsets = self._missing_offsets, {}
         starts = {}
-        for where in self._assigned & astray.keys():
+        for where in self._assigned & missing.keys():
             if where in self._seeks:
-                continue  # it is to be read elsewhere by now
+                continue  # a later seek replaces the position
             starts[where] = self.watermarks(where)[0]
-            self._displaced[where] = Displaced(astray[where], starts[where])
+            self._out_of_range[where] = OutOfRange(missing[where], starts[where])
         positions = {where: self._next(where) for where in self._assigned} | starts | self._seeks
         self._starts |= {where: offset for where, offset in positions.items() if offset >= 0}
         self._seeks.clear()
@@ -261,6 +268,6 @@ class KafkaConsumer:
         self._resumes.clear()
 
     def _next(self, where: TopicPartition) -> int:
-        """The offset of the next record to be handed out."""
+        """The offset of the next record to be returned."""
         position = self._consumer.position([ck.TopicPartition(where.topic, where.partition)])[0].offset
         return int(max(position, self._starts.get(where, ck.OFFSET_BEGINNING)))

@@ -1,4 +1,4 @@
-"""librdkafka's errors as ours, told apart by their flags and never by their text."""
+"""Conversion of librdkafka's errors to ours, by their flags and codes, never by their text."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _MOVING = frozenset(
 
 
 def translate(error: KafkaException | KafkaError, doing: str) -> LogError:
-    """The error to raise for `error`, which came while `doing`."""
+    """The error to raise for `error`. `doing`: the action that failed, for the message."""
     cause = error.args[0] if isinstance(error, KafkaException) else error
     if not isinstance(cause, KafkaError):
         return LogError(f"{doing}: {cause}")
     text = f"{doing}: {cause.str()} ({cause.name()})"
-    if cause.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:  # all that a producer is told before it sends
+    if cause.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:  # the only error a producer gets before it sends
         text = f"{doing}: the user may write to no topic at all ({cause.name()})"
-    if denies(cause):
+    if is_denied(cause):
         return DeniedError(text)
     if cause.code() in _TOO_LARGE:
         return TooLargeError(f"{text}; `saffron doctor` names topics whose max.message.bytes is too small")
@@ -60,23 +60,23 @@ def translate(error: KafkaException | KafkaError, doing: str) -> LogError:
     return LogError(text)
 
 
-def moving(error: KafkaException) -> bool:
-    """Whether a topic that was just made, or has a new leader, is not known everywhere yet: to be asked again."""
+def is_topic_unsettled(error: KafkaException) -> bool:
+    """Whether a new topic or leader is not known to all brokers yet, so that a retry helps."""
     cause = error.args[0]
     return isinstance(cause, KafkaError) and cause.code() in _MOVING
 
 
-def unseen(error: KafkaException) -> bool:
-    """Whether there is no such topic, or none that may be seen."""
+def is_topic_invisible(error: KafkaException) -> bool:
+    """Whether the topic does not exist, or the user has no right to see it."""
     cause = error.args[0]
-    return isinstance(cause, KafkaError) and (cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART or denies(cause))
+    return isinstance(cause, KafkaError) and (cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART or is_denied(cause))
 
 
-def denies(error: KafkaError) -> bool:
-    """Whether a right is missing, or who it is that speaks is not believed."""
+def is_denied(error: KafkaError) -> bool:
+    """Whether a right is missing, or authentication failed."""
     return error.code() in _DENIED
 
 
-def passing(error: KafkaError) -> bool:
-    """Whether a consumer's error mends itself: librdkafka goes on trying."""
-    return not (error.fatal() or denies(error))
+def is_transient(error: KafkaError) -> bool:
+    """Whether a consumer's error passes by itself: librdkafka retries."""
+    return not (error.fatal() or is_denied(error))

@@ -1,4 +1,4 @@
-"""The log on a real Kafka cluster (confluent-kafka). `memory_log` is its twin; the contract tests run on both."""
+"""The log on a Kafka cluster (confluent-kafka). The contract tests run on it and on the log in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from saffron.errors import LogError, UnavailableError
 from saffron.runtime.log import TopicSpec, TopicState, kafka_settings
 from saffron.runtime.log.kafka_consumer import KafkaConsumer
-from saffron.runtime.log.kafka_errors import denies, translate, unseen
+from saffron.runtime.log.kafka_errors import is_denied, is_topic_invisible, translate
 from saffron.runtime.log.kafka_producer import KafkaProducer
 from saffron.runtime.log.kafka_settings import Cluster
 from saffron.runtime.process.config import Settings
@@ -21,16 +21,16 @@ from saffron.runtime.process.config import Settings
 _TIMEOUT = 10.0
 _CREATE_TIMEOUT = 30.0
 _NO_ID = "A" * 22
-"""What a broker before Kafka 2.8 says."""
+"""The topic id that brokers before Kafka 2.8 report."""
 
 
 def connect(settings: Settings) -> KafkaLog:
-    """The cluster that the settings name."""
+    """A connection to the cluster of the settings."""
     return KafkaLog(kafka_settings.cluster_of(settings))
 
 
 class KafkaLog:
-    """A connection to one cluster: makes clients and topics."""
+    """A connection to one cluster, which creates clients and topics."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -82,12 +82,12 @@ class KafkaLog:
 
     def describe(self, topics: Sequence[str]) -> Mapping[str, TopicState]:
         found = {}
-        asked = self._client().describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT)
-        for name, answer in asked.items():
+        answers = self._client().describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT)
+        for name, answer in answers.items():
             try:
                 state = answer.result()
             except KafkaException as error:
-                if unseen(error):
+                if is_topic_invisible(error):
                     continue
                 raise translate(error, f"describing topic {name!r}") from error
             topic_id = str(state.topic_id)
@@ -120,7 +120,7 @@ class KafkaLog:
         return self._admin
 
     def _appear(self, names: set[str]) -> None:
-        """A broker answers that a topic is made a moment before it knows of it."""
+        """Waits until the broker knows topics that it has just created."""
         self._wait(lambda: names <= self._topics().keys(), f"topics {sorted(names)} were created")
 
     def _wait(self, there: Callable[[], bool], done: str) -> None:
@@ -131,7 +131,7 @@ class KafkaLog:
             time.sleep(0.01)
 
     def _topics(self, one: str | None = None) -> dict[str, int]:
-        """Their numbers of partitions. Of topics that may not be seen only who names `one` is told: DeniedError."""
+        """Numbers of partitions by topic. DeniedError: no right to see the topic `one`; others are left out."""
         try:
             found: Any = self._client().list_topics(one, timeout=_TIMEOUT)
         except KafkaException as error:
@@ -140,6 +140,6 @@ class KafkaLog:
                 "`saffron up` starts one, `--brokers HOST:PORT` names another"
             ) from error
         for name, topic in found.topics.items():
-            if name == one and topic.error is not None and denies(topic.error):
+            if name == one and topic.error is not None and is_denied(topic.error):
                 raise translate(topic.error, f"asking for topic {name}")
         return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}

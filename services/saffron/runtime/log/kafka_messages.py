@@ -1,4 +1,4 @@
-"""Messages, positions and partitions as librdkafka has them, in the forms of `runtime.log`."""
+"""Conversions between librdkafka's messages, positions and partitions and those of `runtime.log`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _NO_TIME = 0
 _HEADERS = ck.Message.headers
 
 
-def named(partition: TopicPartition) -> str:
-    """For people."""
+def partition_name(partition: TopicPartition) -> str:
+    """The partition as text, TOPIC/PARTITION."""
     return f"{partition.topic}/{partition.partition}"
 
 
 def offsets_of(positions: Mapping[TopicPartition, Committed]) -> list[ck.TopicPartition]:
-    """Positions in the client's own form."""
+    """The positions in the client's form."""
     return [ck.TopicPartition(w.topic, w.partition, c.offset, c.metadata) for w, c in positions.items()]
 
 
 def record_of(message: ck.Message) -> Record:
-    """A message without an error."""
+    """The record of a message without an error."""
     kind, time = message.timestamp()
     return Record(
         topic=message.topic(),
@@ -41,9 +41,9 @@ def record_of(message: ck.Message) -> Record:
 
 
 def batch_of(messages: Sequence[ck.Message]) -> RawBatch:
-    """Messages of one partition, at least one."""
+    """The batch of messages of one partition, at least one."""
     first, last = messages[0].offset(), messages[-1].offset()
-    if last - first == len(messages) - 1:  # nothing between them: no need to ask each
+    if last - first == len(messages) - 1:  # no gaps
         offsets = np.arange(first, last + 1, dtype=np.int64)
     else:
         offsets = np.array([message.offset() for message in messages], dtype=np.int64)

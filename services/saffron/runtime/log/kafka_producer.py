@@ -1,4 +1,4 @@
-"""A `Producer` on librdkafka: idempotent, transactional if it has a transactional id."""
+"""The `Producer` on librdkafka: idempotent, and transactional with a transactional id."""
 
 from __future__ import annotations
 
@@ -14,29 +14,35 @@ from saffron.errors import DeniedError, LogError, TooLargeError, UnavailableErro
 from saffron.runtime.log import Committed, TopicPartition
 from saffron.runtime.log.kafka_errors import translate
 from saffron.runtime.log.kafka_messages import offsets_of
-from saffron.runtime.log.kafka_patience import Patience
+from saffron.runtime.log.timed_calls import TimedCalls
 
 _TIMEOUT = 4.0
 _INIT_TIMEOUT = 15.0
 _GRACE = 2.0
-"""Seconds that a call of the transaction's protocol may take beyond its own timeout before it is given up."""
+"""Seconds beyond its own timeout after which a transaction call is abandoned."""
 _STARTING, _CONNECTING = 0.02, 0.2
-"""Seconds for librdkafka's threads to start, and for the connection. It asks for a producer's number where it is
-connected, and else only again after half a second, for which the first message waits: of all producers, now of none."""
+"""Seconds for librdkafka's threads to start, and for the connection.
+
+librdkafka requests a producer id once connected, else only after another half second. Connecting first spares the first
+message that delay.
+"""
 _SERVE_EVERY = 500
 _WAIT_FULL = 0.05
 _RETRIES = 3
 
 
 class KafkaProducer:
-    """Writes records. After any error of a transaction that leaves its end open, make a new one: librdkafka speaks the
-    old transaction protocol, in which a late commit or abort could hit the next transaction of the same producer."""
+    """Writes records. After a transaction error with unknown outcome, create a new producer.
+
+    librdkafka uses the old transaction protocol. A late commit or abort could hit the next transaction of the same
+    producer.
+    """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._failure: LogError | None = None
         self._sent = 0
         self.waited_ms = 0.0
-        self._patience = Patience(f"transactions of {settings.get('transactional.id')}")
+        self._calls = TimedCalls(f"transactions of {settings.get('transactional.id')}")
         self._producer = ck.Producer({**settings, "on_delivery": self._delivered})
         self._connect()
         if "transactional.id" in settings:
@@ -48,7 +54,7 @@ class KafkaProducer:
                 raise
 
     def _connect(self) -> None:
-        """Wait for the connection, for a while: whoever gets none is told so when it sends."""
+        """Waits a moment for the connection. Without one, sending raises the error."""
         self._producer.poll(_STARTING)
         with contextlib.suppress(KafkaException):
             self._producer.list_topics(timeout=_CONNECTING)
@@ -103,7 +109,7 @@ class KafkaProducer:
     def check(self, doing: str) -> None:
         try:
             self._producer.poll(0)
-        except KafkaException as error:  # of the producer itself, where it could not begin
+        except KafkaException as error:  # an error of the producer itself
             raise translate(error, doing) from error
         self._check()
 
@@ -132,20 +138,20 @@ class KafkaProducer:
         self._failure = None
 
     def close(self) -> None:
-        self._patience.close()
+        self._calls.close()
         self._producer.purge()
-        with contextlib.suppress(KafkaException):  # one that was fenced says so once more
+        with contextlib.suppress(KafkaException):  # a fenced producer raises once more
             self._producer.poll(0)
 
     # ------------------------------------------------------------ inside
 
     def _delivered(self, error: KafkaError | None, message: ck.Message) -> None:
-        """Called for failures only, from within calls of the producer."""
+        """The delivery callback. It runs for failures only, inside calls of the producer."""
         if error is not None and self._failure is None:
             self._failure = translate(error, f"delivering to {message.topic()}/{message.partition()}")
 
     def _wait(self) -> None:
-        """The queue is full: wait until something has gone out."""
+        """Waits while the queue is full."""
         began = perf_counter()
         self._producer.poll(_WAIT_FULL)
         self.waited_ms += 1000 * (perf_counter() - began)
@@ -156,21 +162,21 @@ class KafkaProducer:
             raise failure
 
     def _call(self, doing: str, act: Callable[[], object], timeout: float = _TIMEOUT) -> None:
-        """One call of the transaction's protocol; the same call again while its error says so."""
+        """Runs one transaction call, again while its error is retriable."""
         for attempt in range(_RETRIES):
             try:
-                self._patience.call(act, timeout + _GRACE, doing)
+                self._calls.call(act, timeout + _GRACE, doing)
                 return
             except KafkaException as error:
                 cause = error.args[0]
                 if attempt + 1 == _RETRIES or not (isinstance(cause, KafkaError) and cause.retriable()):
-                    if isinstance(self._failure, DeniedError | TooLargeError):  # which is why
+                    if isinstance(self._failure, DeniedError | TooLargeError):  # the cause
                         self._check()
                     raise translate(error, doing) from error
 
 
 def _not_queued(messages: list[dict[str, Any]], topic: str) -> list[dict[str, Any]]:
-    """Those for which the queue had no room, to be tried again; LogError where one is refused for another reason."""
+    """The messages for which the queue had no room. LogError: one was refused for another reason."""
     refused = [(message, error) for message in messages if (error := message.pop("_error", None)) is not None]
     for _, error in refused:
         if error.code() != KafkaError._QUEUE_FULL:

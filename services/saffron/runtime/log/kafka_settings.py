@@ -1,4 +1,4 @@
-"""What librdkafka's clients are told, and why; its defaults are for other uses (batch jobs, far brokers)."""
+"""librdkafka's client settings, with reasons. Its defaults suit other uses: batch jobs, distant brokers."""
 
 from __future__ import annotations
 
@@ -14,29 +14,32 @@ _MESSAGE_BYTES = 16 * 1024 * 1024
 _REPEAT_SECONDS = 10.0
 
 
-class Sparing(logging.Filter):
-    """Lets a complaint of librdkafka's pass once in a while: a broker that is away is told of on every attempt."""
+class ErrorRateLimit(logging.Filter):
+    """A logging filter that passes each kind of librdkafka message once per interval.
+
+    An absent broker repeats it per attempt.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._told: dict[str, float] = {}
+        self._passed_at: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         kind = record.getMessage().partition(" ")[0]
         now = time.monotonic()
-        if now - self._told.get(kind, -_REPEAT_SECONDS) < _REPEAT_SECONDS:
+        if now - self._passed_at.get(kind, -_REPEAT_SECONDS) < _REPEAT_SECONDS:
             return False
-        self._told[kind] = now
+        self._passed_at[kind] = now
         return True
 
 
 _LOGGER = logging.getLogger("saffron.kafka.client")
-_LOGGER.addFilter(Sparing())
+_LOGGER.addFilter(ErrorRateLimit())
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where and with what patience. Times in ms."""
+    """The address, time limits (ms) and security of a cluster."""
 
     bootstrap: str
     session_ms: int = 6_000
@@ -46,7 +49,7 @@ class Cluster:
 
 
 def cluster_of(settings: Settings) -> Cluster:
-    """The cluster that the settings name. SettingsError: what they say of its security does not fit."""
+    """The cluster of the settings. SettingsError: the security settings do not fit."""
     return Cluster(
         bootstrap=settings.bootstrap,
         session_ms=settings.session_ms,
@@ -57,6 +60,7 @@ def cluster_of(settings: Settings) -> Cluster:
 
 
 def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
+    """Settings of all clients."""
     return {
         "bootstrap.servers": cluster.bootstrap,
         **cluster.security.for_librdkafka(),
@@ -72,17 +76,18 @@ def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
 
 
 def waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
-    """How long a fetch may wait at the broker (see `runtime.log.Log.consumer`); a waiting one costs nobody anything."""
+    """Fetch waits at the broker (see `runtime.log.Log.consumer`)."""
     if lazy:
         return {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1_000_000}
     if patient:
         return {"fetch.wait.max.ms": 500}
-    # A seek or resume waits for the fetch that is under way: keep that short where they happen. Partitions that are
-    # added to a topic are seen by asking only.
+    # A seek or resume waits for the fetch in progress, so fetches are kept short. Added partitions are detected only by
+    # refreshing the metadata.
     return {"fetch.wait.max.ms": 50, "topic.metadata.refresh.interval.ms": 3_000}
 
 
 def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bool) -> dict[str, Any]:
+    """Settings of a consumer. `committed_only`: read_committed."""
     return {
         **base(cluster, client_id),
         "group.id": group,
@@ -94,7 +99,7 @@ def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bo
         # Offsets travel in transactions and blocks; a new group must not skip what is there.
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
-        # An offset that is not there is told, and never passed over.
+        # A missing offset is reported, and never skipped.
         "auto.offset.reset": "error",
         "enable.partition.eof": True,
         "fetch.queue.backoff.ms": 2,
@@ -133,11 +138,11 @@ def producer(cluster: Cluster, client_id: str, transactional_id: str | None, *, 
 
 
 def event_producer(cluster: Cluster, *, throughput: bool) -> dict[str, Any]:
-    """Of a program that sends events and nothing else: the broker's own limits on a message hold, as for anybody's."""
+    """Settings of a program that only sends events. The broker's own limits on a message apply."""
     return {
         **base(cluster, "saffron-produce"),
         "enable.idempotence": True,
-        "partitioner": "murmur2_random",  # as Java's clients do, so that a key has one home for all
+        "partitioner": "murmur2_random",  # as Java's clients, so that a key has one partition for all
         "compression.type": "lz4" if throughput else "none",
         "message.max.bytes": _MESSAGE_BYTES,  # the topic's own limit decides, and not a smaller one here
         "linger.ms": 20 if throughput else 1,

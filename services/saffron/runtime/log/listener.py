@@ -1,7 +1,7 @@
-"""What stands behind an address: nothing, Kafka in the clear, Kafka behind TLS, and whether it wants a name first.
+"""Probe of a network address: nothing, plain Kafka, Kafka with TLS, and whether it requires authentication.
 
-Two requests of Kafka's protocol are enough. Every listener answers ApiVersions; one that wants a name closes the
-connection at anything else before it has one.
+Two Kafka requests suffice. Every listener answers ApiVersions. One that requires authentication closes the connection
+at any other request before it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 _SECONDS = 3.0
 _API_VERSIONS, _METADATA = 18, 3
 _HEAD, _LARGEST = 4, 1 << 20
-"""Bytes of an answer: its number at the least, and no more than a cluster's metadata take."""
+"""Size limits of an answer in bytes: at least its number, at most a cluster's metadata."""
 _METADATA_VERSION, _NO_TOPICS = 4, struct.pack(">ib", 0, 0)
 
 
 @dataclass(frozen=True)
 class Listener:
-    """`found`: silent (`why`: nothing listens, or no such host), kafka, or something else that is no Kafka.
+    """The result of a probe. `found`: "silent" (reason in `why`), "kafka", or "else" for another protocol.
 
-    `untrusted`: why its certificate is not believed; empty: it is, or there is none.
+    `untrusted`: why its certificate is not trusted; "" if it is trusted, or there is none.
     """
 
     found: str
@@ -34,14 +34,14 @@ class Listener:
 
     @property
     def protocol(self) -> str:
-        """As the setting `security` has it."""
+        """The value for the setting `security`."""
         return {(0, 0): "plaintext", (1, 0): "ssl", (0, 1): "sasl_plaintext", (1, 1): "sasl_ssl"}[
             self.encrypted, self.named
         ]
 
 
 def probe(host: str, port: int, ca: str = "") -> Listener:
-    """Ask. `ca`: file with the certificates to believe in; empty: those of the system."""
+    """Probes the address. `ca`: file with trusted certificates; "": those of the system."""
     try:
         socket.create_connection((host, port), _SECONDS).close()
     except OSError as error:
@@ -56,7 +56,7 @@ def probe(host: str, port: int, ca: str = "") -> Listener:
 
 
 def _kafka(host: str, port: int, tls: ssl.SSLContext | None) -> bool | None:
-    """Whether a Kafka there wants a name before it talks; None: what is there does not speak Kafka this way."""
+    """Whether Kafka there requires authentication; None: it does not speak Kafka in this way."""
     try:
         with contextlib.ExitStack() as stack:
             line: socket.socket = stack.enter_context(socket.create_connection((host, port), _SECONDS))
@@ -70,7 +70,7 @@ def _kafka(host: str, port: int, tls: ssl.SSLContext | None) -> bool | None:
 
 
 def _answers(line: socket.socket, api: int, version: int, body: bytes) -> bool:
-    """Send one request; whether its answer came."""
+    """Sends one request; whether its answer came."""
     head = struct.pack(">hhih", api, version, api, 7) + b"saffron"
     line.sendall(struct.pack(">i", len(head) + len(body)) + head + body)
     size = struct.unpack(">i", _exactly(line, 4) or bytes(4))[0]
@@ -80,7 +80,7 @@ def _answers(line: socket.socket, api: int, version: int, body: bytes) -> bool:
 
 
 def _exactly(line: socket.socket, size: int) -> bytes | None:
-    """So many bytes; None: the other side has closed before."""
+    """The next `size` bytes, or None if the other side closes before."""
     read = b""
     while len(read) < size:
         try:
@@ -94,7 +94,7 @@ def _exactly(line: socket.socket, size: int) -> bytes | None:
 
 
 def _untrusted(host: str, port: int, ca: str) -> str:
-    """Why TLS's certificate is not believed; empty where it is."""
+    """Why the TLS certificate is not trusted; "" if it is."""
     try:
         context = ssl.create_default_context(cafile=ca or None)
         with socket.create_connection((host, port), _SECONDS) as line, context.wrap_socket(line, server_hostname=host):

@@ -1,4 +1,4 @@
-"""Which partition a key belongs to, as every Kafka producer decides it: murmur2 of the key, its sign bit cleared."""
+"""The partition of a key, as Kafka producers choose it: murmur2 of the key, with the sign bit cleared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def partition_of(key: bytes, partitions: int) -> int:
 
 
 def murmur2(data: bytes) -> int:
-    """The 32-bit hash, unsigned."""
+    """The 32-bit hash of `data`, unsigned."""
     length = len(data)
     h = (_SEED ^ length) & _MASK
     whole = length & ~3

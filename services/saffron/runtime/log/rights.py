@@ -1,4 +1,4 @@
-"""Asks with our own client what others' clients (Faust, Spark) need of Kafka: they do not say what they lack."""
+"""Checks, with our own client, of rights that others' clients (Faust, Spark) need: they do not name a missing right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BATCH = 100
 
 
 def require_readable(log: Log, group: str, topics: Sequence[str]) -> None:
-    """LogError: one of them is missing, or may not be read. `group`: nothing is committed under it."""
+    """LogError: a topic is missing, or may not be read. Nothing is committed under `group`."""
     counts = {name: log.partitions(name) for name in topics}
     if missing := [name for name, count in counts.items() if count is None]:
         raise LogError(f"topic {missing[0]} does not exist: `saffron up` creates all topics")
@@ -26,7 +26,7 @@ def require_readable(log: Log, group: str, topics: Sequence[str]) -> None:
 
 
 def require_joinable(log: Log, group: str, topic: str) -> None:
-    """LogError: the group may not be joined by who reads the topic."""
+    """LogError: the reader of the topic may not join the group."""
     joined: list[TopicPartition] = []
     consumer = log.consumer(group, committed_only=False, client_id="rights")
     try:

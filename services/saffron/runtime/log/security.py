@@ -1,4 +1,4 @@
-"""How brokers and clients prove to each other who they are: the same for librdkafka, aiokafka and Java."""
+"""Encryption and authentication settings of a cluster, for librdkafka, aiokafka and Java alike."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ MECHANISM = "SCRAM-SHA-512"
 
 @dataclass(frozen=True)
 class Security:
-    """`protocol`: in Kafka's words, small. `ca`: file with the certificate that brokers are known by; empty: those that
-    the system trusts."""
+    """The security settings. `protocol`: Kafka's name in lower case. `ca`: certificate file; "": the system's."""
 
     protocol: str = "plaintext"
     ca: str = ""
@@ -28,7 +27,7 @@ class Security:
 
     @property
     def named(self) -> bool:
-        """Whether clients say who they are."""
+        """Whether clients authenticate."""
         return self.protocol.startswith("sasl")
 
     def for_librdkafka(self) -> Mapping[str, str]:
@@ -41,7 +40,7 @@ class Security:
         return found
 
     def for_java(self) -> Mapping[str, str]:
-        """Settings of Kafka's own clients."""
+        """Settings of Kafka's Java clients."""
         found = {"security.protocol": self.protocol.upper()}
         if self.encrypted and self.ca:
             found |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": self.ca}
@@ -53,7 +52,7 @@ class Security:
 
 
 def security_of(settings: Settings) -> Security:
-    """What the settings ask for. SettingsError: a name, a password or the certificate's file is missing."""
+    """The security of the settings. SettingsError: user name, password or certificate file is missing."""
     found = Security(settings.security, settings.ca, settings.username, settings.password)
     if found.named and not (found.username and found.password):
         raise SettingsError(

@@ -1,7 +1,7 @@
-"""Whether the topics that a process reads are still those that it began to read.
+"""Detection of topics that were deleted and created again while a process reads them.
 
-They are looked at now and then, and before anything is read where the process may have been stopped for a while: a
-topic that is deleted and made anew, and filled beyond the old position, would be read on there otherwise.
+Topics are checked at intervals, and at once after the process may have been suspended. Otherwise a new topic that has
+grown beyond the old position would be read on from there.
 """
 
 from __future__ import annotations
@@ -13,40 +13,40 @@ from saffron.errors import LogError
 from saffron.runtime.log import Log, TopicState
 
 _LOG = logging.getLogger(__name__)
-LOOK_MS, _STOPPED_MS = 1_000, 100
+CHECK_MS, _STOPPED_MS = 1_000, 100
 
 
 class TopicWatch:
-    """Of one consumer's topics, looked at every `every_ms`."""
+    """The topics of one consumer, checked every `every_ms`."""
 
-    def __init__(self, log: Log, every_ms: int = LOOK_MS) -> None:
+    def __init__(self, log: Log, every_ms: int = CHECK_MS) -> None:
         self._log = log
         self._every_ms = every_ms
         self._states: dict[str, TopicState] = {}
         self._missing: frozenset[str] = frozenset()
-        self._looked = self._stepped = -(2**62)
+        self._checked = self._stepped = -(2**62)
 
     def step(self, now_ms: int, topics: Sequence[str]) -> list[str]:
-        """The topics that are others than before. Those that are missing are told in the log once."""
+        """The topics that are new ones since the last check. Missing topics are logged once."""
         stopped = now_ms - self._stepped > _STOPPED_MS
         self._stepped = now_ms
-        if not topics or not (stopped or now_ms - self._looked >= self._every_ms):
+        if not topics or not (stopped or now_ms - self._checked >= self._every_ms):
             return []
-        self._looked = now_ms
+        self._checked = now_ms
         try:
             found = self._log.describe(topics)
-        except LogError as error:  # no broker answers: then there is nothing to read either
+        except LogError as error:  # no broker answers
             _LOG.debug("topics were not looked at: %s", error)
             return []
         return self._compare(topics, found)
 
     @property
     def missing(self) -> frozenset[str]:
-        """Topics that were there, and are not."""
+        """Topics that existed and do not now."""
         return self._missing
 
     def partitions(self, topic: str) -> int:
-        """How many it had when it was last looked at; 0: it is not known."""
+        """Number of partitions at the last check; 0: unknown."""
         state = self._states.get(topic)
         return 0 if state is None else state.partitions
 

@@ -1,4 +1,4 @@
-"""Topics: their names, and what they are created with. The files in schemas/ say it, and nothing else does."""
+"""Topics: names and settings. Their only source is the files in schemas/."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from saffron.errors import SettingsError
 from saffron.runtime.log import TopicSpec
 
 DEFAULT_STREAM = "events"
-"""The stream that exists from the start; its topics carry no stream's name."""
+"""The stream that always exists; its topics' names have no stream name in them."""
 
 
 @dataclass(frozen=True)
 class TopicFile:
-    """One file of schemas/, as far as the services need it (schemas/README.md explains the fields).
+    """One file of schemas/, with the fields that services need (schemas/README.md explains them).
 
-    `partitions`: None for "as many as the stream's source topic has".
+    `partitions` None: as many as the stream's source topic has.
     """
 
     topic: str
@@ -35,13 +35,13 @@ class TopicFile:
     schema: Mapping[str, Any]
 
     def spec(self, name: str, partitions: int) -> TopicSpec:
-        """What to create the topic with; `partitions` is the number that the stream's topic has."""
+        """The settings to create the topic with. `partitions`: number of the stream's source topic."""
         count = partitions if self.partitions is None else self.partitions
         return TopicSpec(name, count, self.config)
 
 
 class Topics:
-    """Full names of all topics under a prefix; no other code spells one."""
+    """Full names of all topics under a prefix. No other code composes them."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -66,15 +66,15 @@ class Topics:
         return self._of(stem, "windows")
 
     def admitted_of(self, stem: str) -> str:
-        """The topic of a stream's blocks behind the shedder. `stem`: `StreamRecord.stem`."""
+        """The topic of a stream's blocks after the shedder. `stem`: `StreamRecord.stem`."""
         return self._of(stem, "admitted")
 
     def named(self, topic: str) -> str:
-        """The full name of a topic by the name of its file in schemas/; KeyError if there is no such file."""
+        """The full name of a topic, by the name in its file. KeyError: there is no such file."""
         return self.prefix + topic_files()[topic].topic
 
     def stream_of(self, topic: str) -> str | None:
-        """The stream that an internal topic (windows or admitted) belongs to; None for any other topic."""
+        """The stream of an internal topic (windows or admitted); None for other topics."""
         if not topic.startswith(self.prefix):
             return None
         rest = topic.removeprefix(self.prefix)
@@ -91,12 +91,12 @@ class Topics:
 
 
 def topic_specs(prefix: str, partitions: int) -> list[TopicSpec]:
-    """Every topic of a system, those of the default stream included, which has `partitions` partitions."""
+    """All topics of a system, with those of the default stream, which has `partitions` partitions."""
     return [one.spec(prefix + one.topic, partitions) for one in topic_files().values()]
 
 
 def stream_topics(prefix: str, stem: str, partitions: int) -> list[TopicSpec]:
-    """The internal topics of one stream (`StreamRecord.stem`), whose source topic has `partitions` partitions."""
+    """The internal topics of a stream with `partitions` source partitions. `stem`: `StreamRecord.stem`."""
     topics = Topics(prefix)
     files = topic_files()
     return [
@@ -107,14 +107,14 @@ def stream_topics(prefix: str, stem: str, partitions: int) -> list[TopicSpec]:
 
 @cache
 def topic_files() -> Mapping[str, TopicFile]:
-    """All files of schemas/ by topic, in the order of their names. SettingsError if the installation has none."""
+    """All files of schemas/ by topic, sorted by file name. SettingsError: the installation has none."""
     folder = schema_folder()
     files = (_read(path) for path in sorted(folder.glob("*.yaml")))
     return {one.topic: one for one in files}
 
 
 def schema_folder() -> Path:
-    """Where the files are: in the installed package, else at the root of the repository."""
+    """The folder of the files: in the installed package, else at the root of the repository."""
     package = Path(__file__).resolve().parents[2]
     return _first_folder((package / "_schemas", package.parents[1] / "schemas"))
 

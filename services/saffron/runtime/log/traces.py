@@ -1,4 +1,4 @@
-"""Trace context (W3C) in the headers of messages: from an event to the complex event that it completes."""
+"""Trace context (W3C) in message headers, passed from an event to the complex event that it completes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ _NONE: Headers = ()
 
 
 def traces_of(headers: Sequence[Given | None]) -> list[str | None] | None:
-    """The trace context in each message's headers; None where no message has any."""
+    """The trace context in each message's headers; None if no message has any."""
     found = [None if one is None else _trace(one) for one in headers]
     return None if all(one is None for one in found) else found
 
 
 def trace_headers(columns: Columns, results: Results, start: int, stop: int) -> list[Headers]:
-    """For results start..stop-1 of the block with these columns, which have traces: that of the event that completes
-    each. Nothing for what comes out because time has passed: no single event brought it about.
+    """The trace headers of results start..stop-1: those of the event that completes each.
+
+    The block's columns must have traces. A result that only the passing of time completes has none.
     """
     assert columns.trace is not None
     if not len(columns):

@@ -1,4 +1,4 @@
-"""Work beside the loop of a service: on a thread of its own, or at once where everything is to have its order."""
+"""Execution beside a service's loop: on another thread, or at once where the order must be fixed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ T = TypeVar("T")
 
 
 class Background(Protocol):
-    """Does a piece of work some time; the future has its result, or what it failed with."""
+    """A function that runs work at some time. The future has its result or exception."""
 
     def __call__(self, work: Callable[[], T], /) -> Future[T]: ...
 
 
 def at_once(work: Callable[[], T]) -> Future[T]:
-    """Now, on the caller's thread; what it fails with is raised by the future only."""
+    """Runs the work now, on the caller's thread. The future has its result or exception."""
     done: Future[T] = Future()
     try:
         done.set_result(work())

@@ -1,6 +1,6 @@
-"""Settings: flag, then SAFFRON_* variable, then TOML file, then default; `Loaded.origins` says which one won.
+"""Settings from flags, SAFFRON_* variables, a TOML file, and defaults, in this order. `Loaded.origins` has the origins.
 
-Every service and command reads the one frozen `Settings`; nothing else reads the environment for settings.
+Every service and command uses the frozen `Settings`. Nothing else reads settings from the environment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from saffron.errors import SettingsError
 
 _ENVIRONMENT = "SAFFRON_"
 _NOT_SETTINGS = frozenset({"SAFFRON_CONFIG", "SAFFRON_CACHE"})
-"""SAFFRON_* variables that say where files are: not settings of a service."""
+"""SAFFRON_* variables with paths of files, which are no settings of a service."""
 
 
 def _setting(
@@ -34,13 +34,13 @@ def _setting(
 
 
 def user_data_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where a user's data live when nothing says otherwise: $XDG_DATA_HOME/saffron."""
+    """The default directory of a user's data: $XDG_DATA_HOME/saffron."""
     base = environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(base).expanduser() / "saffron"
 
 
 def user_cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where what can be made again lives (jars, JVM archives, kernels): SAFFRON_CACHE, else $XDG_CACHE_HOME/saffron."""
+    """The directory of reproducible files (jars, JVM archives, kernels): SAFFRON_CACHE, or $XDG_CACHE_HOME/saffron."""
     if given := environ.get("SAFFRON_CACHE"):
         return Path(given).expanduser()
     return Path(environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "saffron"
@@ -56,7 +56,7 @@ JSON, AVRO, PROTOBUF = "json", "avro", "protobuf"
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings. Times in ms, sizes as named. An empty `bootstrap` means: the system running under `data`."""
+    """All settings. Times are in ms, sizes as named. `bootstrap` empty: the system running under `data`."""
 
     data: Path = _setting(Path(), "data directory: broker, snapshots, logs, state of the running system")
     bootstrap: str = _setting("", "Kafka's HOST:PORT,...; empty: the system that `saffron up` started under `data`")
@@ -158,7 +158,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Loaded:
-    """Settings, and for each the place that its value comes from ("flag", "SAFFRON_X", "FILE: x", "default")."""
+    """Settings, and the origin of each value ("flag", "SAFFRON_X", "FILE: x", "default")."""
 
     settings: Settings
     origins: Mapping[str, str]
@@ -167,11 +167,10 @@ class Loaded:
 def load(
     flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ, ignored: Collection[str] = ()
 ) -> Loaded:
-    """Read all settings. `flags`: given on the command line, by setting's name; None means not given. `ignored`: names
-    that are none and are passed over.
+    """All settings. `flags`: from the command line, by setting; None: not given. `ignored`: unknown names to skip.
 
-    The file is SAFFRON_CONFIG, else ./saffron.toml, else $XDG_CONFIG_HOME/saffron/saffron.toml, where there is one.
-    SettingsError: an unknown name, a value that does not fit, a file that cannot be read.
+    The file is SAFFRON_CONFIG, else ./saffron.toml, else $XDG_CONFIG_HOME/saffron/saffron.toml, if it exists.
+    SettingsError: an unknown name, an invalid value, or an unreadable file.
     """
     file, path = _file(environ)
     _refuse_unknown(environ, ignored)
@@ -201,12 +200,12 @@ def load(
 
 
 def explain(name: str) -> str:
-    """The sentence that says what a setting is."""
+    """The explanation of a setting."""
     return next(str(one.metadata["explain"]) for one in fields(Settings) if one.name == name)
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
-    """Settings as SAFFRON_* variables: how the supervisor hands them to the services that it starts."""
+    """Settings as SAFFRON_* variables, for services that the supervisor starts."""
     return {_ENVIRONMENT + one.name.upper(): str(getattr(settings, one.name)) for one in fields(Settings)}
 
 
@@ -228,7 +227,7 @@ def _file(environ: Mapping[str, str]) -> tuple[Mapping[str, Any], str]:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A setting that there is not. `name`: of the variable, or of the line in the file."""
+    """An unknown setting. `name`: of the variable, or of the line in the file."""
 
     name: str
     what: str
@@ -237,7 +236,7 @@ class Unknown:
 
 
 def unknown(environ: Mapping[str, str] = os.environ) -> Iterator[Unknown]:
-    """All names that are no settings, of the environment and of the file. SettingsError: it cannot be read."""
+    """Unknown settings in the environment and the file. SettingsError: the file cannot be read."""
     file, path = _file(environ)
     known = [one.name for one in fields(Settings)]
     spelt = [(name, f"variable {name}", name.removeprefix(_ENVIRONMENT).lower()) for name in environ]
@@ -251,7 +250,7 @@ def unknown(environ: Mapping[str, str] = os.environ) -> Iterator[Unknown]:
 
 
 def _refuse_unknown(environ: Mapping[str, str], ignored: Collection[str]) -> None:
-    """A misspelt setting that is silently ignored is worse than an error."""
+    """SettingsError: an unknown setting. Ignoring a misspelt one silently would be worse."""
     for one in unknown(environ):
         if one.name not in ignored:
             raise SettingsError(f"{one.where}: {one.what}; {one.fix}")

@@ -1,4 +1,4 @@
-"""Modules of the user's that a process imports at start: they register aggregates (`@saffron.aggregate`)."""
+"""The user's modules that a process imports at start, which register aggregates (`@saffron.aggregate`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from saffron.errors import SettingsError
 
 
 def import_modules(names: str) -> None:
-    """Import them; `names`: separated by commas. SettingsError where one cannot be imported, with its own error."""
+    """Imports modules. `names`: separated by commas. SettingsError: one cannot be imported, with the cause."""
     for name in filter(None, (part.strip() for part in names.split(","))):
         try:
             importlib.import_module(name)

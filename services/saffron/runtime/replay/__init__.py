@@ -1,1 +1,1 @@
-"""All operators chained in one process, and `why`."""
+"""Fused replay: all operators chained in one process, and `why`."""

@@ -1,8 +1,8 @@
-"""The fused mode: the services' operators chained in one process, without a log (`saffron replay`).
+"""Fused mode: the services' operators chained in one process, without a log (`saffron replay`).
 
     RawBatch -> WindowingOperator -> MatchOperator, TrendOperator -> results in published order
 
-There is one chain a partition, as on Kafka, and nothing between the operators is encoded.
+There is one chain per partition, as on Kafka. Nothing is encoded between the operators.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from saffron.records.query import ADD, QueryRecord
 from saffron.schema.schema import END_OF_TIME, Schema
 
 BLOCK_EVENTS = 16_384
-"""Events in a block: what the engines work on then stays in the processor's cache (8,192, 65,536: a tenth slower)."""
+"""Events in a block, so that the engines' data fit the processor's cache (8,192, 65,536: a tenth slower)."""
 
 NO_CHECKPOINTS = 2**62
 DEFAULT_STREAM = "events"
 QUERY_VERSION = 1
-"""Of all queries, which are never changed here."""
+"""Version of all queries, which never change here."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query that binds (the caller has checked it). `shed`: by what it may be shed, as its record would say."""
+    """A query that was checked and binds. `shed`: name of its shedder, as in its record."""
 
     name: str
     text: str
@@ -50,7 +50,7 @@ class Query:
 
 @dataclass
 class Seconds:
-    """Where the time of a replay went."""
+    """The time of a replay in seconds, by kind of work."""
 
     decode: float = 0.0
     compile: float = 0.0
@@ -58,7 +58,10 @@ class Seconds:
 
 
 class Engines:
-    """The last hop: match and aggregate queries over the same blocks. `stopwatch`, `one_in`: of the operators."""
+    """The engines of the last hop: match and aggregate queries over the same blocks.
+
+    `stopwatch`, `one_in`: of the operators.
+    """
 
     def __init__(
         self, compiler: Compiler, *, partition: int = 0, stopwatch: Stopwatch = no_time, one_in: int = ONE_IN
@@ -68,13 +71,13 @@ class Engines:
         self._failures: list[Failure] = []
 
     def apply(self, block: Block) -> Merged:
-        """Results of one block. A query that fails has none from here on; `finish` raises what it failed with."""
+        """Results of one block. A failed query has none from here on; `finish` raises its error."""
         merged = Merged((self.trends.apply(block), self.matcher.apply(block)))
         self._note()
         return merged
 
     def finish(self) -> None:
-        """Raise for a query that has failed, once the others have all their results."""
+        """Raises the error of a failed query, once the others have all their results."""
         self._note()
         for one in self._failures:
             if isinstance(one.error, SaffronError):
@@ -87,7 +90,7 @@ class Engines:
         self._failures += [*self.matcher.failures(), *self.trends.failures()]
 
     def refuse(self) -> None:
-        """Raise for a query that binds, but that its engine cannot run."""
+        """Raises for a query that binds, but that its engine cannot run."""
         self.finish()
         for name, status in {**self.matcher.statuses(), **self.trends.statuses()}.items():
             if status.state == "rejected":
@@ -96,7 +99,10 @@ class Engines:
 
 
 class Chain:
-    """One partition: windowing and both engines. `opening`: the blocks that began it, with its schema and queries."""
+    """The chain of one partition: windowing and both engines.
+
+    `opening`: its first blocks, with schema and queries.
+    """
 
     def __init__(
         self,
@@ -135,13 +141,13 @@ class Chain:
         yield from self._released()
 
     def finish(self) -> Iterator[Merged]:
-        """What the end of the stream completes: an infinite watermark."""
+        """Results that the end of the stream completes (an infinite watermark)."""
         self.windowing.advance_watermark(END_OF_TIME, end=True)
         yield from self._released()
         self.engines.finish()
 
     def blocks(self, batches: Iterable[RawBatch]) -> Iterator[Block]:
-        """The blocks of a whole stream, its end included, with no engine asked."""
+        """The blocks of a whole stream, its end included, without the engines."""
         for batch in batches:
             self._ingest(batch)
             yield from self._flushed()
@@ -160,7 +166,7 @@ class Chain:
         self.seconds.decode += time.perf_counter() - started
 
     def _released(self) -> Iterator[Merged]:
-        """The clock runs on while the caller has a block's results: to write them is part of processing."""
+        """Results of released blocks. The caller's writing of results counts as processing time."""
         started = time.perf_counter()
         for block in self.windowing.flush():
             yield self.engines.apply(block)
@@ -171,7 +177,7 @@ class Chain:
         return self.windowing.take_dead_letters()
 
     def statistics(self) -> Mapping[str, Any]:
-        """Those of the three operators: `windowing`, `matcher`, `greta`."""
+        """Statistics of the three operators: `windowing`, `matcher`, `greta`."""
         return {
             "windowing": self.windowing.statistics(),
             "matcher": self.engines.matcher.statistics(),
@@ -180,7 +186,7 @@ class Chain:
 
 
 class Merged:
-    """Results of both engines over one block, by the position at which they fire; deadlines fire before events."""
+    """Results of both engines over one block, ordered by position. Deadlines come before events."""
 
     def __init__(self, parts: Sequence[Results]) -> None:
         self.parts = [part for part in parts if len(part)]
@@ -201,7 +207,7 @@ class Merged:
         return counts
 
     def json(self, chunk: int = 4096) -> Iterator[list[bytes]]:
-        """The results as JSON objects, some thousand at a time."""
+        """The results as JSON objects, `chunk` at a time."""
         if len(self.parts) == 1:
             for start in range(0, len(self), chunk):
                 yield _there(self.parts[0].json(start, min(start + chunk, len(self))))
@@ -215,5 +221,5 @@ class Merged:
 
 
 def _there(texts: list[bytes]) -> list[bytes]:
-    """Without those of a query that failed while they were rendered."""
+    """The results without those of a query that failed while they were rendered."""
     return texts if all(texts) else [text for text in texts if text]

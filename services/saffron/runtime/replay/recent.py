@@ -1,7 +1,7 @@
-"""Why, asked of the running system: a story told from the newest blocks of `admitted`, where the matcher reads them.
+"""`why` on the running system: an explanation from the newest blocks of `admitted`, which the matcher reads.
 
-The log keeps what the matcher saw, events that were shed left out, so the story is of what it had to decide upon. How
-far back it can go is bounded (`MOST_BLOCKS` a partition): a question may not cost more than a few seconds.
+The log holds what the matcher saw, without shed events, so the explanation covers its actual input. At most
+`MOST_BLOCKS` blocks of each partition are read, so that a request takes a few seconds at most.
 """
 
 from __future__ import annotations
@@ -34,31 +34,35 @@ from saffron.runtime.result_formats.reading import result_id, result_json
 from saffron.schema.schema import Distribution, Kind, Schema, widened
 
 MOST_BLOCKS = 256
-"""Blocks looked at, of each partition: its newest ones."""
+"""Newest blocks read of each partition."""
 MOST_RESULTS = 100_000
-"""Results among which an id is looked for, of each partition: its newest ones."""
+"""Newest results of each partition that are searched for an id."""
 _POLLS = 100
 _BATCH = 5000
 
 
 @dataclass(frozen=True)
 class Question:
-    """`asked`: a key ("symbol=IBM", "a=1,b=x", "*") or the beginning of a result's id; `told`: events of a key.
+    """A question about one query.
 
-    `beside`: the texts of the other standing queries by name.
+    `target`: a key ("symbol=IBM", "a=1,b=x", "*") or the beginning of a result's id. `events`: number of a key's events
+    to explain. `beside`: texts of the other registered queries by name.
     """
 
     query: str
     text: str
     stream: StreamRecord
-    asked: str
-    told: int = TOLD
+    target: str
+    events: int = TOLD
     beside: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """`partition`: where the events are. `events`: how many of all keys were looked at; `since`: ts of the first."""
+    """An explanation.
+
+    `partition`: of its events. `events`: number of events read, of all keys; `since`: ts of the first.
+    """
 
     story: Story
     partition: int
@@ -67,10 +71,10 @@ class Answer:
 
 
 def why_now(log: Log, topics: Topics, group: str, question: Question) -> Answer:
-    """The story of a key or a match among the newest events. InputError: it is not there, or cannot be told."""
+    """The explanation of a key or a match among the newest events. InputError: not found, or not explainable."""
     consumer = log.consumer(group, committed_only=True, client_id="why")
     try:
-        if is_key(question.asked):
+        if is_key(question.target):
             return _of_key(log, consumer, topics, question)
         return _of_match(log, consumer, topics, question)
     finally:
@@ -78,15 +82,15 @@ def why_now(log: Log, topics: Topics, group: str, question: Question) -> Answer:
 
 
 def _of_key(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Answer:
-    """The key's events are in one partition; which one only the producer knows, so all are looked at."""
+    """The explanation of a key. Its events are in one partition, but only the producer knows which, so all are read."""
     refused: InputError | None = None
     for place in _places(log, topics.admitted_of(question.stream.stem)):
         blocks = _blocks(consumer, place)
         if not any(len(block.columns) for block in blocks):
             continue
-        of = _told(question, blocks, place.partition)
+        of = _context(question, blocks, place.partition)
         try:
-            story = tell_key(of, key_of(of.plan, question.asked, of.schema.kinds), question.told)
+            story = tell_key(of, key_of(of.plan, question.target, of.schema.kinds), question.events)
             return _answer(story, place, blocks)
         except InputError as error:
             refused = refused or error
@@ -97,7 +101,7 @@ def _of_match(log: Log, consumer: Consumer, topics: Topics, question: Question) 
     result = _result(log, consumer, topics, question)
     place = TopicPartition(topics.admitted_of(question.stream.stem), int(result["partition"]))
     blocks = _blocks(consumer, place)
-    return _answer(tell_match(_told(question, blocks, place.partition), result), place, blocks)
+    return _answer(tell_match(_context(question, blocks, place.partition), result), place, blocks)
 
 
 def _answer(story: Story, place: TopicPartition, blocks: list[Block]) -> Answer:
@@ -106,7 +110,7 @@ def _answer(story: Story, place: TopicPartition, blocks: list[Block]) -> Answer:
 
 
 def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Mapping[str, Any]:
-    wanted = question.asked.lower().encode()
+    wanted = question.target.lower().encode()
     for place in _places(log, topics.complex_events):
         for record in _newest(consumer, place, MOST_RESULTS):
             if result_id(record).startswith(wanted) and (text := result_json(record)) is not None:
@@ -114,13 +118,13 @@ def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
                 if result["query"] == question.query:
                     return result
     raise InputError(
-        f"none of the newest results of {question.query} has an id that begins with {question.asked!r}; "
+        f"none of the newest results of {question.query} has an id that begins with {question.target!r}; "
         "ask for a key (symbol=IBM), or for an id as `saffron tail` prints it"
     )
 
 
-def _told(question: Question, blocks: list[Block], partition: int) -> Told:
-    """What the story is told from: the blocks, and what other queries make of them whose results it reads."""
+def _context(question: Question, blocks: list[Block], partition: int) -> Told:
+    """The input of an explanation: the blocks, and the queries whose results this one reads."""
     schema = _schema(blocks, question.stream.schema)
     texts = {name: text for name, text in question.beside.items() if name != question.query}
     others = standing_plans(_plan, texts, schema, question.stream.name)
@@ -136,8 +140,10 @@ def _plan(text: str, schema: Schema | None, name: str) -> Plan:
 
 
 def _schema(blocks: list[Block], given: Mapping[str, Any] | None) -> Schema:
-    """What the blocks' columns say of the stream: enough to read values by their kinds. How imprecise times are
-    distributed only the schema says that the stream was `given`; one that was inferred takes all for uniform."""
+    """The schema of the blocks' columns, enough to read values by their kinds.
+
+    The distribution of imprecise times is only in the `given` schema; for an inferred one it is uniform.
+    """
     kinds: dict[str, Kind] = {}
     names: dict[str, None] = {}
     for block in blocks:
@@ -160,7 +166,7 @@ def _places(log: Log, topic: str) -> Iterator[TopicPartition]:
 
 
 def _blocks(consumer: Consumer, place: TopicPartition) -> list[Block]:
-    """The newest blocks in order, each once, those of owners that were replaced left out."""
+    """The newest blocks in order, each once. Blocks of former owners are left out."""
     found: list[Block] = []
     for record in valid_blocks(_newest(consumer, place, MOST_BLOCKS)):
         block = decode_block(record.value or b"")

@@ -1,4 +1,4 @@
-"""A replay: checked queries over raw events, through one fused chain a partition, with figures at the end."""
+"""A replay: checked queries over raw events, through one fused chain per partition, with statistics at the end."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ _INFERRED = (
     " --schema FILE (schema=...) says which there are."
 )
 _SHOWN = 200
-"""Bytes of a bad record that an error shows."""
+"""Bytes of a bad record shown in an error."""
 
 
 class Replay:
-    """Queries over one stream of events.
+    """A replay of queries over one stream of events.
 
-    `warn`: told of each warning before a query is started, so that nobody waits for one that will not end.
-    Once results have begun: `names`, `plans`, `weights` (by name) and `warnings` of the queries, and `schema`, the one
-    given or inferred.
+    `warn`: called with each warning before a query starts, in case the query does not end. Once results have begun:
+    `names`, `plans`, `weights` (by name) and `warnings` of the queries, and `schema`, given or inferred.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class Replay:
         self._one_in = ONE_IN
 
     def results(self, batches: Iterable[RawBatch]) -> Iterator[Merged]:
-        """Results in order, as the events complete them; QueryError before the first if a query does not bind."""
+        """Results in order, as the events complete them. QueryError before the first: a query does not bind."""
         for batch in self._begun(batches):
             for chain, part in self._split(batch):
                 yield from self._counted(chain, chain.feed(part))
@@ -84,7 +83,7 @@ class Replay:
             yield from self._counted(chain, chain.finish())
 
     def _begun(self, batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
-        """Make the chains; all batches, those included that the schema was inferred from."""
+        """Creates the chains. Returns all batches, with those from which the schema was inferred."""
         source = self._timed(batches)
         head = first_events(source) if self.schema is None else []
         schema = self.schema = self.schema or infer_schema(head)
@@ -99,7 +98,7 @@ class Replay:
         return itertools.chain(head, source)
 
     def _timed(self, batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
-        """The batches; the time that reading (and unpacking) them takes is part of decoding."""
+        """The batches. The time to read and unpack them counts as decoding."""
         source = iter(batches)
         while True:
             started = time.perf_counter()
@@ -115,7 +114,7 @@ class Replay:
             yield from chain.dead_letters()
 
     def told(self) -> Iterator[str]:
-        """What people are told at the end: which values were not kept."""
+        """Messages at the end for the user, on values that were not kept."""
         windowing = [chain.statistics()["windowing"] for chain in self._chains]
         mistyped: Counter[str] = Counter()
         for one in windowing:
@@ -123,7 +122,7 @@ class Replay:
         yield from told(mistyped, sum(one["left_out"] for one in windowing))
 
     def figures(self) -> dict[str, Any]:
-        """What `--stats` prints."""
+        """The statistics that `--stats` prints."""
         windowing = [chain.statistics()["windowing"] for chain in self._chains]
         events = sum(one["events"] for one in windowing)
         seconds = sum(chain.seconds.processing for chain in self._chains)
@@ -180,9 +179,9 @@ class Replay:
 
 
 def _explained(error: QueryError, schema: Schema, head: Sequence[RawBatch]) -> SaffronError:
-    """The same error with what is to be known of an inferred schema, or what is wrong with all of the events.
+    """The error with a hint about the inferred schema, or about records none of which is an event.
 
-    `head`: the batches that the schema was inferred from; none where it was given.
+    `head`: the batches from which the schema was inferred; none where it was given.
     """
     if error.stage != "schema" or not head:
         return error
@@ -194,7 +193,7 @@ def _explained(error: QueryError, schema: Schema, head: Sequence[RawBatch]) -> S
 
 
 def _bad_records(head: Sequence[RawBatch]) -> Iterator[str]:
-    """What is wrong with each record that is no event, and the record."""
+    """The error of each record that is no event, and the record."""
     decoder = Decoder(Schema({}, {}, {}))
     for batch in head:
         for bad in decoder.decode(batch).bad:
@@ -203,9 +202,12 @@ def _bad_records(head: Sequence[RawBatch]) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Together:
-    """Queries that are asked together: `plans` and `warnings` in the order given, `queries` by their own names, those
-    before others whose results others read; `weights` by name."""
+class BoundQueries:
+    """Queries bound together.
+
+    `plans` and `warnings`: in the order given. `queries`: by their own names, each after those whose results it reads.
+    `weights`: by name.
+    """
 
     queries: list[Query]
     plans: list[Plan]
@@ -213,8 +215,8 @@ class Together:
     warnings: list[str]
 
 
-def bind_all(queries: Sequence[Query], schema: Schema, bind_one: Binder) -> Together:
-    """QueryError where one is wrong; InputError where two have one name."""
+def bind_all(queries: Sequence[Query], schema: Schema, bind_one: Binder) -> BoundQueries:
+    """The bound queries. QueryError: one is invalid. InputError: two have one name."""
     found: list[Query] = []
     plans: list[Plan] = []
     weights: dict[str, float] = {}
@@ -228,11 +230,11 @@ def bind_all(queries: Sequence[Query], schema: Schema, bind_one: Binder) -> Toge
         weights[name] = bound.weight
         found.append(replace(query, name=name))
     order = makers_first(lambda text, of, name: bind_one(text, of, name).plan, {q.name: q.text for q in found})
-    return Together(sorted(found, key=lambda query: order.index(query.name)), plans, weights, warnings)
+    return BoundQueries(sorted(found, key=lambda query: order.index(query.name)), plans, weights, warnings)
 
 
 def first_events(source: Iterator[RawBatch]) -> list[RawBatch]:
-    """Batches until there are events enough to infer a schema from."""
+    """Batches until there are enough events to infer a schema."""
     head: list[RawBatch] = []
     while sum(map(len, head)) < INFER_EVENTS and (batch := next(source, None)) is not None:
         head.append(batch)

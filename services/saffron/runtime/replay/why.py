@@ -1,4 +1,4 @@
-"""`saffron replay --why`: the events of one key out of a stream, for the explaining interpreter (engine.why)."""
+"""`saffron replay --why`: the events of one key from a stream, for the explaining interpreter (engine.why)."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from saffron.runtime.replay.replay import Replay, first_events
 from saffron.schema.schema import END_OF_TIME, Schema
 
 Batches = Callable[[], Iterable[RawBatch]]
-"""The events from their beginning, each time it is called."""
+"""A function that returns the events from their beginning, each time it is called."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Queries over events, as a replay takes them; one partition."""
+    """Queries over events, as for a replay with one partition."""
 
     queries: Sequence[Query]
     batches: Batches
@@ -42,33 +42,33 @@ class Reader:
     disorder: int = 0
 
 
-def why(reader: Reader, asked: str, *, told: int = TOLD) -> list[Story]:
-    """The story of a key ("symbol=IBM", "a=1,b=x", "*") under each match query, or of a match, by its id.
+def why(reader: Reader, target: str, *, told: int = TOLD) -> list[Story]:
+    """The explanations of a key ("symbol=IBM", "a=1,b=x", "*") under each match query, or of a match by its id.
 
-    Raises InputError: what was asked is not there, or is no key of the queries; QueryError as a replay does.
+    InputError: not found, or no key of the queries. QueryError: as for a replay.
     """
-    if is_key(asked):
-        return [story_of(reader, query, asked, told) for query in reader.queries]
-    return [_of_match(reader, asked)]
+    if is_key(target):
+        return [story_of(reader, query, target, told) for query in reader.queries]
+    return [_of_match(reader, target)]
 
 
-def story_of(reader: Reader, query: Query, asked: str, told: int) -> Story:
-    """The story of a key under one of the queries; see `why`."""
-    of = _told(reader, query)
-    return tell_key(of, key_of(of.plan, asked, of.schema.kinds), told)
+def story_of(reader: Reader, query: Query, target: str, told: int) -> Story:
+    """The explanation of a key under one of the queries; see `why`."""
+    of = _context(reader, query)
+    return tell_key(of, key_of(of.plan, target, of.schema.kinds), told)
 
 
-def _of_match(reader: Reader, asked: str) -> Story:
-    result = _result(reader, asked)
+def _of_match(reader: Reader, target: str) -> Story:
+    result = _result(reader, target)
     named = (_bound(reader, query.text, None, query.name).plan.name for query in reader.queries)
     replayed = next(query for query, name in zip(reader.queries, named, strict=True) if name == result["query"])
-    return tell_match(_told(reader, replayed), result)
+    return tell_match(_context(reader, replayed), result)
 
 
-def _result(reader: Reader, asked: str) -> dict[str, Any]:
-    """The result whose id begins with what was asked."""
+def _result(reader: Reader, target: str) -> dict[str, Any]:
+    """The first result whose id begins with `target`."""
     run = Replay(reader.queries, schema=reader.schema, lenient=reader.lenient, disorder=reader.disorder)
-    count, wanted = 0, b'{"id":"' + asked.lower().encode()
+    count, wanted = 0, b'{"id":"' + target.lower().encode()
     for merged in run.results(reader.batches()):
         for lines in merged.json():
             count += len(lines)
@@ -77,13 +77,13 @@ def _result(reader: Reader, asked: str) -> dict[str, Any]:
                 result: dict[str, Any] = orjson.loads(found)
                 return result
     raise InputError(
-        f"none of the {count:,} results has an id that begins with {asked!r}; "
+        f"none of the {count:,} results has an id that begins with {target!r}; "
         "ask for a key (--why symbol=IBM), or for an id as replay prints it"
     )
 
 
-def _told(reader: Reader, query: Query) -> Told:
-    """What its story is told from: the stream, and what the queries make of it whose results it reads."""
+def _context(reader: Reader, query: Query) -> Told:
+    """The input of an explanation: the stream, and the queries whose results this one reads."""
     schema = reader.schema or newest(infer_schema(first_events(iter(reader.batches()))), reader.batches())
     texts = [(one.name, one.text) for one in reader.queries]
     plans = [one.plan for one in bind_together(texts, schema, partial(_bound, reader))]
@@ -104,7 +104,7 @@ def _plan(reader: Reader, text: str, schema: Schema | None, name: str) -> Plan:
 
 
 def _blocks(reader: Reader, queries: Mapping[str, str], schema: Schema) -> Iterator[Block]:
-    """The stream in order, numbered as a replay numbers it."""
+    """The stream's blocks in order, with the sequence numbers of a replay."""
     windowing = WindowingOperator(
         0,
         DEFAULT_STREAM,

@@ -1,1 +1,1 @@
-"""Results in Avro and Protobuf: one fixed schema a topic, a schema registry's wire format, and back to JSON."""
+"""Output formats of results: Avro and Protobuf in a schema registry's frame, and their conversion back to JSON."""

@@ -1,4 +1,4 @@
-"""Results as Avro records. The same record is always the same bytes: maps are written in their order."""
+"""Results as Avro records. Equal records give equal bytes: maps are written in their order."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _EVENT = "saffron.complex_events.Event"
 
 
 class AvroRecords:
-    """Records of one schema, the JSON text of an .avsc."""
+    """A codec for records of one schema. `text`: JSON of an .avsc."""
 
     def __init__(self, text: str) -> None:
         self._schema: Any = fastavro.parse_schema(orjson.loads(text))
 
     def write(self, record: Fields) -> bytes:
-        """A record as bytes; fields that it lacks have the schema's defaults."""
+        """The bytes of a record. Missing fields get the schema's defaults."""
         if "events" in record:
             record["events"] = {name: _named(bound) for name, bound in record["events"].items()}
         out = io.BytesIO()
@@ -28,7 +28,7 @@ class AvroRecords:
         return out.getvalue()
 
     def read(self, payload: bytes) -> Fields:
-        """Back again. ValueError: it is none of this schema."""
+        """The record in `payload`. ValueError: it is none of this schema."""
         stream = io.BytesIO(payload)
         try:
             record: Any = fastavro.schemaless_reader(stream, self._schema, None)
@@ -40,7 +40,10 @@ class AvroRecords:
 
 
 def _named(bound: Any) -> Any:
-    """With the name of what it is: fastavro would find out by checking it all, which takes longer than to write it."""
+    """The value with the name of its type.
+
+    Without it fastavro would check all alternatives, which takes longer than writing.
+    """
     if bound is None:
         return None
     return ("array" if isinstance(bound, list) else _EVENT, bound)

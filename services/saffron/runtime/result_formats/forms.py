@@ -1,7 +1,7 @@
-"""What results may be written as beside JSON, and how: a schema registry's frame around a record of the fixed schema.
+"""Output formats of results besides JSON: a schema registry's frame around a record of a fixed schema.
 
-A topic has one schema, whatever its queries return: schemas/TOPIC.avsc or TOPIC.proto. It is in the package, so that
-what Saffron has written it also reads without asking a registry. A message says which version it is by `ce_dataschema`.
+Each topic has one schema for all queries: schemas/TOPIC.avsc or TOPIC.proto. It is part of the package, so that Saffron
+reads its own results without a registry. The header `ce_dataschema` names the schema's version.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from saffron.runtime.process.config import AVRO, PROTOBUF
 from saffron.runtime.result_formats.shapes import SHAPES, Fields
 
 VERSION = 1
-"""Of the fixed schemas. A change of one is a new version, and readers must still know the old one."""
+"""Version of the fixed schemas. A changed schema is a new version; readers must keep the old one."""
 DATASCHEMA = "ce_dataschema"
 
 
 @dataclass(frozen=True)
 class Form:
-    """`kind`: as registries call it. `suffix`: of the schemas' files."""
+    """An output format. `kind`: its name in registries. `suffix`: of its schema files."""
 
     kind: str
     content_type: bytes
@@ -37,30 +37,30 @@ FORMS: Mapping[str, Form] = {
     AVRO: Form("AVRO", b"application/avro", ".avsc"),
     PROTOBUF: Form("PROTOBUF", b"application/protobuf", ".proto"),
 }
-"""By what the setting results_format says."""
+"""Output formats by the value of the setting results_format."""
 
 
 @dataclass(frozen=True)
 class Codec:
-    """`payload`: of a result's JSON; `json`: back again, ValueError where it is no such payload."""
+    """A pair of conversions. `payload`: from a result's JSON; `json`: back, ValueError for an invalid payload."""
 
     payload: Callable[[bytes], bytes]
     json: Callable[[bytes], bytes]
 
 
 def dataschema(topic: str) -> bytes:
-    """What names the schema that a topic's results are written by."""
+    """The name of the schema of a topic's results."""
     return f"urn:saffron:{topic}:{VERSION}".encode()
 
 
 def schema_text(form: str, topic: str) -> str:
-    """The schema as registries are told it."""
+    """The schema's text, as registered."""
     return (schema_folder() / f"{topic}{FORMS[form].suffix}").read_text("utf-8")
 
 
 @cache
 def codec(form: str, topic: str) -> Codec:
-    """How results of a topic are written and read. SettingsError: what it takes is not installed."""
+    """The codec of a topic's results. SettingsError: a package is missing."""
     shape = SHAPES[topic]
     records = _records(form)(schema_text(form, topic))
 

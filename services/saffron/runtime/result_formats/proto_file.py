@@ -1,6 +1,7 @@
-"""Reads a .proto file, as far as ours go: messages, maps, oneofs, optional and repeated fields; no imports, no options.
+"""Parser for .proto files, as far as ours need: messages, maps, oneofs, optional and repeated fields.
 
-Protobuf's Python library has no reader of them, and one file says the schema to registries, to users, and to us.
+Imports and options are not supported. Protobuf's Python library has no parser, and one file should serve registries,
+users and Saffron.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SCALARS = {
 
 
 def read_proto(name: str, text: str) -> FileDescriptorProto:
-    """The file as a descriptor. ValueError: it has something that is not read here."""
+    """The file's descriptor. ValueError: unsupported syntax."""
     file = FileDescriptorProto(name=name)
     words = _Words(_WORD.findall(_COMMENT.sub("", text)))
     for word in words:
@@ -43,7 +44,7 @@ def read_proto(name: str, text: str) -> FileDescriptorProto:
 
 
 class _Words:
-    """The words of a file, one after another."""
+    """The tokens of a file."""
 
     def __init__(self, words: list[str]) -> None:
         self._left = words[::-1]
@@ -64,7 +65,7 @@ class _Words:
 
 
 def _message(words: _Words, message: DescriptorProto, package: str) -> None:
-    """From the brace on. The oneofs that stand for `optional` come behind all others, as Protobuf asks."""
+    """Parses a message from its brace on. Oneofs of `optional` fields come last, as Protobuf requires."""
     words.expect("{")
     optional: list[FieldDescriptorProto] = []
     while (word := words.next()) != "}":
@@ -88,14 +89,14 @@ def _message(words: _Words, message: DescriptorProto, package: str) -> None:
 
 
 def _field(words: _Words, message: DescriptorProto, kind: str, package: str) -> FieldDescriptorProto:
-    """From the name on, the type having been read."""
+    """Parses a field from its name on, after its type."""
     made = _named(words, message)
     _type(made, kind, package)
     return made
 
 
 def _named(words: _Words, message: DescriptorProto) -> FieldDescriptorProto:
-    """`NAME = NUMBER;`."""
+    """Parses `NAME = NUMBER;`."""
     name = words.next()
     words.expect("=")
     made = message.field.add(name=name, number=int(words.next()), label=FieldDescriptorProto.LABEL_OPTIONAL)
@@ -104,7 +105,7 @@ def _named(words: _Words, message: DescriptorProto) -> FieldDescriptorProto:
 
 
 def _map(words: _Words, message: DescriptorProto, package: str) -> None:
-    """`<string, TYPE> NAME = NUMBER;`: on the wire a list of entries."""
+    """Parses `<string, TYPE> NAME = NUMBER;`, which is encoded as a list of entries."""
     words.expect("<", "string", ",")
     kind = words.next()
     words.expect(">")

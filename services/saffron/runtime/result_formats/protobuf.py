@@ -1,4 +1,4 @@
-"""Results as Protobuf messages. The same record is always the same bytes: maps are written ordered by their keys."""
+"""Results as Protobuf messages. Equal records give equal bytes: maps are written in key order."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from saffron.runtime.result_formats.proto_file import read_proto
 from saffron.runtime.result_formats.shapes import Fields
 
 _FIRST = b"\0"
-"""The indexes of a message in its file, before its bytes: short for the first one."""
+"""Encoded index of a message in its file, before its bytes; short for the first message."""
 
 
 class ProtobufMessages:
-    """Messages of one type, the first of a .proto file. `text`: of the file."""
+    """A codec for messages of one type, the first in a .proto file. `text`: of the file."""
 
     def __init__(self, text: str) -> None:
         pool, file = DescriptorPool(), read_proto("results.proto", text)
@@ -25,13 +25,13 @@ class ProtobufMessages:
         self._class: Any = GetMessageClass(pool.FindMessageTypeByName(f"{file.package}.{file.message_type[0].name}"))
 
     def write(self, record: Fields) -> bytes:
-        """A record as the indexes of its message and its bytes."""
+        """The index of the message and the bytes of a record."""
         message = self._class()
         _fill(message, record)
         return _FIRST + message.SerializeToString(deterministic=True)  # type: ignore[no-any-return]
 
     def read(self, payload: bytes) -> Fields:
-        """Back again, maps in the order of their keys. ValueError: it is none of this type."""
+        """The record in `payload`, with maps in key order. ValueError: it is none of this type."""
         if payload[:1] != _FIRST:
             raise ValueError("no message of its schema: it is not the first of its file")
         message = self._class()
@@ -96,11 +96,11 @@ _PARTS: Mapping[str, Callable[[Any, Any], None]] = {
     "count": _scalar,
     "nodes": _nodes,
 }
-"""How fields are filled that are no plain values, by name."""
+"""Functions that fill fields other than plain values, by name."""
 
 
 def _record(message: Any) -> Fields:
-    """All fields; those without a value are None, or empty."""
+    """All fields. Those without a value are None, or empty."""
     return {field.name: _field(message, field) for field in message.DESCRIPTOR.fields}
 
 
@@ -116,7 +116,7 @@ def _field(message: Any, field: Any) -> Any:
 
 
 def _read(message: Any) -> Any:
-    """What a message stands for: Value and Bound for what they hold, any other for its fields."""
+    """The value of a message: the content of a Value or Bound, else its fields."""
     if message.DESCRIPTOR.name not in ("Value", "Bound"):
         return _record(message)
     chosen = message.WhichOneof(message.DESCRIPTOR.oneofs[0].name)

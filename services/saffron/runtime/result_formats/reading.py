@@ -1,4 +1,4 @@
-"""Results as JSON, whatever they were written as, without a registry: for our own readers of the result topics."""
+"""Conversion of results to JSON from any output format, without a registry, for Saffron's own readers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from saffron.runtime.result_formats.forms import DATASCHEMA, FORMS, codec, datas
 from saffron.runtime.result_formats.shapes import SHAPES
 
 ID = slice(7, 39)
-"""Where the id stands in a result as JSON: {"id":"..."""
+"""Position of the id in a result's JSON: {"id":"..."."""
 _BRACE = b"{"
 _FORM_OF = {form.content_type: name for name, form in FORMS.items()}
 _TOPIC_OF = {dataschema(topic): topic for topic in SHAPES}
 
 
 def result_json(record: Record) -> bytes | None:
-    """A result as the JSON of its topic's contract; None: it is none, or by a schema that is not known here.
+    """A result as the JSON of its topic's contract; None: no result, or written by an unknown schema.
 
-    SettingsError: what reads it is not installed.
+    SettingsError: the package for its format is not installed.
     """
     value = record.value
     if value is None or value[:1] == _BRACE:
@@ -33,6 +33,6 @@ def result_json(record: Record) -> bytes | None:
 
 
 def result_id(record: Record) -> bytes:
-    """The id of a result, without reading it whole; empty where it has none."""
+    """The id of a result, without decoding all of it; empty where it has none."""
     value = record.value or b""
     return value[ID] if value[:1] == _BRACE else dict(record.headers).get("ce_id", b"")

@@ -1,8 +1,8 @@
-"""Results as JSON has them, and as records of the fixed schemas (schemas/*.avsc, *.proto): what differs, both ways.
+"""Conversions between results as JSON and as records of the fixed schemas (schemas/*.avsc, *.proto).
 
-A record has the fields of the JSON object, with names where JSON has places: an interval is {lo, hi}, a node of a graph
-{variable, seq, before}; an event's attributes are a map of their own, and the end of an imprecise time is `ts_latest`.
-What RETURN makes of integers beyond 63 bits are decimal strings, as scaled counts always are.
+A record has the fields of the JSON object, with names instead of positions. An interval is {lo, hi}. A node of a graph
+is {variable, seq, before}. An event's attributes are a map of their own; the end of an imprecise time is `ts_latest`.
+Integers beyond 63 bits in RETURN are decimal strings, as scaled counts always are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True)
 class Shape:
-    """Of a topic. `loads`: reads its JSON. `record`: of a JSON object, which is used up; `result`: back again."""
+    """The conversions of a topic.
+
+    `loads`: parses its JSON. `record`: from a JSON object, which is consumed. `result`: back.
+    """
 
     loads: Callable[[bytes], Any]
     record: Callable[[Fields], Fields]
@@ -31,7 +34,7 @@ class _EventRecord(Fields):
 
 
 def _complex_event_loads(text: bytes) -> Fields:
-    """An event with an attribute of its own that is called `seq` has that name twice, and both are kept."""
+    """The parsed result. An event whose own attribute is named `seq` has that name twice; both are kept."""
     result: Fields = orjson.loads(text)
     bound = result.get("events", {}).values()
     events = sum(len(one) if isinstance(one, list) else one is not None for one in bound)
@@ -60,7 +63,7 @@ def _complex_event_record(result: Fields) -> Fields:
 
 
 def _complex_event(record: Mapping[str, Any]) -> Fields:
-    """A match, a run that timed out, or a graph of matches: each has its own fields."""
+    """The JSON object of a match, of a run that timed out, or of a graph of matches."""
     window = record["window"]
     result = _only(record, "id", "query", "partition", "key", "start", "end")
     result["window"] = None if window is None else [window["lo"], window["hi"]]
@@ -98,7 +101,7 @@ SHAPES: Mapping[str, Shape] = {
     "complex-events": Shape(_complex_event_loads, _complex_event_record, _complex_event),
     "trends": Shape(json.loads, _trend_record, _trend),  # EXACT: integers of any size
 }
-"""By topic."""
+"""The conversions by topic."""
 _LARGEST = 2**63
 
 

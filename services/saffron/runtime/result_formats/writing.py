@@ -1,4 +1,4 @@
-"""How a service writes its results: as JSON, or framed, once a registry has given the topic's schema an id."""
+"""Output format of a service's results: JSON, or framed once a registry has given the topic's schema an id."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from saffron.errors import LogError, SettingsError
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import JSON, Settings
 from saffron.runtime.result_formats.forms import DATASCHEMA, FORMS, codec, dataschema, schema_text
-from saffron.runtime.streams.registry import Awaited, WriterSchema, posting, register
+from saffron.runtime.streams.registry import RegistryWait, WriterSchema, posting, register
 from saffron.runtime.telemetry.health import Health
 
 _LOG = logging.getLogger(__name__)
-_AGAIN_MS = 1_000
+_RETRY_MS = 1_000
 
 
 @dataclass(frozen=True)
-class Written:
-    """`headers`: that say what a value is. `encode`: a result's JSON as it is written; None: as it is."""
+class OutputFormat:
+    """The output format of results. `headers`: describe the value. `encode`: from a result's JSON; None: unchanged."""
 
     headers: tuple[tuple[str, bytes], ...] = (("content-type", b"application/json"),)
     encode: Callable[[bytes], bytes] | None = None
 
 
 def require_writable(settings: Settings) -> None:
-    """SettingsError: results cannot be written as the settings say: for want of a registry, or of a package."""
+    """SettingsError: results cannot be written as set, since a registry or package is missing."""
     form = settings.results_format
     if form == JSON:
         return
@@ -41,49 +41,49 @@ def require_writable(settings: Settings) -> None:
     codec(form, "trends")
 
 
-class ResultForm:
-    """Of one service's results. `written`: at once for JSON, else when the registry has answered.
+class ResultOutput:
+    """The output format of one service's results. `written`: at once for JSON, else once the registry has answered.
 
-    `topic`: as its file in schemas/ is named; `full_name`: in Kafka. `background`: where the registry is asked.
+    `topic`: base name of its file in schemas/; `full_name`: in Kafka. `background`: runs registry requests.
     """
 
     def __init__(self, settings: Settings, topic: str, full_name: str, health: Health, background: Background) -> None:
         require_writable(settings)
-        self.written = Written() if settings.results_format == JSON else None
+        self.written = OutputFormat() if settings.results_format == JSON else None
         self._settings = settings
         self._topic, self._subject = topic, f"{full_name}-value"
         self._background = background
-        self._asked: Future[int] | None = None
-        self._again_at = 0
-        self._awaited = Awaited(health, _LOG, "results wait")
+        self._request: Future[int] | None = None
+        self._retry_at = 0
+        self._wait = RegistryWait(health, _LOG, "results wait")
         if self.written is None:
             health.waiting("registry", f"registering {self._subject} at {settings.results_registry}")
 
     def step(self, now_ms: int) -> None:
-        """Ask the registry until it has answered. Never waits."""
-        if self.written is not None or now_ms < self._again_at:
+        """Sends the registry request until it is answered. Never waits."""
+        if self.written is not None or now_ms < self._retry_at:
             return
-        if self._asked is None:
-            self._asked = self._background(self._register)
-        elif self._asked.done():
-            self._answered(self._asked, now_ms)
-            self._asked = None
+        if self._request is None:
+            self._request = self._background(self._register)
+        elif self._request.done():
+            self._take_answer(self._request, now_ms)
+            self._request = None
 
     def _register(self) -> int:
-        """On any thread."""
+        """Registers the schema, on any thread; returns its id."""
         form, settings = self._settings.results_format, self._settings
         post = posting(settings.results_registry, settings.registry_auth)
         return register(post, self._subject, WriterSchema(FORMS[form].kind, schema_text(form, self._topic)))
 
-    def _answered(self, asked: Future[int], now_ms: int) -> None:
+    def _take_answer(self, request: Future[int], now_ms: int) -> None:
         try:
-            number = asked.result()
+            number = request.result()
         except LogError as error:
-            self._awaited.wait(str(error), now_ms)
-            self._again_at = now_ms + _AGAIN_MS
+            self._wait.wait(str(error), now_ms)
+            self._retry_at = now_ms + _RETRY_MS
             return
         form, head = self._settings.results_format, frame_head(number)
         payload = codec(form, self._topic).payload
         headers = (("content-type", FORMS[form].content_type), (DATASCHEMA, dataschema(self._topic)))
-        self.written = Written(headers, lambda text: head + payload(text))
-        self._awaited.done()
+        self.written = OutputFormat(headers, lambda text: head + payload(text))
+        self._wait.done()

@@ -1,4 +1,4 @@
-"""What a chain of the last hop is made of, and the small things it keeps book of."""
+"""Configuration and small state classes of a result chain."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from saffron.runtime.hops.block_reader import BlockReader, Decode, ReaderState
 from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed, Log, TopicPartition
 from saffron.runtime.process.background import Background, at_once
-from saffron.runtime.results.marks import Mark, marks_of, marks_record
+from saffron.runtime.results.failed_queries import FailedQuery, failed_queries_of, failed_queries_record
 
 _HISTORY_BATCH = 64
 _BUSY = 3
-"""A chain that is never idle has at least so much time for its blocks, for one of commits."""
+"""Factor between the duration of a commit and the least time for blocks after it, for a chain that is never idle."""
 
 Message = tuple[str, bytes, bytes]
-"""(topic, key, value) of an observation."""
+"""Topic, key and value of an observation message."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Times in ms; `results`, `bytes`: the most in one transaction; `queue`: blocks held before the input is paused.
+    """Time and size limits of a chain. Times are in ms.
 
-    `commit_ms`: between transactions with results; `position_ms`: between those that only move the position.
-    `retry_ms`: after being fenced, until the group has said whose the partition is.
-    `result_bytes`: the largest result that is written; a dead letter stands in place of a larger one.
+    `commit_ms`: between transactions with results. `position_ms`: between those that only move the position.
+    `retry_ms`: wait after being fenced. `results`, `bytes`: the most in one transaction. `queue`: blocks held before
+    the input is paused. `result_bytes`: the largest result written; a dead letter replaces a larger one.
     """
 
     commit_ms: int = 20
@@ -49,21 +49,23 @@ class Limits:
 
 
 class Observer(Protocol):
-    """What is told to the model builder about one chain."""
+    """The source of observation messages of one chain, for the model builder."""
 
     def applied(self, block: Block, operator: ResultOperator, nanoseconds: int) -> None:
-        """A block has been applied in so much time."""
+        """Records the time that applying a block took."""
 
     def messages(self, operator: ResultOperator) -> Sequence[Message]:
-        """The operator's rows, and what was measured, since the last call."""
+        """The operator's observations and the measurements since the last call."""
 
 
 @dataclass(frozen=True)
 class ChainPlan:
-    """The parts of one chain. `source`: its name in the header ce_source of all its results; `headers`: others that all
-    of them have; `encode`: a result's JSON as it is written, None for the JSON itself. `letters`: where dead letters
-    go. `commits`, `background`: where it ends its transactions, and writes its snapshots. `tell`: of a query that has
-    failed."""
+    """The configuration of one chain.
+
+    `source`: value of the header ce_source of all its results. `headers`: further headers. `encode`: from a result's
+    JSON to its output format; None for JSON. `letters`: partition for dead letters. `commit_executor`,
+    `snapshot_executor`: run commits and snapshot writes. `report_failure`: called with each failed query.
+    """
 
     where: TopicPartition
     output: TopicPartition
@@ -74,69 +76,71 @@ class ChainPlan:
     operator: Callable[[Note], ResultOperator]
     observer: Callable[[], Observer]
     decode: Decode
-    tell: Callable[[Failure], None]
+    report_failure: Callable[[Failure], None]
     source: bytes = b""
     headers: tuple[tuple[str, bytes], ...] = ()
     encode: Callable[[bytes], bytes] | None = None
-    commits: Background = at_once
-    background: Background = at_once
+    commit_executor: Background = at_once
+    snapshot_executor: Background = at_once
 
 
 @dataclass(frozen=True)
 class Place:
-    """How far a chain has come: all blocks before `offset`, and `index` results of the block there.
+    """The progress of a chain: all blocks before `offset`, and `index` results of the block there.
 
-    `said`: observations of the blocks before this offset stand in the log. `counts`: the `index` results by their
-    queries. `failed`: queries that are without results, here or behind this place.
+    `observed_until`: observations of blocks before this offset are in the log. `counts`: number of the `index` results
+    by query. `failed`: queries without results from some place on.
     """
 
     offset: int
     index: int
-    said: int
+    observed_until: int
     counts: Mapping[str, int] = field(default_factory=dict)
-    failed: tuple[Mark, ...] = ()
+    failed: tuple[FailedQuery, ...] = ()
 
     def is_between(self, position: int) -> bool:
-        """Whether it is right before the block at `position`, all that was observed before having been said."""
-        return (self.offset, self.index, self.said) == (position, 0, position)
+        """Whether the place is right before the block at `position`, with all earlier observations sent."""
+        return (self.offset, self.index, self.observed_until) == (position, 0, position)
 
-    def committed(self, known: InputState) -> Committed:
-        """As it is kept with the group. `known`: of the input topic."""
-        body: dict[str, Any] = {"index": self.index, "said": self.said, **known.record()}
+    def to_committed(self, known: InputState) -> Committed:
+        """The form that is committed with the group. `known`: the state of the input topic."""
+        body: dict[str, Any] = {"index": self.index, "said": self.observed_until, **known.record()}
         if self.counts:
             body["counts"] = dict(self.counts)
         if self.failed:
-            body["failed"] = marks_record(self.failed)
+            body["failed"] = failed_queries_record(self.failed)
         return Committed(self.offset, orjson.dumps(body).decode())
 
     @classmethod
-    def of(cls, committed: Committed) -> Kept | None:
-        """The place that was kept; None where what stands there is not of a chain: Kafka's own tools leave no metadata,
-        and neither did version 0.1.0 between two blocks."""
+    def from_committed(cls, committed: Committed) -> CommittedPlace | None:
+        """The place in a committed position, or None if a chain did not write it.
+
+        Kafka's own tools leave no metadata, and neither did version 0.1.0 between two blocks.
+        """
         try:
             body = orjson.loads(committed.metadata)
-            index, said = int(body["index"]), int(body["said"])
-            counts, failed = body.get("counts", {}), marks_of(body.get("failed", ()))
-            place = cls(committed.offset, index, said, counts, failed)
-            return Kept(place, InputState.of(body))
+            index, observed_until = int(body["index"]), int(body["said"])
+            counts, failed = body.get("counts", {}), failed_queries_of(body.get("failed", ()))
+            place = cls(committed.offset, index, observed_until, counts, failed)
+            return CommittedPlace(place, InputState.from_record(body))
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             return None
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A place, and what was known of its topic."""
+class CommittedPlace:
+    """A committed place, and the state of its input topic."""
 
     place: Place
     input: InputState
 
 
 @dataclass
-class CommitTime:
-    """How long the last commit took, and when it was over (ms).
+class CommitPacing:
+    """The time to process blocks between two commits, derived from the duration of the last commit (ms).
 
-    A chain goes on at least as long as it has committed until the next one, and longer where it has been busy ever
-    since: with a slow broker each block would have a commit of its own otherwise, and results wait for the one before.
+    A chain processes blocks for at least as long as its last commit took, and longer while it is busy. With a slow
+    broker each block would otherwise get its own commit, and wait for the previous one.
     """
 
     _took: float = 0.0
@@ -144,46 +148,50 @@ class CommitTime:
     _idled: bool = True
 
     def begin(self) -> None:
-        """A commit begins."""
+        """Records the start of a commit."""
         self._idled = False
 
     def end(self, began_ms: float, ended_ms: float) -> None:
-        """It is over."""
+        """Records the start and end of a commit (ms)."""
         self._took, self._ended = ended_ms - began_ms, ended_ms
 
-    def idled(self) -> None:
-        """There was nothing to do for a while."""
+    def mark_idle(self) -> None:
+        """Records that the chain had nothing to do."""
         self._idled = True
 
-    def rest(self, now_ms: int) -> int:
-        """For how many ms work comes first."""
+    def remaining_ms(self, now_ms: int) -> int:
+        """Time in ms until the next commit may begin; 0 or less: now."""
         return round((1 if self._idled else _BUSY) * self._took - (now_ms - self._ended))
 
 
 @dataclass
-class Pending:
-    """A block whose results are being written: `index` of the next one. `applied_ms`: when it was applied.
+class PendingResults:
+    """A block whose results are being written.
 
-    `traced`: the block's columns, where its events carry trace context.
+    `index`: next result to write. `applied_ms`: time when the block was applied. `traced_columns`: the block's columns,
+    if its events carry trace context.
     """
 
     offset: int
     results: Results
     index: int
     applied_ms: float
-    traced: Columns | None = None
+    traced_columns: Columns | None = None
 
     @property
     def done(self) -> bool:
         return self.index >= len(self.results)
 
 
-def index_behind(place: Place, results: Results) -> int:
-    """The first result of the block at a place that does not stand, if some queries of those that do are gone since."""
+def next_index(place: Place, results: Results) -> int:
+    """Index of the first result not yet written, in the block at `place`.
+
+    Results of queries gone since do not count.
+    """
     return place.index - sum(count for name, count in place.counts.items() if name not in results.names)
 
 
-def history(log: Log, plan: ChainPlan, until: int) -> Iterator[Block]:
+def blocks_until(log: Log, plan: ChainPlan, until: int) -> Iterator[Block]:
     """The partition's blocks from the earliest one up to and including the one at offset `until`."""
     consumer = log.consumer(f"{plan.group}-history", committed_only=False, client_id="history")
     low, _ = consumer.watermarks(plan.where)

@@ -1,7 +1,7 @@
-"""A result that is larger than results may be: the dead letter that is written in its place.
+"""Results above the size limit, and the dead letters written in their place.
 
-Whether one is too large depends on its bytes and a setting only, so that every run says the same of it. Only the bytes
-are looked at: to read them as JSON would take many times the memory that they do.
+The decision depends only on the result's bytes and a setting, so that every run decides alike. The bytes are searched,
+not parsed: parsing would take many times their memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from saffron.runtime.log import TopicPartition
 
 REASON = "result-too-large"
 
-# A quotation mark inside a text has a backslash before it, so that none of these can stand in one.
+# A quotation mark inside a text is escaped, so none of these patterns occurs in one.
 _MATCH = re.compile(rb'\},"start":(-?\d+),"end":(-?\d+),"window":(null|\[[-\d,]+\])')
 _TREND = re.compile(rb',"window":(\[[-\d,]+\]),"group":\{')
 _EVENT = re.compile(rb'\{"seq":(\d+),"ts":')
@@ -24,9 +24,9 @@ _EVENT = re.compile(rb'\{"seq":(\d+),"ts":')
 
 @dataclass(frozen=True)
 class LargeResult:
-    """Result number `index` (from 0) of the block at `offset`. `timestamp`: of the message of its last event, in ms.
+    """Result number `index` (from 0) of the block at `offset`, above the size limit.
 
-    `body`: its JSON; `size`: its bytes as they would be written.
+    `timestamp`: message time of its last event (ms). `body`: its JSON. `size`: its bytes in the output format.
     """
 
     block: TopicPartition
@@ -40,13 +40,13 @@ class LargeResult:
 
     @property
     def key(self) -> bytes:
-        """Of its dead letter: TOPIC/PARTITION/OFFSET.INDEX."""
+        """The dead letter's key: TOPIC/PARTITION/OFFSET.INDEX."""
         return f"{self.block.topic}/{self.block.partition}/{self.offset}.{self.index}".encode()
 
     def letter(self, limit: int) -> bytes:
-        """Its dead letter (schemas/dead-letters.yaml). `limit`: the most bytes that a result may have."""
+        """The dead letter (schemas/dead-letters.yaml). `limit`: the largest size allowed, in bytes."""
         what = f"the result {self.id} of query {self.query} has {self.size} bytes, more than the {limit}"
-        place, told, fix = _place(self.body)
+        place, text, fix = _place(self.body)
         return orjson.dumps(
             {
                 "topic": self.block.topic,
@@ -54,7 +54,7 @@ class LargeResult:
                 "offset": self.offset,
                 "timestamp": self.timestamp,
                 "reason": REASON,
-                "detail": f"{what} that SAFFRON_RESULT_BYTES allows: {told}it is not sent; {fix}",
+                "detail": f"{what} that SAFFRON_RESULT_BYTES allows: {text}it is not sent; {fix}",
                 "value": None,
                 "encoding": "utf-8",
                 "result": {
@@ -70,20 +70,20 @@ class LargeResult:
 
 
 def _place(body: bytes) -> tuple[dict[str, Any], str, str]:
-    """Where it stands in the stream: for programs, for people; and what makes such results smaller."""
+    """The result's place in the stream as fields and as text, and advice to make such results smaller."""
     if found := _MATCH.search(body):
         first: dict[str, int] = {"ts": int(found[1])}
         last: dict[str, int] = {"ts": int(found[2])}
         seqs = [int(one[1]) for one in _EVENT.finditer(body)]
-        told = f"from ts {first['ts']} to ts {last['ts']}; "
+        text = f"from ts {first['ts']} to ts {last['ts']}; "
         if seqs:
             first["seq"], last["seq"] = min(seqs), max(seqs)
-            told = f"its {len(seqs)} events reach from {_event(first)} to {_event(last)}; "
+            text = f"its {len(seqs)} events reach from {_event(first)} to {_event(last)}; "
         fix = (
             "shorten WITHIN, bound its repetitions ({1,100}), say OUTPUT FIRST or OUTPUT COMPRESSED, or give the"
             " stream a schema without the large attributes"
         )
-        return {"first": first, "last": last, "window": orjson.loads(found[3])}, told, fix
+        return {"first": first, "last": last, "window": orjson.loads(found[3])}, text, fix
     fix = "GROUP BY fewer attributes, or such as are not that long; or return fewer aggregates"
     if found := _TREND.search(body):
         return {"window": orjson.loads(found[1])}, f"its window is {found[1].decode()}; ", fix

@@ -1,8 +1,8 @@
-"""What a process was doing for which query, in a file that outlives it: the query in which it died, and how often.
+"""A file with the query step in progress, which survives the process: it shows which query a process died in.
 
-Before a step of a query is taken its name is written to memory that is mapped from the file, which costs no call of the
-system; the kernel keeps it whatever ends the process. One death proves nothing, since anything may end a process. A
-second one within the same query and the same block is the query's.
+Before each step the query's name is written to memory mapped from the file. This needs no system call, and the kernel
+keeps the memory however the process ends. One death proves nothing, since processes die for many reasons. A second
+death in the same query and the same block is counted against the query.
 """
 
 from __future__ import annotations
@@ -23,14 +23,18 @@ from saffron.engine.operators.containment import is_together
 _LOG = logging.getLogger(__name__)
 _SIZE = 1024
 _HEAD = struct.Struct("<Hqq")
-"""Length of the text behind it (0: no query is at work), offset of the block, version of the query."""
+"""Length of the text behind it (0: no step in progress), offset of the block, version of the query."""
 _KEPT = 64
-ENOUGH = 2
+PROOF_DEATHS = 2
+"""Deaths in the same query and block after which the query is stopped."""
 
 
 @dataclass(frozen=True)
 class Death:
-    """A process died in a step of a query, with the block at `offset`; `times`: within this query and block so far."""
+    """The death of a process in a step of a query, at the block at `offset`.
+
+    `times`: deaths in this query and block.
+    """
 
     query: str
     version: int
@@ -40,54 +44,56 @@ class Death:
 
     @property
     def shared(self) -> bool:
-        """Whether the step was one of several queries at once."""
+        """Whether several queries took the step together."""
         return is_together(self.step)
 
     @property
     def proven(self) -> bool:
-        """Whether the query has ended the process."""
-        return self.times >= ENOUGH and not self.shared
+        """Whether the query is held responsible."""
+        return self.times >= PROOF_DEATHS and not self.shared
 
-    def is_like(self, other: Death) -> bool:
-        """Whether both were within the same query and block."""
+    def has_same_cause(self, other: Death) -> bool:
+        """Whether both deaths were in the same query and block."""
         mine, others = replace(self, times=0, step=""), replace(other, times=0, step="")
         return mine == others and self.shared == other.shared
 
-    def told(self) -> str:
-        """In words."""
+    def reason(self) -> str:
+        """The failure's reason, as text."""
         return f"{self.step}: its process died in it {self.times} times, with the block at offset {self.offset}"
 
 
 class LastStep:
-    """The file of one partition; without one where it cannot be made."""
+    """The file of one partition. Where it cannot be created, deaths go unnoticed."""
 
     def __init__(self, directory: Path) -> None:
         self._deaths = directory / "deaths.json"
         self._map = _mapped(directory / "step")
 
-    def at(self, offset: int) -> None:
-        """The block that steps are taken with from now on."""
+    def set_offset(self, offset: int) -> None:
+        """Sets the offset of the block that later steps process."""
         self._offset = offset
 
-    def note(self, query: str, version: int, step: str) -> None:
-        """A step is about to be taken."""
+    def enter(self, query: str, version: int, step: str) -> None:
+        """Records the start of a step."""
         text = _text(query, step)
         end = _HEAD.size + len(text)
-        self._map[:2] = b"\0\0"  # else one that dies here would leave half of one name and half of another
+        self._map[:2] = b"\0\0"  # else a death here would leave a mixture of two names
         self._map[_HEAD.size : end] = text
         _HEAD.pack_into(self._map, 0, len(text), self._offset, version)
 
-    def over(self) -> None:
-        """No query is at work."""
+    def leave(self) -> None:
+        """Records that no step is in progress."""
         self._map[:2] = b"\0\0"
 
-    def died(self, committed: int) -> list[Death]:
-        """The death of the last process, if that was in a query, which counts it; and those that are known behind the
-        offset up to which all is committed."""
+    def take_deaths(self, committed: int) -> list[Death]:
+        """The last process's death, if it was in a query, and known deaths at offset `committed` or later.
+
+        The last death is counted and stored.
+        """
         known, last = self._known(), self._last()
-        self.over()
+        self.leave()
         if last is not None:
-            same = [one for one in known if one.is_like(last)]
+            same = [one for one in known if one.has_same_cause(last)]
             last = replace(last, times=1 + max((one.times for one in same), default=0))
             known = [*(one for one in known if one not in same), last][-_KEPT:]
             self._keep(known)
@@ -112,7 +118,7 @@ class LastStep:
 
     def _keep(self, deaths: list[Death]) -> None:
         fresh = self._deaths.with_suffix(f".{os.getpid()}.tmp")
-        with contextlib.suppress(OSError):  # then they are counted anew
+        with contextlib.suppress(OSError):  # then the count begins again
             fresh.write_bytes(orjson.dumps([asdict(one) for one in deaths]))
             fresh.replace(self._deaths)
 

@@ -1,8 +1,8 @@
-"""How far a chain of the last hop has come, told by what it has written itself.
+"""Positions that chains write into their own output, for recovery where the group's committed position is gone.
 
-The position that a group has committed is gone when the group is deleted or was empty for too long, and is another
-when it is set by Kafka's own tools; these leave no metadata. What a chain writes stands all the same: the last record
-of each transaction names in a header the place reached. The two are of one transaction, so that they agree.
+Kafka deletes a group's position with the group, or when the group is empty for too long. Kafka's own tools can set
+another one, without metadata. So the last record of each transaction names the place reached in a header. Header and
+committed position belong to one transaction, so they agree.
 
     place   TOPIC-ID/PARTITION/OFFSET/INDEX, where OFFSET and INDEX are those of `chain_plan.Place`
 """
@@ -19,7 +19,7 @@ HEADER = "place"
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenPlace:
     """The place that a record names. `topic`: the id of the input topic."""
 
     topic: str
@@ -28,36 +28,36 @@ class Written:
     index: int
 
     def header(self) -> tuple[str, bytes]:
-        """As the record carries it."""
+        """The header of the record: its name and value."""
         return HEADER, f"{self.topic}/{self.partition}/{self.offset}/{self.index}".encode()
 
 
-def written_in(record: Record) -> Written | None:
-    """The place that a record names, if it does."""
+def written_place(record: Record) -> WrittenPlace | None:
+    """The place that a record names, or None."""
     for name, value in record.headers:
         if name == HEADER:
             topic, *numbers = value.decode("ascii", "replace").rsplit("/", 3)  # ids may have slashes
             try:
                 partition, offset, index = map(int, numbers)
             except ValueError:
-                return None  # a header of somebody else's
-            return Written(topic, partition, offset, index)
+                return None  # a header of another program
+            return WrittenPlace(topic, partition, offset, index)
     return None
 
 
-def last_written(log: Log, group: str, output: str, ours: Callable[[Record], bool]) -> Record | None:
-    """The newest record of the topic `output` that a chain has written; of version 0.1.0 none names a place.
+def last_written(log: Log, group: str, output: str, is_own: Callable[[Record], bool]) -> Record | None:
+    """The newest record of the topic `output` that this chain has written, or None.
 
-    `ours`: whether a record is the chain's. All partitions are looked at, for the one that a chain writes to is another
-    where `output` has got more of them.
+    `is_own`: whether a record is the chain's. All partitions of `output` are read, since a chain writes to another one
+    after partitions were added. Records of version 0.1.0 name no place.
     """
     found = []
     for index in range(log.partitions(output) or 0):
-        newest = next(filter(ours, newest_first(log, group, TopicPartition(output, index))), None)
+        newest = next(filter(is_own, newest_first(log, group, TopicPartition(output, index))), None)
         found += [newest] if newest is not None else []
-    return max(found, key=_reached, default=None)
+    return max(found, key=_order, default=None)
 
 
-def _reached(record: Record) -> tuple[int, int]:
-    written = written_in(record)
+def _order(record: Record) -> tuple[int, int]:
+    written = written_place(record)
     return (-1, 0) if written is None else (written.offset, written.index)

@@ -1,11 +1,12 @@
-"""One partition of the last hop (`matcher`, `greta`): blocks in, results and position out in one transaction.
+"""One partition of `matcher` or `greta`: blocks in; results and position out, in one transaction.
 
-take over:  a producer with the partition's transactional id (ends the predecessor's transaction, fences it), then
-            the committed place C, then the newest snapshot S <= C; blocks from S to C are applied without output
-run:        results go into a transaction, with the place reached: (offset of the block, index of the next result
-            in it), for one event may complete more results than a transaction should hold. While a transaction is
-            being ended beside the loop the next block is applied; its results wait for the next transaction
-in doubt:   whatever happens to a transaction, state that is ahead of the log is dropped: take over again
+take over:        a producer with the partition's transactional id (ends and fences the predecessor's transaction),
+                  then the committed place C, then the newest snapshot S <= C. Blocks from S to C are applied
+                  without output
+run:              results go into a transaction with the place reached: (offset of the block, index of its next
+                  result). One event may complete more results than a transaction should hold. While a transaction
+                  commits on another thread the next block is applied; its results wait for the next transaction
+unknown outcome:  whatever happens to a transaction, state ahead of the log is dropped; then take over again
 """
 
 from __future__ import annotations
@@ -27,39 +28,42 @@ from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.operators.results import Results
 from saffron.errors import AbortableError, GapError
 from saffron.runtime.hops.block_reader import BlockReader, ReaderState
-from saffron.runtime.hops.input_state import LOST, InputBook
+from saffron.runtime.hops.input_state import LOST, InputTracker
 from saffron.runtime.log import Consumer, Log, Producer, Record
 from saffron.runtime.log.traces import Headers, trace_headers
 from saffron.runtime.result_formats.reading import ID
 from saffron.runtime.results.chain_plan import (
     ChainPlan,
-    CommitTime,
+    CommitPacing,
     Limits,
     Message,
     Observer,
-    Pending,
+    PendingResults,
     Place,
-    history,
-    index_behind,
+    blocks_until,
+    next_index,
 )
+from saffron.runtime.results.failed_queries import FailedQueries, counts_by_query
 from saffron.runtime.results.large_results import LargeResult
 from saffron.runtime.results.last_step import LastStep
-from saffron.runtime.results.marks import Marks, counts_until
-from saffron.runtime.results.progress import Written
+from saffron.runtime.results.progress import WrittenPlace
+from saffron.runtime.results.retry_state import RetryState
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
 from saffron.runtime.results.take_over import find_start
 from saffron.runtime.results.tally import Tally
-from saffron.runtime.results.unknown_outcome import Doubt
 
 _LOG = logging.getLogger(__name__)
 
 _FEW, _GROWTH = 16, 8
-"""Results are rendered so many at a time, or so many times as many as the last time, as long as they are small."""
+"""Results rendered at first, and growth of that number per slice while the results are small."""
 _SLICE_BYTES = 16 << 20
 
 
 class ResultChain:
-    """One assigned partition. `step` moves it; it takes over by itself, and again after anything doubtful."""
+    """The chain of one assigned partition.
+
+    `step` drives it. It takes over in its first step, and again after any transaction with an unknown outcome.
+    """
 
     def __init__(
         self, log: Log, consumer: Consumer, plan: ChainPlan, limits: Limits, clock: Callable[[], float]
@@ -71,25 +75,25 @@ class ResultChain:
         self._limits = limits
         self._clock = clock
         self._snapshots = Snapshots(plan.directory)
-        self._writing: Future[int] | None = None
-        self._ending: Future[tuple[float, float]] | None = None
+        self._snapshot_future: Future[int] | None = None
+        self._commit_future: Future[tuple[float, float]] | None = None
         self._producer: Producer | None = None
         self._observer: Observer = plan.observer()
         self._reader = BlockReader(plan.decode)
-        self._marks = Marks(plan.tell)
-        self._apart: frozenset[str] = frozenset()
+        self._failed_queries = FailedQueries(plan.report_failure)
+        self._unshared: frozenset[str] = frozenset()
         self._step = LastStep(plan.directory)
-        self._doubt = Doubt(plan.where, limits.retry_ms, self._anew)
+        self._retry = RetryState(plan.where, limits.retry_ms, self._reset)
         self._paused = True
         self._queue: deque[Record] = deque()
-        self._pending: Pending | None = None
+        self._pending: PendingResults | None = None
         self._place = Place(0, 0, 0)
-        self.input = InputBook()
+        self.input = InputTracker()
         self._open = False
         self._sent = self._sent_bytes = 0
         self._slice = _FEW
         self._committed_at = self._observed_at = self._snapshot_at = self._snapshot_position = 0
-        self._commits = CommitTime()
+        self._commit_pacing = CommitPacing()
         self._waited_ms = 0.0
         self.tally = Tally()
         self.operator: ResultOperator | None = None
@@ -100,123 +104,130 @@ class ResultChain:
 
     @property
     def replaying(self) -> bool:
-        """Whether blocks are applied whose results stand in the log already."""
+        """Whether blocks are being applied whose results are in the log already."""
         return self.position < self._place.offset
 
     @property
     def waited_ms(self) -> float:
-        """How long it has waited so far for room to write."""
+        """Total time waited for room in the producer's queue, in ms."""
         return self._waited_ms + (self._producer.waited_ms if self._producer is not None else 0.0)
 
     def snapshot_age(self, now_ms: int) -> int:
-        """ms since the newest snapshot (before the first: since the take-over); 0 if nothing was applied since."""
+        """Age of the newest snapshot in ms (before the first: time since the take-over); 0 if nothing was applied
+        since.
+        """
         return 0 if self.position == self._snapshot_position else max(0, now_ms - self._snapshot_at)
 
     @property
     def trouble(self) -> str | None:
-        """What it waits for that only the user can mend."""
-        return self._doubt.trouble
+        """An obstacle that only the user can remove, or None."""
+        return self._retry.trouble
 
     @property
-    def writing(self) -> bool:
-        """Whether results of the last block that was applied are still to be written."""
+    def has_pending_results(self) -> bool:
+        """Whether results of the last applied block are still to be written."""
         return self._pending is not None
 
     @property
     def failed(self) -> frozenset[str]:
-        """The queries that have failed here."""
+        """The queries that have failed on this partition."""
         return frozenset() if self.operator is None else self.operator.failed
 
     @property
-    def _behind(self) -> bool:
-        """Whether the log is further than this chain: the index in a block still to be gone on with must stand."""
-        begun = self._place.index > 0 or self._place.said > self._place.offset
+    def _catching_up(self) -> bool:
+        """Whether the log is ahead of this chain, so that the committed place must not be replaced yet."""
+        begun = self._place.index > 0 or self._place.observed_until > self._place.offset
         return self.replaying or (self.position == self._place.offset and begun)
 
     # ------------------------------------------------------------ what the shell calls
 
     def take(self, records: Sequence[Record]) -> None:
-        """Input in order. What comes before the take-over is read again after it."""
+        """Accepts input records in order.
+
+        Records before the take-over are ignored, since they are read again after it.
+        """
         if self.operator is not None:
             self._queue.extend(records)
 
     def step(self, now_ms: int) -> bool:
         """One step of work: take over, apply one block, write a slice of results, or commit."""
         if self.operator is None:
-            return now_ms >= self._doubt.retry_at and self._doubt.guarded(now_ms, self._take_over)
-        return self._doubt.guarded(now_ms, self._advance)
+            return now_ms >= self._retry.retry_at and self._retry.run(now_ms, self._take_over)
+        return self._retry.run(now_ms, self._advance)
 
     def due(self, now_ms: int) -> int:
-        """In how many ms a commit is due (0 or less: now), if nothing else comes."""
+        """Time in ms until a commit is due (0 or less: now), if no more input comes."""
         waited = now_ms - self._committed_at
         if self._open:
-            return max(self._limits.commit_ms - waited, self._commits.rest(now_ms))
-        if self.operator is None or self._behind or self._place.is_between(self.position):
+            return max(self._limits.commit_ms - waited, self._commit_pacing.remaining_ms(now_ms))
+        if self.operator is None or self._catching_up or self._place.is_between(self.position):
             return self._limits.position_ms
         return self._limits.position_ms - waited
 
     def release(self, now_ms: int) -> None:
-        """The partition goes to another member in good order: commit what has been written, keep a snapshot."""
+        """Commits, writes a snapshot, and hands the partition over to another member."""
 
         def finish(now: int) -> bool:
             self._commit(now, observe=True)
-            self._ended()
-            self._written()
+            self._await_commit()
+            self._await_snapshot()
             self._snapshot(now)
-            self._written()
+            self._await_snapshot()
             return True
 
         if self.operator is not None and not self.replaying:
-            self._doubt.guarded(now_ms, finish)
+            self._retry.run(now_ms, finish)
         self.drop()
 
-    def look_again(self) -> None:
+    def restart(self) -> None:
         """See `last_hop.Chain`."""
         if self.operator is not None:
-            self._anew()
+            self._reset()
 
     def drop(self) -> None:
-        """Forget everything; an open transaction is left to the successor's `init`."""
+        """Drops all state. An open transaction is aborted when the successor's producer starts."""
         self._waited_ms = self.waited_ms
         if self._producer is not None:
             self._producer.close()
-        self._producer, self.operator, self._writing, self._ending = None, None, None, None
-        self.tally.forget()
-        self._step.over()
+        self._producer, self.operator, self._snapshot_future, self._commit_future = None, None, None, None
+        self.tally.transaction_dropped()
+        self._step.leave()
         self._queue.clear()
         self._pending, self._open = None, False
 
     # ------------------------------------------------------------ take-over
 
-    def _anew(self) -> None:
+    def _reset(self) -> None:
+        """Drops all state and pauses the input, before another take-over."""
         self.tally.aborts += 1
         self.drop()
         self._pause(True)
 
     def _take_over(self, now_ms: int) -> bool:
+        """Takes the partition over: restores the state, and seeks the input to its position."""
         plan = self._plan
         self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
         start = find_start(self._log, self._consumer, plan, self._snapshots)
         self._place, low = start.place, start.low
         self.input.state = start.input
-        self.input.know(start.topic, 0, start.place.offset, now_ms)
+        self.input.update(start.topic, 0, start.place.offset, now_ms)
         if start.lost:
-            self.input.note(LOST, now_ms, start.lost.start, start.lost.start, start.lost.stop)
+            self.input.add_incident(LOST, now_ms, start.lost.start, start.lost.start, start.lost.stop)
             _LOG.error(
                 "%s: retention removed records %d to %d before they were read; their results are missing, and those up "
                 "to the next checkpoint record. Keep the topic for longer than its readers may be away",
                 plan.where, start.lost.start, start.lost.stop - 1,
             )  # fmt: skip
-        self.operator, self._observer = plan.operator(self._step.note), plan.observer()
-        self._marks.take_over(self._place.failed)
-        self._look_back(self.operator)
+        self.operator, self._observer = plan.operator(self._step.enter), plan.observer()
+        self._failed_queries.take_over(self._place.failed)
+        self._check_deaths(self.operator)
         self.position, self.next_seq, self.watermark, self.schema = low, 0, None, None
         state = ReaderState(counter=0 if low == 0 else None)
         if start.snapshot is not None:
             state = self._restore(self.operator, start.snapshot)
-        self.operator.part(self._apart)
-        self._marks.note(self.operator.failures(), self._place.offset)
-        self._step.over()
+        self.operator.part(self._unshared)
+        self._failed_queries.add(self.operator.failures(), self._place.offset)
+        self._step.leave()
         self._reader = BlockReader(plan.decode, state)
         self._snapshot_position = self.position
         self._sent = self._sent_bytes = 0
@@ -225,20 +236,21 @@ class ResultChain:
         self._pause(False)
         return True
 
-    def _look_back(self, operator: ResultOperator) -> None:
-        """In which query the last process has died, if it has: a second time in the same one ends the query, not us."""
-        for death in self._step.died(self._place.offset):
+    def _check_deaths(self, operator: ResultOperator) -> None:
+        """Evaluates the last process's death. A second death in the same query and block stops the query."""
+        for death in self._step.take_deaths(self._place.offset):
             if death.shared:
-                self._apart |= {death.query}
+                self._unshared |= {death.query}
             elif death.proven:
-                failure = Failure(death.query, death.version, death.step, self.next_seq, death.told())
-                self._marks.note([failure], max(death.offset, self._place.offset), stopped=False)
+                failure = Failure(death.query, death.version, death.step, self.next_seq, death.reason())
+                self._failed_queries.add([failure], max(death.offset, self._place.offset), stopped=False)
                 if death.offset < self._place.offset or death.step == RESTORING:
-                    self._marks.stop(operator, self._place.offset)
+                    self._failed_queries.stop_before(operator, self._place.offset)
 
     def _restore(self, operator: ResultOperator, snapshot: Snapshot) -> ReaderState:
-        self._step.at(snapshot.position)
-        self._marks.stop(operator, snapshot.position)
+        """Restores a snapshot; returns the reader's state."""
+        self._step.set_offset(snapshot.position)
+        self._failed_queries.stop_before(operator, snapshot.position)
         operator.restore(snapshot.state)
         reader = snapshot.reader
         self.position = snapshot.position
@@ -248,32 +260,34 @@ class ResultChain:
     # ------------------------------------------------------------ work
 
     def _advance(self, now_ms: int) -> bool:
-        self._feed()
-        if self._ending is not None and self._ending.done():
-            self._ended()
+        """One step after the take-over; False if there was nothing to do."""
+        self._set_flow()
+        if self._commit_future is not None and self._commit_future.done():
+            self._await_commit()
         if self._pending is not None:
             self._write(self._pending, now_ms)
         elif self.due(now_ms) <= 0:
-            if self._writing is not None and self._writing.done():
-                self._written()
-            snapshot = self._writing is None and now_ms - self._snapshot_at >= self._limits.snapshot_ms
+            if self._snapshot_future is not None and self._snapshot_future.done():
+                self._await_snapshot()
+            snapshot = self._snapshot_future is None and now_ms - self._snapshot_at >= self._limits.snapshot_ms
             self._commit(now_ms, observe=snapshot or now_ms - self._observed_at >= self._limits.observe_ms)
             if snapshot:
-                self._ended()
+                self._await_commit()
                 self._snapshot(now_ms)
         elif self._queue:
             try:
                 self._apply(self._queue.popleft())
-            except GapError:  # what was found before it stands, however often the chain comes here
+            except GapError:  # results before the gap are committed first
                 self._commit(now_ms, observe=False)
-                self._ended()
+                self._await_commit()
                 raise
         else:
-            self._commits.idled()
+            self._commit_pacing.mark_idle()
             return False
         return True
 
     def _apply(self, record: Record) -> None:
+        """Applies the block of a record. Its results are pending unless they are in the log already."""
         if record.offset < self.position:
             return  # fetched before the seek
         assert self.operator is not None
@@ -281,24 +295,25 @@ class ResultChain:
         if block is not None:
             results = self._run(self.operator, block, record.offset)
             if record.offset >= self._place.offset:
-                index = index_behind(self._place, results) if record.offset == self._place.offset else 0
-                traced = block.columns if block.columns.trace is not None else None
-                pending = Pending(record.offset, results, index, self._clock(), traced)
-                self.tally.applied(record.timestamp, pending.applied_ms)
+                index = next_index(self._place, results) if record.offset == self._place.offset else 0
+                traced_columns = block.columns if block.columns.trace is not None else None
+                pending = PendingResults(record.offset, results, index, self._clock(), traced_columns)
+                self.tally.block_applied(record.timestamp, pending.applied_ms)
                 self._pending = None if pending.done else pending
         self.position = record.offset + 1
-        if record.offset < self._place.said <= self.position:
-            self._observed()  # the predecessor has said it
+        if record.offset < self._place.observed_until <= self.position:
+            self._take_observations()  # the predecessor has sent these observations
 
     def _run(self, operator: ResultOperator, block: Block, offset: int) -> Results:
-        self._marks.stop(operator, offset)
-        self._step.at(offset)
+        """The operator's results for one block, with failures, measurements and observations recorded."""
+        self._failed_queries.stop_before(operator, offset)
+        self._step.set_offset(offset)
         started = perf_counter_ns()
-        results = operator.apply(block, lambda: history(self._log, self._plan, offset))
+        results = operator.apply(block, lambda: blocks_until(self._log, self._plan, offset))
         nanoseconds = perf_counter_ns() - started
-        self._step.over()
-        self._failed(operator.failures(), offset)
-        self._marks.passed(block, offset)
+        self._step.leave()
+        self._add_failures(operator.failures(), offset)
+        self._failed_queries.block_applied(block, offset)
         self._observer.applied(block, operator, nanoseconds)
         self.tally.processing_ns += nanoseconds
         self.tally.events += len(block.columns)
@@ -308,36 +323,39 @@ class ResultChain:
                 self.schema = control.body["schema"]
         return results
 
-    def _failed(self, failures: Sequence[Failure], offset: int) -> None:
-        """Queries have failed in a block. Where that has touched others it is taken again, from the last snapshot."""
+    def _add_failures(self, failures: Sequence[Failure], offset: int) -> None:
+        """Records failures in a block.
+
+        If other queries are affected, the block is applied again from the last snapshot.
+        """
         apart = frozenset[str]().union(*(one.apart for one in failures))
-        if apart - self._apart:
-            self._apart |= apart
+        if apart - self._unshared:
+            self._unshared |= apart
             shared = f"{', '.join(sorted(apart))} share a graph, of which one failed; each goes on alone"
             raise AbortableError(f"{shared} ({failures[0].reason})")
-        self._marks.note(failures, max(offset, self._place.offset))
+        self._failed_queries.add(failures, max(offset, self._place.offset))
         if any(one.anew for one in failures):
             raise AbortableError(f"query {failures[0].name} failed: the block is taken again without it")
 
-    def _observed(self) -> Sequence[Message]:
-        """What is to be told to the model builder; no query is at work any more when it is sent."""
+    def _take_observations(self) -> Sequence[Message]:
+        """The messages for the model builder. No query is at work any more when they are sent."""
         assert self.operator is not None
         messages = self._observer.messages(self.operator)
-        self._step.over()
+        self._step.leave()
         return messages
 
-    def _failed_between(self) -> None:
-        """Queries may have failed with a block applied, in what was done beside."""
+    def _add_failures_between(self) -> None:
+        """Records failures outside the application of a block, as in rendering or snapshots."""
         assert self.operator is not None
-        self._step.over()
+        self._step.leave()
         if failures := self.operator.failures():
             offset, index = (self.position, None)
             if self._pending is not None:
                 offset, index = self._pending.offset, self._pending.index
-            self._marks.note(failures, offset, index)
+            self._failed_queries.add(failures, offset, index)
 
-    def _write(self, pending: Pending, now_ms: int) -> None:
-        """A slice of the pending results, at most what the transaction still holds."""
+    def _write(self, pending: PendingResults, now_ms: int) -> None:
+        """Writes a slice of the pending results, at most as many as the transaction still holds."""
         assert self._producer is not None
         self._begin()
         began = perf_counter_ns()
@@ -349,45 +367,52 @@ class ResultChain:
         names = [name.encode() for name in results.names]
         shared = (("ce_source", self._plan.source), *self._plan.headers, ("ce_time", _instant(now_ms)))
         queries, bodies = results.query[start:stop].tolist(), results.json(start, stop)
-        self._failed_between()
-        gone = self._marks.left_out(pending.offset, start)
-        traced = pending.traced
-        traces: Iterable[Headers] = repeat(()) if traced is None else trace_headers(traced, results, start, stop)
-        too_large, left_out = [], []
-        ready: tuple[bytes, bytes, Headers] | None = None
+        self._add_failures_between()
+        excluded = self._failed_queries.excluded(pending.offset, start)
+        traced_columns = pending.traced_columns
+        traces: Iterable[Headers] = (
+            repeat(()) if traced_columns is None else trace_headers(traced_columns, results, start, stop)
+        )
+        too_large, excluded_rows = [], []
+        held: tuple[bytes, bytes, Headers] | None = None
         for index, (query, body, trace) in enumerate(zip(queries, bodies, traces, strict=False), start):
-            if results.names[query] in gone:
-                left_out.append(index)
+            if results.names[query] in excluded:
+                excluded_rows.append(index)
                 continue
-            form = body if encode is None else encode(body[:-1] + detected)
-            if len(form) > self._limits.result_bytes:
+            encoded = body if encode is None else encode(body[:-1] + detected)
+            if len(encoded) > self._limits.result_bytes:
                 too_large.append(index)
-                self._send_letter(pending, index, body, len(form))
+                self._send_letter(pending, index, body, len(encoded))
                 continue
-            value = body[:-1] + detected if encode is None else form
-            if ready is not None:
-                self._producer.send(topic, partition, ready[0], key=ready[1], headers=ready[2])
-            ready = value, names[query], (*shared, ("ce_id", body[ID]), *trace)
-        if ready is not None:  # the last one says how far it goes: what comes next may be of another transaction
-            place = Written(self.input.state.topic, self._plan.where.partition, pending.offset, stop).header()
-            self._producer.send(topic, partition, ready[0], key=ready[1], headers=(*ready[2], place))
-        self.tally.wrote(results, start, stop, perf_counter_ns() - began, too_large, left_out)
+            value = body[:-1] + detected if encode is None else encoded
+            if held is not None:
+                self._producer.send(topic, partition, held[0], key=held[1], headers=held[2])
+            held = value, names[query], (*shared, ("ce_id", body[ID]), *trace)
+        if held is not None:  # the last one names the place: the next may be in another transaction
+            place = WrittenPlace(self.input.state.topic, self._plan.where.partition, pending.offset, stop).header()
+            self._producer.send(topic, partition, held[0], key=held[1], headers=(*held[2], place))
+        self.tally.results_written(results, start, stop, perf_counter_ns() - began, too_large, excluded_rows)
         self._count(stop - start, sum(map(len, bodies)))
         pending.index = stop
         if pending.done:
             self._pending = None
-            self.tally.finished(pending.applied_ms)
+            self.tally.block_finished(pending.applied_ms)
         if self._sent >= self._limits.results or self._sent_bytes >= self._limits.bytes:
             self._commit(now_ms, observe=False)
 
     def _count(self, results: int, size: int) -> None:
-        """So many have been rendered: how many are at the next time, for those of one event may fill the memory."""
+        """Counts rendered results, and sets the next slice's length by their size: one event's results may fill the
+        memory.
+        """
         self._sent += results
         self._sent_bytes += size
         self._slice = max(1, min(max(_FEW, _GROWTH * results), _SLICE_BYTES * results // max(1, size)))
 
-    def _send_letter(self, pending: Pending, index: int, body: bytes, size: int) -> None:
-        """In place of a result that is too large (`size`: as it would be written): what is known but for its events."""
+    def _send_letter(self, pending: PendingResults, index: int, body: bytes, size: int) -> None:
+        """Writes a dead letter in place of a result above the limit.
+
+        `size`: the result's bytes in the output format.
+        """
         assert self._producer is not None
         results = pending.results
         query, time = results.names[results.query[index]], int(results.last_time[index])
@@ -398,57 +423,60 @@ class ResultChain:
     # ------------------------------------------------------------ transactions
 
     def _begin(self) -> None:
+        """Begins a transaction, if none is open."""
         assert self._producer is not None
         if not self._open:
-            self._ended()
+            self._await_commit()
             self._producer.begin()
             self._open = True
 
     def _commit(self, now_ms: int, *, observe: bool) -> None:
-        """End the transaction with the place reached (begin one if only the position has moved), beside the loop: what
-        comes next goes on from there as if it stood, and is dropped if it does not.
+        """Ends the transaction with the place reached, on another thread.
+
+        If only the position has moved, a transaction is begun for it. Later work assumes that the commit succeeds, and
+        is dropped if it fails.
         """
         assert self._producer is not None
         assert self.operator is not None
-        if self._behind and not self._open:
+        if self._catching_up and not self._open:
             return
-        said = self.position if observe else self._place.said
-        reached = Place(self.position, 0, said, failed=self._marks.at(self.position))
+        observed_until = self.position if observe else self._place.observed_until
+        reached = Place(self.position, 0, observed_until, failed=self._failed_queries.to_commit(self.position))
         if self._pending is not None:
             offset, index = self._pending.offset, self._pending.index
-            counts = counts_until(self._pending.results, index)
-            reached = Place(offset, index, said, counts, self._marks.at(offset))
+            counts = counts_by_query(self._pending.results, index)
+            reached = Place(offset, index, observed_until, counts, self._failed_queries.to_commit(offset))
         if reached == self._place and not self._open:
             return
         self._begin()
-        for topic, key, value in self._observed() if observe else ():
+        for topic, key, value in self._take_observations() if observe else ():
             self._producer.send(topic, self._plan.output.partition, value, key=key)
-        self._failed_between()
-        reached = replace(reached, failed=self._marks.at(reached.offset))
-        self._commits.begin()
+        self._add_failures_between()
+        reached = replace(reached, failed=self._failed_queries.to_commit(reached.offset))
+        self._commit_pacing.begin()
         membership = self._consumer.membership()
-        self._ending = self._plan.commits(partial(self._end, self._producer, reached, membership))
+        self._commit_future = self._plan.commit_executor(partial(self._end, self._producer, reached, membership))
         self._open, self._sent, self._sent_bytes = False, 0, 0
         self._place, self._committed_at = reached, now_ms
         self._observed_at = now_ms if observe else self._observed_at
 
     def _end(self, producer: Producer, reached: Place, membership: Any) -> tuple[float, float]:
-        """On any thread, so that it may not ask the consumer; when it began and was over."""
+        """Commits; returns start and end time in ms. May run on any thread, so it must not use the consumer."""
         began = self._clock()
-        producer.send_offsets({self._plan.where: reached.committed(self.input.state)}, membership)
+        producer.send_offsets({self._plan.where: reached.to_committed(self.input.state)}, membership)
         producer.commit()
         return began, self._clock()
 
-    def _ended(self) -> None:
-        """Wait until the last transaction stands, if it is still at its end; LogError where that is not known."""
-        if self._ending is not None:
-            began, ended = self._ending.result()
-            self._ending = None
-            self._commits.end(began, ended)
-            self.tally.committed(ended)
+    def _await_commit(self) -> None:
+        """Waits until the last transaction is committed. LogError: its outcome is unknown."""
+        if self._commit_future is not None:
+            began, ended = self._commit_future.result()
+            self._commit_future = None
+            self._commit_pacing.end(began, ended)
+            self.tally.transaction_committed(ended)
 
     def _snapshot(self, now_ms: int) -> None:
-        """The state at the committed place, if that is between two blocks and everything observed has been said."""
+        """Writes the state at the committed place, if that lies between two blocks and all observations are sent."""
         assert self.operator is not None
         if not self._place.is_between(self.position):
             return
@@ -463,21 +491,21 @@ class ResultChain:
         }
         began = perf_counter_ns()
         snapshot = Snapshot(self.position, reader, self.operator.snapshot())
-        self._failed_between()
-        self._writing = self._plan.background(lambda: self._snapshots.write(snapshot))
+        self._add_failures_between()
+        self._snapshot_future = self._plan.snapshot_executor(lambda: self._snapshots.write(snapshot))
         self.tally.snapshot_ms.append((perf_counter_ns() - began) / 1e6)
         self._snapshot_at, self._snapshot_position = now_ms, self.position
 
-    def _written(self) -> None:
-        """Wait for the snapshot that is being written, if there is one; OSError: it could not be."""
-        if self._writing is not None:
-            self.tally.snapshot_bytes = self._writing.result()
-            self._writing = None
+    def _await_snapshot(self) -> None:
+        """Waits for the snapshot that is being written, if any. OSError: writing failed."""
+        if self._snapshot_future is not None:
+            self.tally.snapshot_bytes = self._snapshot_future.result()
+            self._snapshot_future = None
 
     # ------------------------------------------------------------ input
 
-    def _feed(self) -> None:
-        """Pause and resume with some distance between: each costs the client what it has fetched ahead."""
+    def _set_flow(self) -> None:
+        """Pauses or resumes the input, with hysteresis: each change costs the client its prefetched records."""
         if len(self._queue) >= self._limits.queue:
             self._pause(True)
         elif len(self._queue) <= self._limits.queue // 4:
@@ -490,5 +518,5 @@ class ResultChain:
 
 
 def _instant(ms: int) -> bytes:
-    """As CloudEvents write a time (RFC 3339)."""
+    """The time as in CloudEvents (RFC 3339)."""
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()

@@ -1,4 +1,4 @@
-"""`matcher` and `greta` on a log: the shared shell, load reports, compilation ahead of time, numbers."""
+"""The services `matcher` and `greta`: shell, load reports, compilation ahead of time, metrics."""
 
 from __future__ import annotations
 
@@ -24,39 +24,40 @@ from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import PASS, Settings, user_cache_directory
-from saffron.runtime.result_formats.writing import ResultForm
+from saffron.runtime.result_formats.writing import ResultOutput
 from saffron.runtime.results.chain_plan import ChainPlan, Limits, Observer
 from saffron.runtime.results.readiness import Readiness
 from saffron.runtime.results.result_chain import ResultChain
-from saffron.runtime.results.result_numbers import ResultNumbers
+from saffron.runtime.results.result_metrics import ResultMetrics
 from saffron.runtime.streams.control_topics import reporter
 from saffron.runtime.streams.statuses import Statuses
 from saffron.runtime.streams.streams import Streams
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
 from saffron.runtime.telemetry.health import Health
-from saffron.runtime.telemetry.load import Done, Told, grown, load_of
+from saffron.runtime.telemetry.load import ReportedCounters, WorkDone, increases, load_of
 from saffron.runtime.telemetry.metric_names import QUERY_FAILED, Counter
 from saffron.runtime.telemetry.metrics import Metrics
 
 _LOG = logging.getLogger(__name__)
-_LOOK_MS = 20
+_CONTROL_MS = 20
 _LOAD_MS = 50
 _LEAST_LOAD_MS = 5
 _IDLE_LOAD_MS = 500
 _FLUSH_SECONDS = 10.0
-_TOLD_SECONDS = 2.0
+_ACK_SECONDS = 2.0
 _THREADS = 8
-"""Threads that end transactions and write snapshots: they mostly wait."""
+"""Threads for commits and snapshot writes, which mostly wait."""
 
 Observe = Callable[[Topics, str, int], Observer]
-"""(topics, stream, partition) -> the observer of a chain."""
+"""A function from (topics, stream, partition) to the observer of a chain."""
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What tells the two services apart. `output`: name of the result topic's file in schemas/.
+class ServiceKind:
+    """The differences between the two services.
 
-    `operator`: "module:Class"; `make` builds it for a partition and stream. `trends`: it runs aggregate queries.
+    `output`: base name of the result topic's file in schemas/. `operator`: its class as "module:Class". `make`: builds
+    an operator for a partition and stream. `trends`: the service runs aggregate queries.
     """
 
     service: str
@@ -69,11 +70,11 @@ class Kind:
 
 
 class ResultService:
-    """All chains of this member. A `Service` of `runtime.service`."""
+    """The service on one group member: all its chains. A `Service` of `runtime.service`."""
 
     def __init__(
         self,
-        kind: Kind,
+        kind: ServiceKind,
         log: Log,
         settings: Settings,
         metrics: Metrics,
@@ -109,11 +110,11 @@ class ResultService:
         self._output = self._topics.named(kind.output)
         self._outputs = log.partitions(self._output) or 1
         self._letters = log.partitions(self._topics.dead_letters) or 1
-        self._look, self._load, self._digest = Every(_LOOK_MS), Every(_load_ms(settings)), Every(INTERVAL_MS)
-        self._told: dict[TopicPartition, Told] = {}
+        self._poll_control, self._load, self._digest = Every(_CONTROL_MS), Every(_load_ms(settings)), Every(INTERVAL_MS)
+        self._reported: dict[TopicPartition, ReportedCounters] = {}
         self._threads = ExitStack()
         self._background = background or self._threads.enter_context(ThreadPoolExecutor(_THREADS, "beside")).submit
-        self._form = ResultForm(settings, kind.output, self._output, health, self._background)
+        self._result_output = ResultOutput(settings, kind.output, self._output, health, self._background)
         limits = Limits(
             commit_ms=settings.commit_ms,
             snapshot_ms=settings.snapshot_ms,
@@ -126,19 +127,21 @@ class ResultService:
             topics=self._subscription,
             chain=lambda consumer, where, clock: ResultChain(log, consumer, self._plan(where), limits, clock),
         )
-        self._numbers = ResultNumbers(kind.service, kind.results, metrics, self.shell, settings)
+        self._result_metrics = ResultMetrics(kind.service, kind.results, metrics, self.shell, settings)
         health.waiting("streams", "reading streams and queries from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
-        if not self._readiness.caught_up or self._look.due(now_ms):
-            self._form.step(now_ms)
+        if not self._readiness.caught_up or self._poll_control.due(now_ms):
+            self._result_output.step(now_ms)
             self._streams.step(now_ms)
-            self._readiness.step({(self._streams.of(w.topic), w.partition): c for w, c in self.shell.chains.items()})
-        moved = self.shell.step(now_ms, min(wait, _LOOK_MS / 1000))
+            self._readiness.step(
+                {(self._streams.name_of(w.topic), w.partition): c for w, c in self.shell.chains.items()}
+            )
+        moved = self.shell.step(now_ms, min(wait, _CONTROL_MS / 1000))
         if self._load.due(now_ms):
-            self._tell_load(now_ms)
+            self._report_load(now_ms)
         if interval := self._digest.due(now_ms):
-            self._tell_numbers(now_ms, interval)
+            self._report_metrics(now_ms, interval)
         return moved
 
     def close(self, now_ms: int) -> None:
@@ -155,7 +158,7 @@ class ResultService:
         if not (self._streams.ready and self._readiness.caught_up):
             return []
         self._health.done("streams")
-        if self._form.written is None:
+        if self._result_output.written is None:
             return []
         self._health.done("start")
         return self._streams.topics
@@ -164,7 +167,7 @@ class ResultService:
         kind, record = self._kind, self._streams.record_of(where.topic)
         stream = record.name
         source = f"/saffron/{kind.service}/{record.stem}/{where.partition}"
-        written = self._form.written
+        written = self._result_output.written
         assert written is not None
         return ChainPlan(
             where=where,
@@ -172,11 +175,11 @@ class ResultService:
             letters=TopicPartition(self._topics.dead_letters, where.partition % self._letters),
             transactional_id=f"{self._settings.prefix}{kind.service}.{stream}.{where.partition}",
             group=self._settings.group(kind.service),
-            commits=self._background,
-            background=self._background,
+            commit_executor=self._background,
+            snapshot_executor=self._background,
             directory=self._settings.snapshots / kind.service / where.topic / str(where.partition),
             operator=lambda note: kind.make(where.partition, record, note),
-            tell=lambda failure: self._tell_failure(stream, where.partition, failure),
+            report_failure=lambda failure: self._report_failure(stream, where.partition, failure),
             decode=decode_block,
             source=source.encode(),
             headers=(
@@ -188,32 +191,37 @@ class ResultService:
             observer=lambda: kind.observe(self._topics, stream, where.partition),
         )
 
-    def _tell_failure(self, stream: str, partition: int, failure: Failure) -> None:
-        """Written and acknowledged before the place is committed from which on the query is without results."""
+    def _report_failure(self, stream: str, partition: int, failure: Failure) -> None:
+        """Writes a failure to `query-status`, and waits for the acknowledgement.
+
+        The place from which on the query has no results is committed only afterwards.
+        """
         self._readiness.fail(stream, partition, failure)
-        self._producer.flush(_TOLD_SECONDS)
+        self._producer.flush(_ACK_SECONDS)
 
     # ------------------------------------------------------------ numbers
 
-    def _tell_load(self, now_ms: int) -> None:
-        """Advice to the shedder: at once when something was applied, twice a second when idle."""
+    def _report_load(self, now_ms: int) -> None:
+        """Sends load reports to the shedder: at once after work was done, twice a second when idle."""
         for where, chain in self.shell.chains.items():
             if chain.operator is None or chain.replaying:
                 continue
             clock, busy = perf_counter_ns(), self.shell.busy_ns
-            told = self._told.setdefault(where, Told(chain.next_seq, clock_ns=clock, busy_ns=busy))
-            news = chain.tally.events != told.events and not chain.writing  # a block is done when its results are sent
-            if not news and now_ms - told.at < _IDLE_LOAD_MS:
+            reported = self._reported.setdefault(where, ReportedCounters(chain.next_seq, clock_ns=clock, busy_ns=busy))
+            has_news = (
+                chain.tally.events != reported.events and not chain.has_pending_results
+            )  # a block is done when its results are sent
+            if not has_news and now_ms - reported.at < _IDLE_LOAD_MS:
                 continue
             numbers = chain.operator.statistics()
-            if news:
-                done, told = _done(chain, told, numbers["nanoseconds"], clock, busy)
-            elif chain.writing:
-                done = Done(told.position)
+            if has_news:
+                done, reported = _work_done(chain, reported, numbers["nanoseconds"], clock, busy)
+            elif chain.has_pending_results:
+                done = WorkDone(reported.position)
             else:
-                done, told = Done(chain.next_seq), replace(told, clock_ns=clock, busy_ns=busy)
-            self._told[where] = replace(told, at=now_ms)
-            stream = self._streams.of(where.topic)
+                done, reported = WorkDone(chain.next_seq), replace(reported, clock_ns=clock, busy_ns=busy)
+            self._reported[where] = replace(reported, at=now_ms)
+            stream = self._streams.name_of(where.topic)
             body = {
                 "service": self._kind.service,
                 "stream": stream,
@@ -225,39 +233,49 @@ class ResultService:
             key = f"{self._kind.service}/{stream}/{where.partition}".encode()
             self._producer.send(self._topics.load, 0, orjson.dumps(body), key=key)
 
-    def _tell_numbers(self, now_ms: int, interval: int) -> None:
-        streams = {where: self._streams.of(where.topic) for where in self.shell.chains}
-        for digest in self._numbers.report(streams, now_ms, interval):
+    def _report_metrics(self, now_ms: int, interval: int) -> None:
+        streams = {where: self._streams.name_of(where.topic) for where in self.shell.chains}
+        for digest in self._result_metrics.report(streams, now_ms, interval):
             send(self._producer, self._topics, digest)
         failed = {(name, stream) for w, stream in streams.items() for name in self.shell.chains[w].failed}
         self._metrics.replace(QUERY_FAILED, dict.fromkeys(failed | self._readiness.failed, 1.0))
         self._inputs.report(self.shell.inputs, self.shell.troubles, now_ms, interval)
-        self._told = {where: self._told[where] for where in self.shell.chains if where in self._told}
+        self._reported = {where: self._reported[where] for where in self.shell.chains if where in self._reported}
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
 
 
-def _done(
-    chain: ResultChain, told: Told, matching: Mapping[str, int], clock_ns: int, busy_ns: int
-) -> tuple[Done, Told]:
-    """What was done since `told`, and what is then told. `matching`: ns by query so far, without the writing of
-    results."""
+def _work_done(
+    chain: ResultChain, reported: ReportedCounters, matching: Mapping[str, int], clock_ns: int, busy_ns: int
+) -> tuple[WorkDone, ReportedCounters]:
+    """The work since the last report, and the counters to report from next time.
+
+    `matching`: matching time in ns by query so far, without the writing of results.
+    """
     tally, writing = chain.tally, chain.tally.drain_writing()
-    processing, elapsed = tally.processing_ns - told.processing_ns + sum(writing.values()), clock_ns - told.clock_ns
-    done = Done(
+    processing, elapsed = (
+        tally.processing_ns - reported.processing_ns + sum(writing.values()),
+        clock_ns - reported.clock_ns,
+    )
+    done = WorkDone(
         chain.next_seq,
-        tally.events - told.events,
+        tally.events - reported.events,
         processing,
-        {query: spent + writing.get(query, 0) for query, spent in grown(matching, told.nanoseconds).items()},
+        {query: spent + writing.get(query, 0) for query, spent in increases(matching, reported.nanoseconds).items()},
         elapsed,
-        busy_ns - told.busy_ns - processing,
+        busy_ns - reported.busy_ns - processing,
         tally.slowest_commit_ms,
     )
     tally.slowest_commit_ms = 0.0
-    return done, Told(chain.next_seq, tally.events, tally.processing_ns, matching, clock_ns=clock_ns, busy_ns=busy_ns)
+    return done, ReportedCounters(
+        chain.next_seq, tally.events, tally.processing_ns, matching, clock_ns=clock_ns, busy_ns=busy_ns
+    )
 
 
 def _load_ms(settings: Settings) -> int:
-    """Between two reports of load: where a bound is held, so often that its shedder knows what is in flight."""
+    """Interval of load reports in ms.
+
+    With a latency bound it is shorter, so that the shedder knows the load in flight.
+    """
     return (
         _LOAD_MS if settings.overload == PASS else max(_LEAST_LOAD_MS, min(_LOAD_MS, settings.latency_bound_ms // 40))
     )

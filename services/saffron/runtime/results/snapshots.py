@@ -1,7 +1,7 @@
-"""Snapshots of an operator's state: files that are whole or not used, each tagged with its input position.
+"""Snapshots of operator state: checksummed files, each tagged with its input position.
 
-A file is written beside its name, synced, and renamed into place, and ends with a checksum over all of it. The newest
-two are kept, so that a torn newest one costs a longer replay and nothing else.
+A file is written under a temporary name and renamed when complete. It ends with a checksum of its content. The newest
+two are kept, so that a damaged newest one costs only a longer replay.
 
     magic | length of header (8 bytes) | header (JSON) | arrays, one after another | blake2b of everything before
 """
@@ -28,7 +28,10 @@ _SUFFIX = ".snapshot"
 
 @dataclass(frozen=True)
 class Snapshot:
-    """`position`: offset of the next input record to apply; `reader`: the shell's own part (JSON-able)."""
+    """The state of a chain between two blocks.
+
+    `position`: offset of the next input record to apply. `reader`: the shell's own part, as JSON values.
+    """
 
     position: int
     reader: Mapping[str, Any]
@@ -36,19 +39,19 @@ class Snapshot:
 
 
 class Snapshots:
-    """The snapshots of one chain in one directory (which every member that may own the chain must reach)."""
+    """The snapshots of one chain in one directory. Every member that may own the chain must reach the directory."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self.skipped: list[str] = []
 
     def write(self, snapshot: Snapshot) -> int:
-        """Write one and forget all but the newest two; returns its size in bytes."""
+        """Writes a snapshot and deletes all but the newest two; returns its size in bytes."""
         self._directory.mkdir(parents=True, exist_ok=True)
         final = self._directory / f"{snapshot.position:020d}{_SUFFIX}"
         temporary = final.with_suffix(f".{os.getpid()}.tmp")
-        # No fsync, which stalls results for tenths of a second: a snapshot is a shortcut, not the truth. One that a
-        # power cut tears fails its checksum, and the one before it, or the log, serves.
+        # No fsync, which would stall results for tenths of a second. A snapshot damaged by a power cut fails its
+        # checksum, and the one before it, or the log, is used.
         size = _write(temporary, snapshot)
         temporary.replace(final)
         for old in self._files()[_KEEP:]:
@@ -56,8 +59,11 @@ class Snapshots:
         return size
 
     def newest(self, limit: int, topic: str, *, known: bool = False) -> Snapshot | None:
-        """The newest whole snapshot at or before `limit`; those that are torn, newer or of another topic are named in
-        `skipped`. `topic`: the id of the input topic; `known`: none that does not name its topic (0.1.0)."""
+        """The newest undamaged snapshot at or before offset `limit`, or None.
+
+        Damaged and newer snapshots and those of another topic are listed in `skipped`. `topic`: id of the input topic.
+        `known`: exclude snapshots without a topic id (version 0.1.0).
+        """
         self.skipped = []
         for path in self._files():
             if int(path.name.removesuffix(_SUFFIX)) > limit:
@@ -74,13 +80,13 @@ class Snapshots:
         return None
 
     def _files(self) -> list[Path]:
-        """Newest first."""
+        """The snapshot files, newest first."""
         found = [path for path in self._directory.glob(f"*{_SUFFIX}") if path.name.removesuffix(_SUFFIX).isdigit()]
         return sorted(found, reverse=True)
 
 
 def _write(path: Path, snapshot: Snapshot) -> int:
-    """Part by part, without a copy of the whole and without Python's lock for the large ones; the size in bytes."""
+    """Writes the file part by part, without a copy of the whole; returns its size in bytes."""
     digest, size = hashlib.blake2b(digest_size=_DIGEST), _DIGEST
     with path.open("wb") as file:
         for part in _parts(snapshot):
@@ -106,7 +112,7 @@ def _parts(snapshot: Snapshot) -> Iterator[bytes | memoryview]:
 
 
 def _decode(data: bytes) -> Snapshot:
-    """ValueError: torn, changed, or of another format."""
+    """The snapshot in `data`. ValueError: damaged, or of another format."""
     if data[: len(_MAGIC)] != _MAGIC:
         raise ValueError("not a snapshot of this version")
     body, digest = data[:-_DIGEST], data[-_DIGEST:]

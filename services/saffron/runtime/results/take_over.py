@@ -1,13 +1,14 @@
-"""Where a chain of results goes on: the committed place, or what stands in the output where that is gone or set anew.
+"""The start of a result chain: the place to continue from, and the snapshot to restore.
 
-    committed, with our metadata    it is the place
-    committed, without              set by Kafka's own tools: as if there were none; or by version 0.1.0, where the
-                                    output has results of the chain that name no place: it is believed
-    nothing                         what the output or the newest snapshot names, the later one; else the beginning
+    committed position, with our metadata   that place
+    committed position, without metadata    set by Kafka's own tools: ignored; or written by version 0.1.0, if the
+                                            output has results of the chain that name no place: used
+    none                                    the later of the places named by the output and the newest snapshot;
+                                            else the first record
 
-Which observations stand is not known then: those of some blocks before the place are missing, or come twice.
+Recovery from the output cannot know which observations were sent. Those of some blocks may be missing or repeated.
 
-A place is one of a topic with an id: what was said of a topic that was deleted is not believed of its successor.
+A place belongs to a topic id. A place of a deleted topic is not used for its successor.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from saffron.errors import LogError, RemadeError
 from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed, Consumer, Log
 from saffron.runtime.results.chain_plan import ChainPlan, Place
-from saffron.runtime.results.progress import last_written, written_in
+from saffron.runtime.results.progress import last_written, written_place
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
 
 _LOG = logging.getLogger(__name__)
@@ -27,10 +28,11 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Start:
-    """`input`: what was known of the input topic, `topic`: its id now. `place`: all before it stands in the output.
+    """The start of a chain.
 
-    `low`: the first offset of the input. `snapshot`: the state to begin with, if there is one. `lost`: offsets
-    that were never read and are gone.
+    `input`: known state of the input topic. `topic`: its present id. `place`: everything before it stands in the
+    output. `low`: first offset of the input. `snapshot`: state to restore, or None. `lost`: offsets removed before they
+    were read.
     """
 
     input: InputState
@@ -42,39 +44,39 @@ class Start:
 
 
 def find_start(log: Log, consumer: Consumer, plan: ChainPlan, snapshots: Snapshots) -> Start:
-    """Where the chain of `plan` goes on. RemadeError: its input was deleted and made anew."""
+    """The start of the chain of `plan`. RemadeError: its input was deleted and created again."""
     where = plan.where
     state = log.describe([where.topic]).get(where.topic)
     if state is None:
         raise LogError(f"topic {where.topic} is not there")
     low, high = consumer.watermarks(where)
     committed = consumer.committed(where)
-    kept = None if committed is None else Place.of(committed)
+    kept = None if committed is None else Place.from_committed(committed)
     known = InputState() if kept is None else kept.input
     if known.remade(state.id):
         raise RemadeError(where.topic)
     if kept is not None:
         place, snapshot = kept.place, snapshots.newest(kept.place.offset, state.id)
     else:
-        place, snapshot = _recovered(log, plan, snapshots, state.id, low, high, committed)
+        place, snapshot = _recover(log, plan, snapshots, state.id, low, high, committed)
     lost = range(place.offset, max(place.offset, low))
     if snapshot is not None and snapshot.position < low:
         snapshot = None
     return Start(known, state.id, place, low, snapshot, lost)
 
 
-def _recovered(
+def _recover(
     log: Log, plan: ChainPlan, snapshots: Snapshots, topic: str, low: int, high: int, committed: Committed | None
 ) -> tuple[Place, Snapshot | None]:
-    """The place without a position that can be believed."""
+    """The place and the snapshot to continue from, without a usable committed position."""
     source = ("ce_source", plan.source)
     found = last_written(log, f"{plan.group}.ends", plan.output.topic, lambda record: source in record.headers)
-    written = None if found is None else written_in(found)
+    written = None if found is None else written_place(found)
     if written is not None and written.topic != topic:
         if committed is not None:
             raise RemadeError(plan.where.topic)
-        found = written = None  # of a stream of this name that was removed
-    if found is not None and written is None and committed is not None:  # of version 0.1.0, which left no metadata
+        found = written = None  # of a removed stream with this name
+    if found is not None and written is None and committed is not None:  # version 0.1.0 wrote no metadata
         offset = min(committed.offset, high)
         return Place(offset, 0, offset), snapshots.newest(offset, topic)
     snapshot = snapshots.newest(high, topic, known=True)

@@ -1,4 +1,4 @@
-"""What a chain of the last hop has done and how long it took; for `load`, metrics and the digest."""
+"""Counters and durations of one chain, for load reports, metrics and digests."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ Milliseconds = NDArray[np.float64]
 
 @dataclass
 class Tally:
-    """Counts since the chain was assigned. Results count when they are committed; latencies are kept until drained.
+    """Counters since the chain was assigned.
 
-    `stages`: by stage, ms of each block: "apply" from its record's time in the log until it is applied, "commit" (of
-    blocks with results) from there until the last of them is committed. `snapshot_ms`: for how long each snapshot held
-    the chain up. `writing_ns`: by query, to write its results, since it was drained. `slowest_commit_ms`: the longest
-    of the stage "commit" since it was set to 0. `too_large`: results in whose place a dead letter stands.
+    Results count once they are committed. Latencies are kept until drained.
+
+    `stages`: durations of each block in ms, by stage. "apply" is from the record's time in the log until the block is
+    applied. "commit" is from there until its last result is committed, for blocks with results. `snapshot_ms`: the
+    chain's pause for each snapshot. `writing_ns`: time to write results, by query, since drained. `slowest_commit_ms`:
+    largest "commit" duration since it was set to 0. `too_large`: results replaced by a dead letter.
     """
 
     events: int = 0
@@ -37,74 +39,77 @@ class Tally:
     slowest_commit_ms: float = 0.0
     _written: list[tuple[str, NDArray[np.int64]]] = field(default_factory=list)
     _finished: list[float] = field(default_factory=list)
-    _left_out: int = 0
+    _too_large_pending: int = 0
 
-    def applied(self, appended_ms: float, now_ms: float) -> None:
-        """A block has been applied whose record has stood in the log since `appended_ms`."""
+    def block_applied(self, appended_ms: float, now_ms: float) -> None:
+        """Records a block as applied. `appended_ms`: its record's time in the log."""
         self._stage("apply", now_ms - appended_ms)
 
-    def wrote(
+    def results_written(
         self,
         results: Results,
         start: int,
         stop: int,
         nanoseconds: int,
         too_large: Sequence[int] = (),
-        left_out: Sequence[int] = (),
+        excluded: Sequence[int] = (),
     ) -> None:
-        """Results start..stop-1 are in the open transaction (no loop over results), but for those `too_large`, and
-        those `left_out`, of queries that have failed; writing them took so long."""
+        """Records results start..stop-1 as part of the open transaction.
+
+        `nanoseconds`: time to write them. `too_large`: rows replaced by a dead letter. `excluded`: rows of failed
+        queries. There is no loop over results.
+        """
         queries, times = results.query[start:stop], results.last_time[start:stop]
         each = nanoseconds // max(1, stop - start)
-        if too_large or left_out:
-            missing = np.array([*too_large, *left_out]) - start
+        if too_large or excluded:
+            missing = np.array([*too_large, *excluded]) - start
             queries, times = np.delete(queries, missing), np.delete(times, missing)
-            self._left_out += len(too_large)
+            self._too_large_pending += len(too_large)
         for index, name in enumerate(results.names):
             mine = times[queries == index]
             if len(mine):
                 self.writing_ns[name] = self.writing_ns.get(name, 0) + each * len(mine)
                 self._written.append((name, mine))
 
-    def finished(self, applied_ms: float) -> None:
-        """All results of the block that was applied at `applied_ms` are in the open transaction, or before."""
+    def block_finished(self, applied_ms: float) -> None:
+        """Records that no result of the block applied at `applied_ms` is left to write."""
         self._finished.append(applied_ms)
 
-    def committed(self, now_ms: float) -> None:
-        """The open transaction stands."""
+    def transaction_committed(self, now_ms: float) -> None:
+        """Counts the results of the transaction, committed at `now_ms`."""
         self.commits += 1
-        self.too_large += self._left_out
+        self.too_large += self._too_large_pending
         for name, times in self._written:
             self.results += len(times)
             self.latencies.setdefault(name, []).append(now_ms - times.astype(np.float64))
         for applied_ms in self._finished:
             self._stage("commit", now_ms - applied_ms)
             self.slowest_commit_ms = max(self.slowest_commit_ms, now_ms - applied_ms)
-        self.forget()
+        self.transaction_dropped()
 
-    def forget(self) -> None:
-        """The open transaction will never stand."""
+    def transaction_dropped(self) -> None:
+        """Discards the counts of the open transaction."""
         self._written.clear()
         self._finished.clear()
-        self._left_out = 0
+        self._too_large_pending = 0
 
     def drain_latencies(self) -> dict[str, Milliseconds]:
-        """Detection latencies by query, since the last call."""
+        """Detection latencies in ms by query, since the last call."""
         drained, self.latencies = self.latencies, {}
         return {name: np.concatenate(parts) for name, parts in drained.items()}
 
     def drain_writing(self) -> dict[str, int]:
-        """ns by query, since the last call."""
+        """Writing time in ns by query, since the last call."""
         drained, self.writing_ns = self.writing_ns, {}
         return drained
 
     def drain_stages(self) -> dict[str, Milliseconds]:
-        """By stage, since the last call."""
+        """Durations in ms by stage, since the last call."""
         drained, self.stages = self.stages, {}
         return {stage: np.array(values) for stage, values in drained.items()}
 
     def drain_snapshots(self) -> Milliseconds:
-        """Since the last call."""
+        """Pauses for snapshots in ms, since the last call."""
         drained, self.snapshot_ms = self.snapshot_ms, []
         return np.array(drained)
 

@@ -1,4 +1,4 @@
-"""The control topics (`streams`, `queries`, `query-status`), each read whole and followed into its table."""
+"""Followers of the control topics `streams`, `queries` and `query-status`, each with its table."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _LOG = logging.getLogger(__name__)
 
 R = TypeVar("R")
 Report = Callable[[Unreadable], None]
-"""Takes each message that cannot be read, once."""
+"""A function called once with each unreadable message."""
 
 
 class ControlTopic(Generic[R]):
-    """One control topic and its table. A message that cannot be read is reported and skipped."""
+    """One control topic and its table. Unreadable messages are reported and skipped."""
 
     def __init__(self, log: Log, topic: str, table: Table[R], report: Report) -> None:
         self.table = table
@@ -41,7 +41,7 @@ class ControlTopic(Generic[R]):
         self._report = report
 
     def step(self) -> list[Applied[R]]:
-        """What has changed since the last call, in order; never waits."""
+        """The changes since the last call, in order. Never waits."""
         changes = []
         for record in self._follower.step():
             found = self.table.apply(record.key, record.value, record.offset)
@@ -61,23 +61,27 @@ class ControlTopic(Generic[R]):
 
 
 def follow_streams(log: Log, topics: Topics, report: Report) -> ControlTopic[StreamRecord]:
+    """The follower of stream records on `streams`."""
     return ControlTopic(log, topics.streams, stream_table(topics.streams), report)
 
 
 def follow_versions(log: Log, topics: Topics, report: Report) -> ControlTopic[VersionRecord]:
+    """The follower of inferred schemas' versions on `streams`."""
     return ControlTopic(log, topics.streams, version_table(topics.streams), report)
 
 
 def follow_queries(log: Log, topics: Topics, report: Report) -> ControlTopic[QueryRecord]:
+    """The follower of `queries`."""
     return ControlTopic(log, topics.queries, query_table(topics.queries), report)
 
 
 def follow_statuses(log: Log, topics: Topics, report: Report) -> ControlTopic[QueryStatus]:
+    """The follower of `query-status`."""
     return ControlTopic(log, topics.query_status, status_table(topics.query_status), report)
 
 
 def reporter(metrics: Metrics) -> Report:
-    """Logs what cannot be read, and counts it."""
+    """A report function that logs and counts unreadable messages."""
 
     def report(found: Unreadable) -> None:
         _LOG.error("%s. The one before it stays in force; `saffron doctor` names what is wrong now", found)

@@ -1,4 +1,4 @@
-"""The message key of an event, when an attribute is to be it."""
+"""Message keys of events, taken from an attribute."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from saffron.schema.numbers import number_of, shown
 
 
 def keys_of(lines: Sequence[bytes], attribute: str) -> list[bytes | None]:
-    """Message keys: the attribute's text, of a number that of its value; none where an event has no such attribute.
+    """The message key of each event: the attribute's text, or its number's text. None where the attribute is missing.
 
-    Equal numbers have one text, whatever was written (1, 1.0, 1e0), as results print them.
+    Equal numbers have one text, as results print them: 1, 1.0 and 1e0 give the same key.
     """
     return [_key(line, attribute) for line in lines]
 
@@ -21,7 +21,7 @@ def keys_of(lines: Sequence[bytes], attribute: str) -> list[bytes | None]:
 def _key(line: bytes, attribute: str) -> bytes | None:
     event = parse_object(line)
     if isinstance(event, Bad):
-        return None  # windowing makes a dead letter of it
+        return None  # it becomes a dead letter in windowing
     value = event.get(attribute)
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = number_of(value)

@@ -1,4 +1,4 @@
-"""Producing events, one message each, as fast as librdkafka takes them in batches."""
+"""Producer of events, one message each, in batches for librdkafka."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from saffron.runtime.process.config import Settings
 
 
 class EventProducer:
-    """Writes to one topic, idempotently. `throughput`: large compressed requests; else the smallest delay."""
+    """An idempotent producer for one topic. `throughput`: large compressed requests, else the least delay."""
 
     def __init__(self, settings: Settings, topic: str, *, throughput: bool) -> None:
         self._topic = topic
@@ -21,7 +21,7 @@ class EventProducer:
     def send(
         self, values: Sequence[bytes], keys: Sequence[bytes | None] | None = None, partition: int | None = None
     ) -> None:
-        """Queue messages stamped now, waiting while the queue is full; None lets the key choose the partition.
+        """Queues messages with the present time; waits while the queue is full. `partition` None: chosen by the key.
 
         LogError: an earlier message could not be delivered.
         """
@@ -32,5 +32,5 @@ class EventProducer:
         self._producer.send_many(self._topic, messages, partition)
 
     def flush(self, seconds: float) -> None:
-        """Wait until all is acknowledged; LogError when it cannot be."""
+        """Waits until all messages are acknowledged. LogError: some cannot be."""
         self._producer.flush(seconds)

@@ -1,4 +1,4 @@
-"""Result ids of streams that were removed and made anew: sequence numbers begin again there, ids must not."""
+"""Result ids of streams that were removed and created again. Sequence numbers begin again there; ids must not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from saffron.schema.schema import Schema
 
 
 def compiler_of(stream: StreamRecord) -> Compiler:
-    """The compiler of queries over a stream. A result's id is hashed from the query's text, which names the
-    generation of the stream, unless it is the first."""
+    """The compiler of queries over a stream.
+
+    A result's id is a hash of the query's text. The text names the stream's generation, unless it is the first.
+    """
     if stream.generation == 1:
         return compile_text
 

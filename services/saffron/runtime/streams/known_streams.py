@@ -1,4 +1,4 @@
-"""What the topic `streams` says: the record of each stream, and the schema that is in force of it."""
+"""The content of the topic `streams`: the record of each stream, and its schema in force."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from saffron.schema.schema import Schema
 
 
 class KnownStreams:
-    """Fed message by message, in the order of the topic's one partition. `records`: streams, the default one if it has
-    a record."""
+    """A table fed message by message, in the order of the topic's one partition.
+
+    `records`: streams by name; the default one only if it has a record.
+    """
 
     def __init__(self, topics: Topics) -> None:
         self.records = stream_table(topics.streams)
@@ -28,7 +30,7 @@ class KnownStreams:
     def apply(
         self, key: bytes | None, value: bytes | None, offset: int
     ) -> Applied[StreamRecord] | Applied[VersionRecord] | Unreadable | None:
-        """Take one message. An unreadable one changes nothing."""
+        """Applies one message. An unreadable one changes nothing."""
         name = (key or b"").decode("utf-8", "replace")
         if not is_version_key(name):
             return self.records.apply(key, value, offset)
@@ -45,16 +47,16 @@ class KnownStreams:
         return streams_of(self.records, self._events)
 
     def get(self, name: str) -> StreamRecord | None:
-        """One stream, or None."""
+        """The stream of this name, or None."""
         return self.all().get(name)
 
     def schema(self, record: StreamRecord) -> Schema | None:
-        """What is in force of a stream: what its events had, and what it was given. None: nothing has come of it yet.
+        """The stream's schema in force: that of its events joined with the given one. None: neither exists yet.
 
-        SchemaError: the record holds no schema, or one that does not go together with its events.
+        SchemaError: the record's schema is invalid, or contradicts that of the events.
         """
         version = self._versions.of(record.stem)
         given = None if record.schema is None else from_json_schema(record.schema)
         if version is None or given is None:
-            return given if version is None else version.all_said
-        return given_anew(version.all_said, given)
+            return given if version is None else version.combined
+        return given_anew(version.combined, given)

@@ -1,5 +1,7 @@
-"""Schemas by their ids, from a schema registry's REST API. An id means the same for ever: each is asked once. And the
-ids of our own schemas, which are registered there."""
+"""Client of a schema registry's REST API: schemas by id, and registration of our own schemas.
+
+An id never changes its meaning, so each schema is fetched once.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +23,22 @@ from saffron.runtime.process.background import Background
 from saffron.runtime.telemetry.health import Health
 
 _TIMEOUT = 5.0
-_AGAIN_MS = 1_000
-_TELL_MS = 10_000
+_RETRY_MS = 1_000
+_LOG_MS = 10_000
 _UNKNOWN_MS = 10_000
-"""How long an id that the registry does not know is taken for none: it may have lagged behind its own leader."""
+"""Time for which an unknown id counts as unknown (ms). The registry may have lagged behind its leader."""
 
 Get = Callable[[str], Any]
-"""The JSON at a path of the registry; LookupError: there is none there; LogError: it does not answer, and why."""
+"""A function from a path of the registry to its JSON. LookupError: not found. LogError: no valid answer."""
 Post = Callable[[str, Mapping[str, Any]], Any]
-"""What a path of the registry answers to this JSON; fails as `Get` does."""
+"""A function that posts JSON to a path of the registry and returns its answer. It fails as `Get` does."""
 
 
 @dataclass(frozen=True)
 class WriterSchema:
-    """A schema as a writer used it. `kind`: AVRO, PROTOBUF or JSON.
+    """The schema that a writer used. `kind`: AVRO, PROTOBUF or JSON.
 
-    `references`: (name, text) of the schemas that it needs, each behind those that itself needs.
+    `references`: name and text of the schemas that it needs, each after its own references.
     """
 
     kind: str
@@ -46,27 +48,29 @@ class WriterSchema:
 
 @dataclass(frozen=True)
 class _Unknown:
+    """An id that the registry does not know, until the time `until` (ms)."""
+
     until: int
 
 
 class Registry:
-    """One registry. `background`: where it is asked, so that nobody else waits for its answers."""
+    """The cached schemas of one registry. `background`: runs requests, so that callers never wait."""
 
     def __init__(self, get: Get, background: Background) -> None:
         self.waiting = ""
         self._get = get
         self._background = background
         self._known: dict[int, WriterSchema | _Unknown] = {}
-        self._asked: dict[int, Future[WriterSchema | None]] = {}
-        self._again_at = 0
+        self._requests: dict[int, Future[WriterSchema | None]] = {}
+        self._retry_at = 0
 
     def schemas(self, ids: Collection[int], now_ms: int) -> Mapping[int, WriterSchema | None] | None:
-        """The schemas of these ids (None: the registry has none); nothing at all before it has answered for each.
+        """The schemas by id (None: unknown to the registry), or None until it has answered for all.
 
-        Never waits: ask again. `waiting` is a sentence while the registry does not answer, else empty.
+        Never waits; call again. `waiting` holds a message while the registry does not answer, else "".
         """
-        for one in [one for one, future in self._asked.items() if future.done()]:
-            self._answer(one, self._asked.pop(one), now_ms)
+        for one in [one for one, future in self._requests.items() if future.done()]:
+            self._answer(one, self._requests.pop(one), now_ms)
         found: dict[int, WriterSchema | None] = {}
         for one in ids:
             known = self._known.get(one)
@@ -74,21 +78,21 @@ class Registry:
                 found[one] = None
             elif isinstance(known, WriterSchema):
                 found[one] = known
-            elif one not in self._asked and now_ms >= self._again_at:
-                self._asked[one] = self._background(lambda one=one: self._fetch(one))  # type: ignore[misc]
+            elif one not in self._requests and now_ms >= self._retry_at:
+                self._requests[one] = self._background(lambda one=one: self._fetch(one))  # type: ignore[misc]
         return found if len(found) == len(ids) else None
 
     def _answer(self, one: int, future: Future[WriterSchema | None], now_ms: int) -> None:
         try:
             schema = future.result()
         except LogError as error:
-            self.waiting, self._again_at = str(error), now_ms + _AGAIN_MS
+            self.waiting, self._retry_at = str(error), now_ms + _RETRY_MS
             return
         self.waiting = ""
         self._known[one] = _Unknown(now_ms + _UNKNOWN_MS) if schema is None else schema
 
     def _fetch(self, one: int) -> WriterSchema | None:
-        """On any thread. A Protobuf schema is asked for once more, in the form that needs no compiler."""
+        """Fetches a schema, on any thread. A Protobuf schema is fetched again in the form that needs no compiler."""
         try:
             body = self._get(f"/schemas/ids/{one}")
             kind = str(body.get("schemaType", "AVRO"))
@@ -111,19 +115,19 @@ class Registry:
                 found[reference["name"]] = str(other["schema"])
 
 
-class Awaited:
-    """Says what of a registry is waited for: at /readyz, and in the log now and then. `held`: what waits for it."""
+class RegistryWait:
+    """Reports that a registry is waited for: at /readyz, and in the log now and then. `held`: what is held up."""
 
     def __init__(self, health: Health, log: logging.Logger, held: str) -> None:
         self._health = health
         self._log = log
         self._held = held
-        self._told_at = -_TELL_MS
+        self._logged_at = -_LOG_MS
 
     def wait(self, why: str, now_ms: int) -> None:
         self._health.waiting("registry", why)
-        if now_ms - self._told_at >= _TELL_MS:
-            self._told_at = now_ms
+        if now_ms - self._logged_at >= _LOG_MS:
+            self._logged_at = now_ms
             self._log.warning("%s: %s", why, self._held)
 
     def done(self) -> None:
@@ -131,9 +135,9 @@ class Awaited:
 
 
 def register(post: Post, subject: str, schema: WriterSchema) -> int:
-    """The id of a schema without references under a subject; it is added there unless it is there already.
+    """The id of a schema without references under a subject. It is added unless it is there already.
 
-    So the right to read is enough where somebody else has added it. LogError: there is no id, and why.
+    The right to read suffices where the schema exists. LogError: there is no id, with the reason.
     """
     place, body = f"/subjects/{quote(subject, safe='')}", {"schema": schema.text, "schemaType": schema.kind}
     try:
@@ -147,17 +151,20 @@ def register(post: Post, subject: str, schema: WriterSchema) -> int:
 
 
 def over_http(url: str, credentials: str) -> Get:
-    """How a registry at `url` is asked. `credentials`: USER:PASSWORD, or empty. SettingsError: no such URL can be."""
-    ask = _asking(url, credentials)
+    """A `Get` for the registry at `url`. `credentials`: USER:PASSWORD, or "". SettingsError: invalid URL."""
+    ask = _client(url, credentials)
     return lambda path: ask(path, None)
 
 
 def posting(url: str, credentials: str) -> Post:
-    """How a registry is told something; see `over_http`."""
-    return _asking(url, credentials)
+    """A `Post` for the registry at `url`; see `over_http`."""
+    return _client(url, credentials)
 
 
-def _asking(url: str, credentials: str) -> Callable[[str, Mapping[str, Any] | None], Any]:
+def _client(url: str, credentials: str) -> Callable[[str, Mapping[str, Any] | None], Any]:
+    """A function that sends a path and a JSON body (None: a GET request) to the registry and returns the JSON
+    answer.
+    """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
         raise SettingsError(
@@ -169,15 +176,15 @@ def _asking(url: str, credentials: str) -> Callable[[str, Mapping[str, Any] | No
         headers["Authorization"] = "Basic " + base64.b64encode(credentials.encode()).decode()
 
     def ask(path: str, body: Mapping[str, Any] | None) -> Any:
-        told = {} if body is None else {"Content-Type": "application/vnd.schemaregistry.v1+json"}
+        content = {} if body is None else {"Content-Type": "application/vnd.schemaregistry.v1+json"}
         data = None if body is None else orjson.dumps(body)
         try:
-            request = urllib.request.Request(url.rstrip("/") + path, data, {**headers, **told})
+            request = urllib.request.Request(url.rstrip("/") + path, data, {**headers, **content})
             with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:
                 return orjson.loads(response.read())
         except urllib.error.HTTPError as error:
-            with error:  # it is the answer, too, and would keep the connection
-                why = "" if body is None else _said(error)
+            with error:  # closes the connection: the error is the response
+                why = "" if body is None else _reason(error)
             if error.code == http.client.NOT_FOUND:
                 raise LookupError(path) from error
             hint = "; is registry_auth right?" if error.code in (401, 403) else ""
@@ -188,8 +195,8 @@ def _asking(url: str, credentials: str) -> Callable[[str, Mapping[str, Any] | No
     return ask
 
 
-def _said(refusal: urllib.error.HTTPError) -> str:
-    """What a refusal says of itself, to be put behind it."""
+def _reason(refusal: urllib.error.HTTPError) -> str:
+    """The message in a refusal, in a form to append; "" if there is none."""
     try:
         return f": {orjson.loads(refusal.read())['message']}"
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):

@@ -1,8 +1,8 @@
-"""The inferred schemas of streams, as `streams` has them: the newest version of each, under a key of its own.
+"""Versions of inferred schemas on the topic `streams`: the newest of each stream, under a key of its own.
 
-Whoever finds that a stream needs more than its version says writes the next one. Of two that write at once, the second
-to be read lacks what the first one said; so a version counts only once a single record says all that was ever said,
-and whoever waits for one writes that record. The stream's own record, which people change, is left alone.
+Any process that finds new attributes writes the next version. Two may write at once, and the later record then lacks
+the other's attributes. So a version is complete only when one record covers all earlier ones. A process that waits for
+a complete version writes that record. Users change the stream's own record; it is left alone.
 """
 
 from __future__ import annotations
@@ -22,47 +22,52 @@ from saffron.schema.schema import Schema
 
 @dataclass(frozen=True)
 class Version:
-    """`said`: what the last record says; `all_said`: what all records read say together; `number`: of the record."""
+    """The state of a stream's versions.
+
+    `number` and `schema`: of the last record. `combined`: the join of all records read.
+    """
 
     number: int
-    said: Schema
-    all_said: Schema
+    schema: Schema
+    combined: Schema
 
 
 class SchemaVersions:
-    """Of all streams, by stem."""
+    """The versions of all streams, by stem."""
 
     def __init__(self) -> None:
         self._versions: dict[str, Version] = {}
 
     def read(self, change: Applied[VersionRecord]) -> None:
-        """A record of `streams`, or a tombstone. LogError: what it says is no schema."""
+        """Applies a record or tombstone of `streams`. LogError: its schema is invalid."""
         row = change.row
         if row is None:
             self._versions = {stem: one for stem, one in self._versions.items() if change.key != f"{stem}/schema"}
             return
-        said, before = schema_from_record(row.schema), self._versions.get(row.stem)
-        self._versions[row.stem] = Version(row.version, said, said if before is None else joined(before.all_said, said))
+        schema, before = schema_from_record(row.schema), self._versions.get(row.stem)
+        self._versions[row.stem] = Version(
+            row.version, schema, schema if before is None else joined(before.combined, schema)
+        )
 
     def of(self, stem: str) -> Version | None:
-        """The version that was said last; None: the stream has none."""
+        """The stream's version, or None."""
         return self._versions.get(stem)
 
 
-def settled(version: Version, wanted: Schema) -> bool:
-    """Whether the last record says all that was said, and all that is wanted."""
-    return knows(version.said, version.all_said) and knows(version.said, wanted)
+def is_complete(version: Version, wanted: Schema) -> bool:
+    """Whether the last record covers all earlier records, and the schema `wanted`."""
+    return knows(version.schema, version.combined) and knows(version.schema, wanted)
 
 
 def announce(producer: Producer, topics: Topics, stem: str, version: Version | None, wanted: Schema) -> None:
-    """Write the next version: all that was said, and what is wanted."""
-    following = wanted if version is None else joined(version.all_said, wanted)
+    """Writes the next version: the join of all records and `wanted`."""
+    following = wanted if version is None else joined(version.combined, wanted)
     record = VersionRecord(stem, 1 if version is None else version.number + 1, schema_to_record(following))
     producer.send(topics.streams, 0, record.encode(), key=record.key.encode())
 
 
-def is_above(record: Mapping[str, Any], other: Mapping[str, Any] | None) -> bool:
-    """Whether a version says more than the other one (records of both; None: there is none yet)."""
+def extends(record: Mapping[str, Any], other: Mapping[str, Any] | None) -> bool:
+    """Whether the schema record covers more than `other` (None: no version yet)."""
     if other is None or record == other:
         return other is None
     return not knows(schema_from_record(other), schema_from_record(record))

@@ -1,4 +1,4 @@
-"""What turns a stream's messages into JSON events, where they are of another format."""
+"""Translation of a stream's messages to JSON events, for other message formats."""
 
 from __future__ import annotations
 
@@ -15,34 +15,36 @@ from saffron.engine.events.raw import RawBatch
 from saffron.errors import SchemaError, UnavailableError
 from saffron.records.stream import JSON, WITH_REGISTRY, StreamRecord
 from saffron.runtime.process.background import Background
-from saffron.runtime.streams.registry import Awaited, Registry, WriterSchema, over_http
+from saffron.runtime.streams.registry import Registry, RegistryWait, WriterSchema, over_http
 from saffron.runtime.telemetry.health import Health
 
 _LOG = logging.getLogger(__name__)
 
 _ATTEMPTS = 3
-"""To ask a registry, to take its answer, and one more."""
+"""Attempts to translate: one to send the request, one to take the answer, one in reserve."""
 
 Translation = Callable[[RawBatch], RawBatch | None]
-"""A batch as JSON events; None while the registry has not said what it needs to know: try again."""
+"""A function from a batch to JSON events. None: the registry has not answered yet; call again."""
 
 
 class Formats:
-    """Of all streams of a process. `credentials`: for their registries. `clock`: ms. `background`: where registries
-    are asked (a thread of its own, if None)."""
+    """The translations of all streams of a process.
+
+    `credentials`: for their registries. `clock`: ms. `background`: runs registry requests; an own thread if None.
+    """
 
     def __init__(
         self, credentials: str, health: Health, clock: Callable[[], int], background: Background | None = None
     ) -> None:
         self._credentials = credentials
-        self._awaited = Awaited(health, _LOG, "events that need it wait")
+        self._wait = RegistryWait(health, _LOG, "events that need it wait")
         self._clock = clock
         self._background = background
         self._threads = ExitStack()
         self._registries: dict[str, _Readers] = {}
 
     def translation(self, current: Callable[[], StreamRecord]) -> Translation:
-        """Of a stream, by its record as it is then: its registry may move."""
+        """The translation of a stream. `current`: returns its present record, since its registry may move."""
 
         def translate(batch: RawBatch) -> RawBatch | None:
             record = current()
@@ -55,9 +57,9 @@ class Formats:
         return translate
 
     def translated_now(self, record: StreamRecord, batch: RawBatch) -> RawBatch:
-        """What `translation` gives, in the end: whoever asks has nothing else to do, and `background` asks at once.
+        """The translated batch. For callers without other work, with a `background` that runs requests at once.
 
-        UnavailableError: the registry does not say what it needs to know.
+        UnavailableError: the registry does not answer.
         """
         translate = self.translation(lambda: record)
         for _ in range(_ATTEMPTS):
@@ -83,26 +85,27 @@ class Formats:
         found = readers.of([one for one in np.unique(ids).tolist() if one >= 0], self._clock())
         if found is None:
             if readers.waiting:
-                self._awaited.wait(readers.waiting, self._clock())
+                self._wait.wait(readers.waiting, self._clock())
             return None
-        self._awaited.done()
+        self._wait.done()
         return translated(batch, ids, found)
 
 
 class _Readers:
-    """Readers of one registry's schemas, each made once."""
+    """Readers for one registry's schemas, each created once."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._lacking = ""
+        self._missing_package = ""
         self._made: dict[int, Reader | NoReader] = {}
 
     @property
     def waiting(self) -> str:
-        """Why nothing comes; empty while the registry has been asked and may yet answer."""
-        return self._lacking or self._registry.waiting
+        """The reason why no reader comes; "" while a request may still be answered."""
+        return self._missing_package or self._registry.waiting
 
     def of(self, ids: list[int], now_ms: int) -> Mapping[int, Reader | NoReader] | None:
+        """The readers by schema id, or None until all are known."""
         missing = [one for one in ids if one not in self._made]
         if not missing:
             return self._made
@@ -117,15 +120,17 @@ class _Readers:
             try:
                 self._made[one] = _reader(one, schema)
             except ImportError as error:
-                self._lacking = f"schema {one} is {schema.kind}, and {error.name} is missing: {install('registry')}"
+                self._missing_package = (
+                    f"schema {one} is {schema.kind}, and {error.name} is missing: {install('registry')}"
+                )
                 return None
         return {**self._made, **unknown}
 
 
 def _reader(one: int, schema: WriterSchema) -> Reader | NoReader:
-    """For the writer's schema, whatever the stream is said to be: its messages may change from one to the other.
+    """The reader for a writer's schema. Its own kind decides, since a stream's messages may change their format.
 
-    ImportError: what reads such schemas is not installed.
+    ImportError: the package for this kind is not installed.
     """
     try:
         if schema.kind == "AVRO":

@@ -1,4 +1,4 @@
-"""A digest of each partition on the `health` topic, once a second, for people and the live page."""
+"""Digests of each partition on the topic `health`, once a second, for people and the live page."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from saffron.runtime.telemetry.histogram import Buckets
 
 INTERVAL_MS = 1_000
 _RARE = ("shed", "mistyped", "left_out")
-"""What most digests have nothing to say of."""
+"""Fields that most digests leave out."""
 _FEW = frozenset({"latency", "stem", *_RARE})
 
 
 @dataclass(frozen=True)
 class Digest:
-    """What one partition did in the interval that ends at `at` (schemas/health.yaml). `stem`: of the stream
-    (`StreamRecord.stem`), in the message where it is not its name."""
+    """The work of one partition in the interval that ends at `at` (schemas/health.yaml).
+
+    `stem`: the stream's `StreamRecord.stem`; in the message only where it differs from the name.
+    """
 
     service: str
     stream: str
@@ -41,7 +43,7 @@ class Digest:
     left_out: int | None = None
 
     def body(self) -> bytes:
-        """The message's value."""
+        """The value of the message."""
         fields = {name: getattr(self, name) for name in Digest.__dataclass_fields__ if name not in _FEW}
         fields |= {name: one for name in _RARE if (one := getattr(self, name)) is not None}
         if self.stem not in (None, self.stream):
@@ -54,14 +56,14 @@ class Digest:
 
 
 def send(producer: Producer, topics: Topics, digest: Digest) -> None:
-    """Write one digest; LogError where what was written before is lost."""
+    """Writes a digest. LogError: an earlier message was lost."""
     producer.check(f"sending to {topics.health}")
     key = f"{digest.service}/{digest.stream}/{digest.partition}".encode()
     producer.send(topics.health, 0, digest.body(), key=key)
 
 
 class Every:
-    """Says when the next interval is over; `due` gives its length in ms, or 0."""
+    """A timer. `due` returns the time since the last interval's end in ms once the interval is over, else 0."""
 
     def __init__(self, interval_ms: int) -> None:
         self._interval = interval_ms

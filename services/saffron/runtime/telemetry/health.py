@@ -1,7 +1,7 @@
-"""Health over HTTP: /metrics for Prometheus, /healthz (does the loop turn?), /readyz (may work be sent?), /status.
+"""Health over HTTP: /metrics for Prometheus, /healthz (alive), /readyz (ready), /status.
 
-Liveness is progress: the main loop calls `beat`. A broker that is away is no reason to be restarted, since the loop
-goes on turning while it waits; a loop that hangs is.
+A service is alive while its main loop calls `beat`. The loop goes on while it waits for an absent broker, so this is no
+reason for a restart; a hanging loop is.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from saffron.errors import SettingsError
 from saffron.runtime.telemetry.metrics import Metrics
 
 _STALE_SECONDS = 30.0
-"""A loop that has not turned for this long is taken for dead."""
+"""Time without a beat after which a service counts as dead."""
 
 
 class Health:
-    """What a service says of itself. `clock` gives seconds that never go back."""
+    """The health of a service. `clock`: monotonic seconds."""
 
     def __init__(self, service: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.service = service
@@ -33,21 +33,21 @@ class Health:
         self._lock = threading.Lock()
 
     def beat(self) -> None:
-        """The main loop has turned once more."""
+        """Records one turn of the main loop."""
         self._beat = self._clock()
 
     def waiting(self, what: str, reason: str) -> None:
-        """Not ready because of `what` (a short name); `reason` is shown to the user who waits."""
+        """Records that the service is not ready. `what`: short name of the obstacle; `reason`: shown to the user."""
         with self._lock:
             self._waiting[what] = reason
 
     def done(self, what: str) -> None:
-        """What was waited for is there. The last one (`start` is the first) makes the service ready."""
+        """Removes an obstacle. The service is ready when the last one is gone (`start` is the first)."""
         with self._lock:
             self._waiting.pop(what, None)
 
     def detail(self, name: str, value: Any) -> None:
-        """Something worth showing under /status (JSON-able): the model's version, the partitions owned."""
+        """Sets a detail shown under /status, a JSON value: for example a model's version."""
         with self._lock:
             self._details[name] = value
 
@@ -56,7 +56,7 @@ class Health:
         return self._clock() - self._beat < _STALE_SECONDS
 
     def status(self) -> Mapping[str, Any]:
-        """What /status answers: service, alive, ready, waiting (reason by name), beat_age (s), and the details."""
+        """The content of /status: service, alive, ready, waiting (reason by name), beat_age (s), and the details."""
         with self._lock:
             return {
                 "service": self.service,
@@ -69,7 +69,7 @@ class Health:
 
 
 class HealthServer:
-    """Serves one process's `Health` and `Metrics` from a thread of its own."""
+    """HTTP server of one process's `Health` and `Metrics`, on its own thread."""
 
     def __init__(self, health: Health, metrics: Metrics, host: str, port: int) -> None:
         """SettingsError: the port is taken. Port 0 takes a free one (see `port`)."""
@@ -84,11 +84,11 @@ class HealthServer:
 
     @property
     def port(self) -> int:
-        """The port that is listened on."""
+        """The listening port."""
         return int(self._server.server_address[1])
 
     def close(self) -> None:
-        """Stop serving."""
+        """Stops the server."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -126,4 +126,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: probes come every few seconds."""
+        """Logs nothing: probes come every few seconds."""

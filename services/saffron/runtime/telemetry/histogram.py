@@ -1,4 +1,4 @@
-"""Latency buckets filled by a kernel, a whole block at a time (14 ns an observation; a call for each costs 1 µs)."""
+"""Latency histograms, filled by a kernel one block at a time (14 ns an observation; a Python call costs 1 µs)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from saffron.engine.kernels.jit import kernel
 
 BOUNDS_MS = np.array([0.1 * 2**k for k in range(18)], dtype=np.float64)
-"""[18] upper bounds (ms, inclusive): powers of 2 from 0.1 ms to 13.1 s; one more bucket holds what lies beyond."""
+"""[18] upper bounds in ms, inclusive: powers of 2 from 0.1 ms to 13.1 s. One more bucket holds larger values."""
 
 
 @kernel()
 def fill(counts: NDArray[np.int64], bounds: NDArray[np.float64], values: NDArray[np.float64]) -> float:
-    """Count values (ms) into counts[len(bounds) + 1]; returns their sum.
+    """Counts `values` (ms) into counts[len(bounds) + 1]; returns their sum.
 
-    A value below 0 (clocks that disagree) counts as 0, so that no sum ever falls.
+    A value below 0 (clocks that disagree) counts as 0, so that sums never fall.
     """
     total = 0.0
     last = len(bounds)
@@ -37,14 +37,14 @@ def fill(counts: NDArray[np.int64], bounds: NDArray[np.float64], values: NDArray
 
 
 class Buckets:
-    """One histogram: counts by bucket, and the sum (ms)."""
+    """One histogram: counts by bucket, and the sum in ms."""
 
     def __init__(self) -> None:
         self.counts: NDArray[np.int64] = np.zeros(len(BOUNDS_MS) + 1, dtype=np.int64)
         self.total_ms = 0.0
 
     def observe(self, milliseconds: NDArray[np.float64]) -> None:
-        """Add observations: [n] float64, ms."""
+        """Adds observations: [n] float64, ms."""
         self.total_ms += fill(self.counts, BOUNDS_MS, milliseconds)
 
     def quantile(self, share: float) -> float:

@@ -1,4 +1,4 @@
-"""What a reader of `admitted` tells the shedder of itself: one form for the services and for the virtual clock."""
+"""Load reports from the readers of `admitted` to the shedder, for services and for the virtual clock."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a reader has told of its counters, and when: ms since 1970, ns of its own clock, ns of work."""
+class ReportedCounters:
+    """A reader's counters at its last report.
+
+    `at`: ms since 1970; `clock_ns`: its own clock; `busy_ns`: time of work.
+    """
 
     position: int = 0
     events: int = 0
@@ -21,10 +24,12 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Done:
-    """What was done since the message before, up to `position`: events, ns for them and the writing of their results,
-    in all and by query, ns that passed, and of these `other_ns`, in which the reader was busy with something else;
-    `commit_ms`: the longest that results of a block took from there to their commit."""
+class WorkDone:
+    """The work between two reports, up to `position`.
+
+    `processing_ns`: time for events and their results. `nanoseconds`: the same by query. `elapsed_ns`: time that
+    passed. `other_ns`: time of other work in it. `commit_ms`: longest time from applying a block to its commit.
+    """
 
     position: int
     events: int = 0
@@ -35,8 +40,8 @@ class Done:
     commit_ms: float = 0.0
 
 
-def load_of(numbers: Mapping[str, Any], done: Done) -> dict[str, Any]:
-    """The fields of a message of `load` that say what was done. `numbers`: the statistics of the reader's operator."""
+def load_of(numbers: Mapping[str, Any], done: WorkDone) -> dict[str, Any]:
+    """The fields of a `load` message about work done. `numbers`: the statistics of the reader's operator."""
     trials, traced = numbers.get("trials", {}), numbers.get("traced", {})
     return {
         "position": done.position,
@@ -66,8 +71,8 @@ def _sampled(numbers: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def grown(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
-    """By query what a counter has grown by; one that was made anew counts from 0 again."""
+def increases(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    """The increase of a counter by query. A counter made anew counts from 0 again."""
     return {
         query: count - before.get(query, 0) if count >= before.get(query, 0) else count for query, count in now.items()
     }

@@ -1,6 +1,6 @@
-"""Every metric of every service: name, kind, labels, what it says, and what to do when it is bad.
+"""Every metric of every service: name, kind, labels, meaning, and remedy.
 
-Labels are of low cardinality: a query, a stream, a topic, a partition, a reason; never a key or an id.
+Labels have few values: a query, stream, topic, partition or reason, never a key or an id.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """Only grows. `name` without "_total", which the exposition appends."""
+    """A metric that only grows. `name` is without "_total", which the exposition appends."""
 
     name: str
     labels: tuple[str, ...]
@@ -20,7 +20,7 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """Goes up and down."""
+    """A metric that rises and falls."""
 
     name: str
     labels: tuple[str, ...]

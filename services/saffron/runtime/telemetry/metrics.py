@@ -1,8 +1,8 @@
-"""A service's numbers, kept where they are cheap to update and exposed to Prometheus when it asks.
+"""A service's metrics: cheap to update, and exposed to Prometheus on request.
 
 metrics.add(EVENTS_IN, block.next_seq - block.first_seq, "events", "0")
-metrics.observe(DETECTION_LATENCY, latencies_ms, query)        one call per block, an array in
-metrics.text()                                                  what GET /metrics answers
+metrics.observe(DETECTION_LATENCY, latencies_ms, query)        one call per block, with an array
+metrics.text()                                                  the answer to GET /metrics
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Labels = tuple[str, ...]
 
 
 class Metrics:
-    """All metrics of one process. Updated by the service's loop, read by the HTTP thread."""
+    """All metrics of one process. The service's loop updates them, the HTTP thread reads them."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, dict[_Labels, float]] = {one.name: {} for one in METRICS}
@@ -37,26 +37,26 @@ class Metrics:
         self._registry.register(self)
 
     def add(self, metric: Counter, amount: float, *labels: str) -> None:
-        """Add `amount` (>= 0) to a counter."""
+        """Adds `amount` (>= 0) to a counter."""
         key = _key(metric, labels)
         with self._lock:
             numbers = self._numbers[metric.name]
             numbers[key] = numbers.get(key, 0.0) + amount
 
     def set(self, metric: Gauge, value: float, *labels: str) -> None:
-        """Set a gauge."""
+        """Sets a gauge."""
         key = _key(metric, labels)
         with self._lock:
             self._numbers[metric.name][key] = value
 
     def observe(self, metric: Histogram, milliseconds: NDArray[np.float64], *labels: str) -> None:
-        """Add observations ([n] float64, ms) to a histogram."""
+        """Adds observations ([n] float64, ms) to a histogram."""
         key = _key(metric, labels)
         with self._lock:
             self._buckets[metric.name].setdefault(key, Buckets()).observe(milliseconds)
 
     def replace(self, metric: Gauge, values: Mapping[_Labels, float]) -> None:
-        """Set all series of a gauge: those of queries that were removed and partitions that moved away are gone."""
+        """Sets all series of a gauge. Series of removed queries and revoked partitions disappear."""
         fresh = {_key(metric, labels): value for labels, value in values.items()}
         with self._lock:
             self._numbers[metric.name] = fresh

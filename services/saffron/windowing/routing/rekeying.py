@@ -1,4 +1,4 @@
-"""Where the events of one source partition go: the new key of each, its partition, and how far event time has come."""
+"""Re-keying of one source partition: the new key and partition of each event, and the watermark."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from saffron.runtime.streams.event_keys import keys_of
 from saffron.schema.schema import Schema
 
 _ANY = Schema({}, {}, {}, times={"": "uniform"})
-"""Of the events only their times are read, exact ones or intervals."""
+"""A schema without types: only event times, exact or intervals, are read."""
 _partition_of = lru_cache(maxsize=65_536)(partition_of)
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Record `row` of a batch goes to `partition` under `key`; or it is an `end`, which concerns every partition."""
+    """The destination of record `row` of a batch: `partition`, under `key`. An `end` mark goes to every partition."""
 
     row: int
     partition: int = -1
@@ -29,10 +29,11 @@ class Move:
 
 
 class Rekeying:
-    """Of one source partition. `key`: the attribute that is the new key; None: all go to partition 0, keys as they are.
+    """The re-keying of one source partition.
 
-    `disorder`: how late an event may be (ms). `watermark`: no event below it comes any more but late ones; it is raised
-    as that of the source is. What is no event goes nowhere: it is a dead letter of the source.
+    `key`: attribute with the new key; None: all events go to partition 0 with their keys. `disorder`: how late an event
+    may be (ms). `watermark`: event time (ms) below which only late events come. Records that are no events are skipped:
+    they are dead letters of the source.
     """
 
     def __init__(self, key: str | None, partitions: int, max_future: int, watermark: int = NO_WATERMARK) -> None:
@@ -43,7 +44,7 @@ class Rekeying:
         self._decoder = Decoder(_ANY, max_future)
 
     def moves(self, batch: RawBatch) -> Iterator[Move]:
-        """In the order of the records; `watermark` is that of those taken so far."""
+        """The destinations in the order of the records. `watermark` covers the records yielded so far."""
         decoded = self._decoder.decode(batch)
         rows = decoded.rows.tolist()
         keys: list[bytes | None] = [None] * len(rows)
@@ -65,7 +66,7 @@ class Rekeying:
     def _move(self, row: int, key: bytes | None) -> Move:
         if self._key is None:
             return Move(row, 0)
-        key = key or b""  # as `produce` does: an event without the attribute has one home, too
+        key = key or b""  # as `produce`: events without the attribute share a partition
         return Move(row, _partition_of(key, self._partitions), key)
 
     def _mark(self, row: int, ts: int, end: bool) -> Iterator[Move]:

@@ -1,4 +1,4 @@
-"""All re-keyed streams that this member of `windowing` has a part in: a group of consumers and chains for each."""
+"""All re-keyed streams of one `windowing` member: a consumer group and chains for each."""
 
 from __future__ import annotations
 
@@ -15,80 +15,80 @@ from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.stream_formats import Formats
 from saffron.runtime.telemetry.digest import Every
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.windowing.follower import Desk
-from saffron.windowing.routing.figures import RoutingNumbers
-from saffron.windowing.routing.route_chain import Bounds, RouteChain, RoutePlan
+from saffron.windowing.control_follower import ControlFollower
+from saffron.windowing.routing.route_chain import RouteBounds, RouteChain, RoutePlan
+from saffron.windowing.routing.route_metrics import RouteMetrics
 
 _LOG = logging.getLogger(__name__)
-_LOOK_MS = 1_000
+_RETRY_MS = 1_000
 _POLL_RECORDS = 2_000
 _TOPICS_MS = 100
-"""Between looks at a source: the others do not go past a partition that has been added, once it is known."""
+"""Interval of topic checks (ms). The other sources must wait for a partition that was added, once it is known."""
 _THREADS = 8
-"""Threads that end transactions: they mostly wait."""
+"""Threads for commits, which mostly wait."""
 
 
 class Router:
-    """Follows the streams on the desk. `background`: where transactions are ended (threads of its own, if None)."""
+    """The chains of all re-keyed streams in the control records. `background`: runs commits; own threads if None."""
 
     def __init__(
         self,
         log: Log,
         settings: Settings,
         metrics: Metrics,
-        desk: Desk,
+        control: ControlFollower,
         formats: Formats,
         background: Background | None = None,
     ) -> None:
         self._log = log
         self._settings = settings
-        self._desk = desk
+        self._control = control
         self._formats = formats
         self._background = background
-        self._numbers = RoutingNumbers(metrics)
+        self._metrics = RouteMetrics(metrics)
         self._threads = ExitStack()
         self._hops: dict[str, LastHop[RouteChain]] = {}
         self._opened: dict[str, tuple[str, str, str | None]] = {}
-        self._looked = -1
+        self._seen_version = -1
         self._missing: set[str] = set()
-        self._look = Every(_LOOK_MS)
+        self._retry = Every(_RETRY_MS)
 
     def step(self, now_ms: int) -> bool:
-        """Some progress; True if there was any. Never waits."""
-        if self._looked != self._desk.version or (self._missing and self._look.due(now_ms)):
-            self._looked = self._desk.version
-            self._take_up(now_ms)
+        """One round over all chains; True on progress. Never waits."""
+        if self._seen_version != self._control.version or (self._missing and self._retry.due(now_ms)):
+            self._seen_version = self._control.version
+            self._update_hops(now_ms)
         moved = False
         for hop in self._hops.values():
             moved |= hop.step(now_ms)
         return moved
 
     def report(self) -> None:
-        """Say how far all of them are."""
-        self._numbers.report(self._hops, self._missing)
+        """Updates the metrics."""
+        self._metrics.report(self._hops, self._missing)
 
     @property
     def inputs(self) -> list[InputRow]:
-        """What became of the sources."""
+        """Incidents of the sources."""
         return [row for hop in self._hops.values() for row in hop.inputs]
 
     @property
     def troubles(self) -> list[str]:
-        """What routes wait for that only the user can mend."""
+        """Obstacles that only the user can remove."""
         return [trouble for hop in self._hops.values() for trouble in hop.troubles]
 
     def close(self, now_ms: int) -> None:
-        """Finish transactions and leave the groups."""
+        """Commits and leaves the groups."""
         for hop in self._hops.values():
             hop.close(now_ms)
         self._threads.close()
 
     # ------------------------------------------------------------ inside
 
-    def _take_up(self, now_ms: int) -> None:
-        """Begin with streams that are new, and end with those that are gone."""
-        routed = [record for record in self._desk.streams.values() if record.source is not None]
-        wanted = {(one.name, one.stem, self._desk.topic_of(one.source or "")): one for one in routed}
+    def _update_hops(self, now_ms: int) -> None:
+        """Starts hops of new streams, and closes those of removed streams."""
+        routed = [record for record in self._control.streams.values() if record.source is not None]
+        wanted = {(one.name, one.stem, self._control.topic_of(one.source or "")): one for one in routed}
         for name, opened in list(self._opened.items()):
             if opened not in wanted:
                 del self._opened[name]
@@ -99,7 +99,7 @@ class Router:
                 self._opened[name] = name, stem, source
 
     def _open(self, record: StreamRecord, source: str | None) -> bool:
-        """Begin with a stream, if all topics are there. `source`: that of the stream it is made from."""
+        """Starts a stream's hop; False if a topic is missing. `source`: topic of the stream it is made from."""
         if source is None or self._log.partitions(source) is None or self._log.partitions(record.topic) is None:
             self._missing.add(record.name)
             what = "stream %s: its topic, or that of %s, is missing; `saffron stream add` again"
@@ -111,7 +111,7 @@ class Router:
             topics=lambda: [source],
             chain=lambda consumer, where, clock: self._chain(record, consumer, where),
             poll_records=_POLL_RECORDS,
-            look_ms=_TOPICS_MS,
+            check_ms=_TOPICS_MS,
         )
         return True
 
@@ -128,8 +128,8 @@ class Router:
             key=record.key,
             transactional_id=f"{settings.prefix}router.{record.name}.{where.partition}",
             bounds=lambda: self._bounds(record),
-            translate=self._formats.translation(lambda: self._desk.streams.get(record.name, record)),
-            commits=self._background,
+            translate=self._formats.translation(lambda: self._control.streams.get(record.name, record)),
+            commit_executor=self._background,
             commit_ms=settings.commit_ms,
             retry_ms=settings.session_ms // 2,
             max_future=settings.max_future_ms,
@@ -137,11 +137,11 @@ class Router:
         return RouteChain(self._log, consumer, plan)
 
     def _sources(self, record: StreamRecord, where: TopicPartition) -> int:
-        """How many partitions the source has, as far as is known."""
+        """Number of partitions of the source, as far as known."""
         hop = self._hops.get(record.name)
         return max(where.partition + 1, 0 if hop is None else hop.partitions(where.topic))
 
-    def _bounds(self, opened: StreamRecord) -> Bounds:
-        """Those in force now; those of a removed stream as they were."""
-        record = self._desk.streams.get(opened.name, opened)
-        return Bounds(record.disorder or 0, record.idle)
+    def _bounds(self, opened: StreamRecord) -> RouteBounds:
+        """The bounds in force; for a removed stream the last ones."""
+        record = self._control.streams.get(opened.name, opened)
+        return RouteBounds(record.disorder or 0, record.idle)

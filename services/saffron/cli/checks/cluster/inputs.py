@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, warning
-from saffron.runtime.hops.incident_words import in_words
+from saffron.runtime.hops.incident_reports import incident_reports_of
 
 _SAID_MS = 10_000
 """What was last said longer ago is not so any more, or its service is silent (another check says that)."""
@@ -18,5 +18,5 @@ def check_inputs(look: Look) -> Iterator[Finding]:
     for trouble, service in sorted({(trouble, one.service) for one in words for trouble in one.troubles}):
         what, _, fix = trouble.rpartition(": ")
         yield error("streams", what, service, fix)
-    for told in in_words(row for one in words for row in one.inputs):
+    for told in incident_reports_of(row for one in words for row in one.inputs):
         yield warning("inputs", told.what, told.where, told.fix)

@@ -14,7 +14,7 @@ from saffron.cli.queries.standing import Standing, read_standing
 from saffron.records.stream import StreamRecord
 from saffron.records.table import Unreadable
 from saffron.runtime.dead_letters.letters import Letter
-from saffron.runtime.dead_letters.reading import DeadLetters, Wanted
+from saffron.runtime.dead_letters.reading import DeadLetters, LetterFilter
 from saffron.runtime.local.state import SystemState
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.ends import read_to_end
@@ -142,7 +142,7 @@ def look_further(
         models=_models(client),
         open={where: _since(client, where, at) for where, at in cluster.unstable(counts).items()},
         events={name: tuple(newest(client, record.topic, _EVENTS)) for name, record in streams.items()},
-        letters=tuple(reversed(letters.newest(Wanted(), _LETTERS, _LETTERS).letters)),
+        letters=tuple(reversed(letters.newest(LetterFilter(), _LETTERS, _LETTERS).letters)),
         digests=_digests(health),
         inputs=_inputs(health),
         state=state,

@@ -15,9 +15,9 @@ from saffron.engine.events.raw import batch_of_values
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import UnavailableError
 from saffron.records.stream import StreamRecord
-from saffron.runtime.dead_letters.mending import Mending
+from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.reading import DeadLetters
-from saffron.runtime.dead_letters.sending import NotAgain, Sender, sources
+from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, sources
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.background import at_once
 from saffron.runtime.streams.stream_formats import Formats
@@ -62,11 +62,11 @@ class World:
         for partition in range(2):
             write_block(self.log, TOPICS, partition, [b'{"type":"Quote","ts":%d}' % (MS - 5_000)])
 
-    def prepare(self, value: bytes, mending: Mending | None = None) -> Any:
+    def prepare(self, value: bytes, correction: Correction | None = None) -> Any:
         name = write_letter(self.log, TOPICS, 1, value, "late", "it was")
         desk = DeadLetters(self.log, TOPICS, "desk")
         sender = Sender(desk, "desk", DAY)
-        return sender.prepare(desk.find(name), sources([self.stream]), mending or Mending(), NOW, again=False)
+        return sender.prepare(desk.find(name), sources([self.stream]), correction or Correction(), NOW, again=False)
 
 
 def as_windowing_says(stream: StreamRecord, value: bytes) -> tuple[str | None, int]:
@@ -89,7 +89,7 @@ def test_each_message_as_windowing_would(registry: FakeRegistry, name: str, diso
     if reason is None:
         assert world.prepare(MESSAGES[name]).value == MESSAGES[name]
         return
-    with pytest.raises(NotAgain) as refused:
+    with pytest.raises(ResendRefusedError) as refused:
         world.prepare(MESSAGES[name])
     assert refused.value.kind == ("late" if reason == "late" else "refused")
     assert "not JSON" not in str(refused.value)
@@ -113,7 +113,7 @@ def test_the_key_of_a_message_that_is_no_json_is_that_of_its_event(registry: Fak
     assert sent.key == b"IBM"
     assert not [note for note in sent.notes if "no ts" in note]
     other = avro(1, FIRST, {"ts": WHEN, "symbol": "XOM", "price": Decimal("1.00")})
-    assert world.prepare(GOOD, Mending(value=other)).key == b"XOM"
+    assert world.prepare(GOOD, Correction(value=other)).key == b"XOM"
 
 
 def test_a_stream_made_from_another_is_not_pushed_by_one_event(registry: FakeRegistry) -> None:

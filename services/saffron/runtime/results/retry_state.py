@@ -1,4 +1,6 @@
-"""Whatever happens to a chain's transaction, nothing of it is kept: it drops its state, and takes over again later."""
+"""Retry state of a chain whose transaction failed or has an unknown outcome: drop all state, then take over again
+later.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,19 @@ from saffron.errors import DeniedError, FencedError, GapError, LogError, StreamE
 from saffron.runtime.log import TopicPartition
 
 _LOG = logging.getLogger(__name__)
-_DOUBT_MS = 50
+_UNKNOWN_OUTCOME_MS = 50
+"""Delay before the take-over after a transaction with an unknown outcome."""
 _TROUBLE_MS = 1_000
+"""Delay before the take-over after an error that only the user can mend."""
 
 
 @dataclass
-class Doubt:
-    """`drop`: the state goes, and the input pauses. `retry_ms`: when to try again after being fenced; `retry_at`: the
-    next take-over is not before that. `trouble`: what only the user can mend; the other chains go on."""
+class RetryState:
+    """The time of a chain's next take-over, and the obstacle that only the user can remove.
+
+    `drop`: clears the chain's state and pauses its input. `retry_ms`: delay after being fenced. `retry_at`: earliest
+    time of the next take-over (ms). `trouble`: the obstacle, or None; other chains continue.
+    """
 
     where: TopicPartition
     retry_ms: int
@@ -25,8 +32,11 @@ class Doubt:
     retry_at: int = 0
     trouble: str | None = None
 
-    def guarded(self, now_ms: int, act: Callable[[int], bool]) -> bool:
-        """What `act` returns; True where it ended in doubt. What concerns all chains alike is raised."""
+    def run(self, now_ms: int, act: Callable[[int], bool]) -> bool:
+        """The result of `act(now_ms)`; True where it failed and the state was dropped.
+
+        Errors that concern all chains are raised.
+        """
         try:
             moved = act(now_ms)
             self.trouble = None
@@ -35,18 +45,18 @@ class Doubt:
             if self.trouble is None:
                 _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
             self.trouble = str(error)
-            self._anew(now_ms + _TROUBLE_MS)
+            self._drop_until(now_ms + _TROUBLE_MS)
         except FencedError:
             # Another producer has this id: the partition's new owner, or the coordinator after a time-out. Wait for
             # the group to say which.
-            self._anew(now_ms + self.retry_ms)
+            self._drop_until(now_ms + self.retry_ms)
         except (DeniedError, TooLargeError):
             raise
         except LogError as error:
             _LOG.warning("%s/%d: %s; taking over again", self.where.topic, self.where.partition, error)
-            self._anew(now_ms + _DOUBT_MS)
+            self._drop_until(now_ms + _UNKNOWN_OUTCOME_MS)
         return True
 
-    def _anew(self, at: int) -> None:
+    def _drop_until(self, at: int) -> None:
         self.drop()
         self.retry_at = at

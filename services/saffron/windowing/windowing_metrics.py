@@ -1,4 +1,4 @@
-"""What `windowing` says of its chains: blocks as they leave, metrics and digests once a second."""
+"""Metrics and digests of `windowing`: blocks as they are sent, the rest once a second."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.runtime.hops.inner_hop import InnerHop
-from saffron.runtime.hops.shell_numbers import ShellNumbers
+from saffron.runtime.hops.shell_metrics import ShellMetrics
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.telemetry.digest import Digest
 from saffron.runtime.telemetry.metric_names import (
@@ -35,22 +35,22 @@ _COUNTERS = (
     ("left_out", LEFT_OUT_VALUES),
 )
 _NAMED = 20
-"""Attributes in a digest, at most."""
+"""Most attributes named in a digest."""
 
 
-class WindowingNumbers:
-    """Reports all chains of one member."""
+class WindowingMetrics:
+    """Reporter of all chains of one member."""
 
     def __init__(self, metrics: Metrics, shell: InnerHop, group: str) -> None:
         self._metrics = metrics
         self._shell = shell
-        self._input = ShellNumbers(metrics, shell, group)
+        self._input = ShellMetrics(metrics, shell, group)
         self._stage: list[float] = []
         self._newest: dict[TopicPartition, int] = {}
         self._counted: dict[TopicPartition, dict[str, int]] = {}
 
     def sent(self, topic: str, where: TopicPartition, block: Block, now_ms: float) -> None:
-        """A block has been passed on: how long ago its oldest event was sent, and how far event time has come."""
+        """Records a block sent: the age of its oldest event, and its newest event time."""
         self._metrics.add(BLOCKS, 1, topic)
         if len(block.columns):
             self._stage.append(now_ms - float(block.columns.time.min()))
@@ -59,7 +59,10 @@ class WindowingNumbers:
     def report(
         self, now_ms: int, interval_ms: int, silent: Callable[[TopicPartition], bool | None]
     ) -> list[tuple[TopicPartition, Digest]]:
-        """A digest of each chain, with its source. `silent`: whether that is."""
+        """Updates the metrics; returns a digest of each chain with its input.
+
+        `silent`: whether an input partition is silent.
+        """
         lags = self._input.report(interval_ms)
         if self._stage:
             self._metrics.observe(STAGE_LATENCY, np.array(self._stage), "windowing")
@@ -99,7 +102,7 @@ class WindowingNumbers:
         return [(where, chain.hop.operator) for where, chain in chains if isinstance(chain.hop, WindowingHop)]
 
     def _count(self, where: TopicPartition, operator: WindowingOperator) -> int:
-        """Add what the operator's counters have grown by; the number of events among it."""
+        """Adds the growth of the operator's counters to the metrics; returns the number of new events."""
         numbers = operator.statistics()
         before = self._counted.get(where, {})
         grown = {name: max(0, int(numbers[name]) - before.get(name, 0)) for name, _ in _COUNTERS}
@@ -110,7 +113,7 @@ class WindowingNumbers:
 
 
 def _losses(operator: WindowingOperator) -> dict[str, Any]:
-    """Which values this process has not kept, if any: by attribute those of another kind, the most frequent first."""
+    """Numbers of values that this process did not keep: by attribute (most frequent first), and left-out ones."""
     numbers = operator.statistics()
     mistyped = Counter(numbers["mistyped_attributes"]).most_common(_NAMED)
     left_out = numbers["left_out"]

@@ -1,4 +1,4 @@
-"""What routes say of themselves once a second, for metrics."""
+"""Metrics of re-keyed streams, once a second."""
 
 from __future__ import annotations
 
@@ -13,43 +13,46 @@ from saffron.runtime.telemetry.metric_names import (
     TRANSACTION_ABORTS,
 )
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.windowing.routing.route_chain import WAITS, RouteChain, Routed
+from saffron.windowing.routing.route_chain import WAITS, RouteChain, RouteCounters
 
 _MISSING = "topic"
 
 
-class RoutingNumbers:
-    """Of all streams that this member makes from others."""
+class RouteMetrics:
+    """Reporter of all re-keyed streams of one member."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._told: dict[RouteChain, Routed] = {}
+        self._reported: dict[RouteChain, RouteCounters] = {}
 
     def report(self, hops: Mapping[str, LastHop[RouteChain]], missing: Collection[str]) -> None:
-        """`missing`: streams for which a topic is missing."""
+        """Updates the metrics. `missing`: streams with a missing topic."""
         lags: dict[tuple[str, ...], float] = {}
         watermarks: dict[tuple[str, ...], float] = {}
         waiting: dict[tuple[str, ...], float] = {(stream, reason): 0.0 for stream in hops for reason in WAITS}
         waiting |= {(stream, _MISSING): 1.0 for stream in missing}
-        told: dict[RouteChain, Routed] = {}
+        reported: dict[RouteChain, RouteCounters] = {}
         for stream, hop in hops.items():
             for where, chain in hop.chains.items():
                 labels = (stream, str(where.partition))
-                told[chain] = self._count(chain, labels)
+                reported[chain] = self._count(chain, labels)
                 if (lag := hop.lag(where)) is not None:
                     lags[labels] = lag
                 if chain.watermark is not None:
                     watermarks[labels] = chain.watermark / 1000
                 if chain.waits_for is not None:
                     waiting[stream, chain.waits_for] += 1
-        self._told = told
+        self._reported = reported
         self._metrics.replace(ROUTE_LAG, lags)
         self._metrics.replace(ROUTE_WATERMARK, watermarks)
         self._metrics.replace(ROUTES_WAITING, waiting)
 
-    def _count(self, chain: RouteChain, labels: tuple[str, str]) -> Routed:
-        """Add what has been counted since it was last told."""
-        now, before = Routed(chain.routed.events, chain.routed.aborts), self._told.get(chain, Routed())
+    def _count(self, chain: RouteChain, labels: tuple[str, str]) -> RouteCounters:
+        """Adds the growth of the chain's counters to the metrics; returns the present counters."""
+        now, before = (
+            RouteCounters(chain.counters.events, chain.counters.aborts),
+            self._reported.get(chain, RouteCounters()),
+        )
         self._metrics.add(ROUTED_EVENTS, now.events - before.events, *labels)
         self._metrics.add(TRANSACTION_ABORTS, now.aborts - before.aborts)
         return now

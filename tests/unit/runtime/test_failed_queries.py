@@ -13,7 +13,7 @@ from saffron.errors import SaffronError
 from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed
 from saffron.runtime.results.chain_plan import Place
-from saffron.runtime.results.marks import Mark, Marks
+from saffron.runtime.results.failed_queries import FailedQueries, FailedQuery
 from tests.unit.runtime.fakes import columns
 
 
@@ -42,58 +42,60 @@ def change(op: str, name: str, version: int, **more: Any) -> Control:
 
 def test_a_mark_is_told_once_and_kept_until_the_log_says_it() -> None:
     told: list[Failure] = []
-    marks = Marks(told.append)
-    marks.note([failure("q", 2)], 7)
-    marks.note([failure("q", 2)], 9)
+    failed = FailedQueries(told.append)
+    failed.add([failure("q", 2)], 7)
+    failed.add([failure("q", 2)], 9)
     assert [(one.name, one.version) for one in told] == [("q", 2)]
-    assert marks.at(8) == (Mark("q", 2, 7),)
-    marks.passed(block(change("add", "q", 2)), 7)
-    marks.passed(block(change("remove", "q", 1), change("fail", "other", 3, added=3)), 8)
-    assert marks.at(9) == (Mark("q", 2, 7),), "none of these ends version 2"
-    marks.passed(block(change("fail", "q", 4, added=2)), 10)
-    assert marks.at(10) == (Mark("q", 2, 7, until=10),), "a place in the middle of that block still needs it"
-    assert marks.at(11) == ()
+    assert failed.to_commit(8) == (FailedQuery("q", 2, 7),)
+    failed.block_applied(block(change("add", "q", 2)), 7)
+    failed.block_applied(block(change("remove", "q", 1), change("fail", "other", 3, added=3)), 8)
+    assert failed.to_commit(9) == (FailedQuery("q", 2, 7),), "none of these ends version 2"
+    failed.block_applied(block(change("fail", "q", 4, added=2)), 10)
+    assert failed.to_commit(10) == (FailedQuery("q", 2, 7, ended_at=10),), (
+        "a place in the middle of that block still needs it"
+    )
+    assert failed.to_commit(11) == ()
 
 
 def test_whoever_takes_over_stops_it_before_the_block_or_behind_it() -> None:
-    marks, operator = Marks(lambda failure: None), Stopped()
-    marks.take_over([Mark("before", 1, 7), Mark("behind", 1, 7, 3)])
+    failed, operator = FailedQueries(lambda failure: None), Stopped()
+    failed.take_over([FailedQuery("before", 1, 7), FailedQuery("behind", 1, 7, 3)])
     for offset in (6, 7, 8, 9):
-        marks.stop(operator, offset)  # type: ignore[arg-type]
+        failed.stop_before(operator, offset)  # type: ignore[arg-type]
         if offset == 7:
             assert operator.stopped == [("before", 1)]
     assert operator.stopped == [("before", 1), ("behind", 1)]
-    assert marks.left_out(7, 2) == frozenset()
-    assert marks.left_out(7, 3) == marks.left_out(7, 4) == {"behind"}
+    assert failed.excluded(7, 2) == frozenset()
+    assert failed.excluded(7, 3) == failed.excluded(7, 4) == {"behind"}
 
 
 def test_what_the_log_says_needs_no_mark() -> None:
-    marks = Marks(lambda failure: None)
-    marks.note([failure("q", logged=True)], 7)
-    assert marks.at(7) == ()
+    failed = FailedQueries(lambda failure: None)
+    failed.add([failure("q", logged=True)], 7)
+    assert failed.to_commit(7) == ()
 
 
 def test_marks_and_counts_go_with_the_committed_place() -> None:
-    place = Place(7, 5, 6, {"a": 3, "b": 2}, (Mark("q", 2, 7, 3), Mark("r", 1, 6, until=7)))
-    kept = Place.of(place.committed(InputState("topic")))
+    place = Place(7, 5, 6, {"a": 3, "b": 2}, (FailedQuery("q", 2, 7, 3), FailedQuery("r", 1, 6, ended_at=7)))
+    kept = Place.from_committed(place.to_committed(InputState("topic")))
     assert kept is not None
     assert kept.place == place
-    assert Place.of(Committed(7)) is None
+    assert Place.from_committed(Committed(7)) is None
 
 
 def test_so_many_that_fail_at_once_are_no_fault_of_theirs() -> None:
-    marks = Marks(lambda failure: None)
-    marks.note([failure(f"query{number}") for number in range(200)], 7)
+    failed = FailedQueries(lambda failure: None)
+    failed.add([failure(f"query{number}") for number in range(200)], 7)
     with pytest.raises(SaffronError, match="200 queries failed at once"):
-        Place(7, 0, 7, failed=marks.at(7)).committed(InputState("topic"))
+        Place(7, 0, 7, failed=failed.to_commit(7)).to_committed(InputState("topic"))
 
 
 def test_results_of_a_query_that_is_gone_do_not_count() -> None:
-    from saffron.runtime.results.chain_plan import index_behind
+    from saffron.runtime.results.chain_plan import next_index
 
     class Results:
         names = ("a", "c")
         query = np.array([0, 1, 0], np.int32)
 
     place = Place(7, 5, 6, {"a": 1, "b": 3, "c": 1})
-    assert index_behind(place, Results()) == 2  # type: ignore[arg-type]
+    assert next_index(place, Results()) == 2  # type: ignore[arg-type]

@@ -15,8 +15,8 @@ from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.topics import schema_folder
 from saffron.runtime.telemetry.metric_names import ESTIMATED_FALSE, ESTIMATED_LOSS, ESTIMATED_MATCHES
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.shedder.figures import ShedderNumbers
 from saffron.shedder.hop import ShedderHop
+from saffron.shedder.shedder_metrics import ShedderMetrics
 from tests.unit.engine.shed.blocks import block, query
 from tests.unit.runtime.fakes import decode
 
@@ -41,7 +41,7 @@ def hop(partition: int, found: int, lost: float) -> ShedderHop:
 def test_of_two_partitions_the_share_is_that_of_their_matches_together() -> None:
     metrics = Metrics()
     hops = {TopicPartition("w", p): hop(p, *one) for p, one in enumerate(((900, 100.0), (9, 91.0)))}
-    digests = ShedderNumbers(metrics, cast("InnerHop", NoShell()), "g").report(hops, 1000, 1000)
+    digests = ShedderMetrics(metrics, cast("InnerHop", NoShell()), "g").report(hops, 1000, 1000)
     due, lost = (metrics.value(ESTIMATED_MATCHES, "q", part) for part in ("due", "lost"))
     assert due == pytest.approx(1100, rel=0.02), "a match more counts as found in each"
     assert lost == pytest.approx(191, rel=0.1)
@@ -56,12 +56,12 @@ def test_of_two_partitions_the_share_is_that_of_their_matches_together() -> None
 
 
 def test_of_a_query_that_is_gone_nothing_is_kept() -> None:
-    numbers = ShedderNumbers(Metrics(), cast("InnerHop", NoShell()), "g")
+    numbers = ShedderMetrics(Metrics(), cast("InnerHop", NoShell()), "g")
     chain = hop(0, 900, 100.0)
     numbers.report({TopicPartition("w", 0): chain}, 1000, 1000)
-    assert any("q" in count.split() for _, count in numbers._told)
+    assert any("q" in count.split() for _, count in numbers._reported)
     chain.operator.apply(block(100, 10, 1, query(100, "remove", "q")), now_ms=0)
     numbers.report({TopicPartition("w", 0): chain}, 2000, 1000)
-    assert not any("q" in count.split() for _, count in numbers._told)
+    assert not any("q" in count.split() for _, count in numbers._reported)
     numbers.report({}, 3000, 1000)
-    assert numbers._told == {}
+    assert numbers._reported == {}

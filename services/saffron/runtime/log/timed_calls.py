@@ -1,8 +1,8 @@
-"""Calls that may never return, made so that the caller can give up on them.
+"""Calls with a time limit, for calls that may never return.
 
-`send_offsets_to_transaction` does not keep to its own timeout when the broker dies under it: librdkafka 2.16 then waits
-for a coordinator for ever. The call runs in a thread of its own; one that is given up on is left behind with its
-producer, which nobody uses any more.
+`send_offsets_to_transaction` ignores its own timeout when the broker fails: librdkafka 2.16 then waits for a
+coordinator for ever. So the call runs on a separate thread. A thread whose call timed out is abandoned together with
+its producer.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from saffron.errors import UnavailableError
 _Job = tuple[Callable[[], object], "queue.SimpleQueue[BaseException | None]"]
 
 
-class Patience:
-    """Makes one call after the other, each for a limited time."""
+class TimedCalls:
+    """A thread that runs one call after another, each with a time limit."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -25,7 +25,7 @@ class Patience:
         self._thread: threading.Thread | None = None
 
     def call(self, act: Callable[[], object], seconds: float, doing: str) -> None:
-        """Make the call and pass on what it raises; UnavailableError when it has not returned in time."""
+        """Runs `act` and raises what it raises. UnavailableError: no return within `seconds`."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
@@ -35,14 +35,14 @@ class Patience:
             error = answer.get(timeout=seconds)
         except queue.Empty:
             self._thread = None
-            self._jobs.put(None)  # should it ever return, the thread ends
+            self._jobs.put(None)  # ends the thread, if the call ever returns
             self._jobs = queue.SimpleQueue()
             raise UnavailableError(f"{doing}: no answer within {seconds:g} s") from None
         if error is not None:
             raise error
 
     def close(self) -> None:
-        """Let the thread end."""
+        """Lets the thread end."""
         self._jobs.put(None)
 
     def _work(self) -> None:

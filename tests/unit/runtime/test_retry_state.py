@@ -1,4 +1,4 @@
-"""What a chain does when one of its transactions is in doubt."""
+"""What a chain does when one of its transactions fails or has no known outcome."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from saffron.errors import DeniedError, FencedError, LogError
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.results.unknown_outcome import Doubt
+from saffron.runtime.results.retry_state import RetryState
 
 RETRY_MS = 700
 
@@ -16,7 +16,7 @@ RETRY_MS = 700
 class Chain:
     def __init__(self, error: Exception | None) -> None:
         self.error, self.dropped = error, 0
-        self.doubt = Doubt(TopicPartition("events", 3), RETRY_MS, self._drop)
+        self.retry = RetryState(TopicPartition("events", 3), RETRY_MS, self._drop)
 
     def _drop(self) -> None:
         self.dropped += 1
@@ -29,27 +29,27 @@ class Chain:
 
 def test_what_goes_well_changes_nothing() -> None:
     chain = Chain(None)
-    assert [chain.doubt.guarded(now, chain.act) for now in (5, 15)] == [False, True]
-    assert (chain.dropped, chain.doubt.retry_at) == (0, 0)
+    assert [chain.retry.run(now, chain.act) for now in (5, 15)] == [False, True]
+    assert (chain.dropped, chain.retry.retry_at) == (0, 0)
 
 
 def test_a_fenced_chain_waits_for_its_group_to_say_whose_the_partition_is() -> None:
     chain = Chain(FencedError("fenced"))
-    assert chain.doubt.guarded(100, chain.act)
-    assert (chain.dropped, chain.doubt.retry_at) == (1, 100 + RETRY_MS)
+    assert chain.retry.run(100, chain.act)
+    assert (chain.dropped, chain.retry.retry_at) == (1, 100 + RETRY_MS)
 
 
 def test_any_other_doubt_is_told_and_soon_over(caplog: pytest.LogCaptureFixture) -> None:
     chain = Chain(LogError("timed out"))
     with caplog.at_level(logging.WARNING):
-        assert chain.doubt.guarded(100, chain.act)
+        assert chain.retry.run(100, chain.act)
     assert chain.dropped == 1
-    assert 100 < chain.doubt.retry_at < 100 + RETRY_MS
+    assert 100 < chain.retry.retry_at < 100 + RETRY_MS
     assert caplog.messages == ["events/3: timed out; taking over again"]
 
 
 def test_what_taking_over_again_would_not_mend_is_raised() -> None:
     chain = Chain(DeniedError("not allowed"))
     with pytest.raises(DeniedError):
-        chain.doubt.guarded(100, chain.act)
+        chain.retry.run(100, chain.act)
     assert chain.dropped == 0

@@ -1,4 +1,4 @@
-"""What every service that reads partitions in a group says of that: lag, rebalances, back pressure."""
+"""Consumer metrics of every service that reads partitions in a group: lag, rebalances, back pressure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from saffron.runtime.telemetry.metrics import Metrics
 
 
 class Shell(Protocol):
-    """`InnerHop` and `LastHop`. `rebalances`: assignments so far; `waited_ms`: time waited so far for room to write."""
+    """The measured side of `InnerHop` and `LastHop`.
+
+    `rebalances`: assignments so far. `waited_ms`: time waited for room in the producer's queue.
+    """
 
     rebalances: int
 
@@ -24,8 +27,8 @@ class Shell(Protocol):
     def lag(self, where: TopicPartition) -> int | None: ...
 
 
-class ShellNumbers:
-    """Reports one shell, once a digest."""
+class ShellMetrics:
+    """Reporter of one shell, called once per digest."""
 
     def __init__(self, metrics: Metrics, shell: Shell, group: str) -> None:
         self._metrics = metrics
@@ -35,12 +38,12 @@ class ShellNumbers:
         self._waited_ms = 0.0
 
     def report(self, interval_ms: int, held_ms: float = 0.0) -> Mapping[TopicPartition, int]:
-        """The lag of each partition where it is known, for the digest. `held_ms`: how long credit was waited for."""
+        """The lag of each partition, in records, where it is known. `held_ms`: time waited for credit."""
         shell, metrics = self._shell, self._metrics
         known = {where: lag for where in shell.chains if (lag := shell.lag(where)) is not None}
         metrics.replace(CONSUMER_LAG, {(w.topic, str(w.partition), self._group): lag for w, lag in known.items()})
         metrics.add(REBALANCES, shell.rebalances - self._rebalances)
-        # What chains have waited goes with them.
+        # Revoked chains take their waiting time with them, so the sum may fall.
         waited = max(0.0, shell.waited_ms - self._waited_ms)
         metrics.set(BACKPRESSURE, min(1.0, (waited + held_ms) / interval_ms))
         self._rebalances, self._waited_ms = shell.rebalances, shell.waited_ms

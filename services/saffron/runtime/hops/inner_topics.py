@@ -1,4 +1,4 @@
-"""Inner topics follow the stream's topic: they get as many partitions, where we have the right to add them."""
+"""Partition counts of internal topics: kept at least as high as those of the stream's topic."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from saffron.runtime.log import Log
 _LOG = logging.getLogger(__name__)
 
 
-def grow(log: Log, source: str, topic: str, partition: int) -> None:
-    """See that the inner topic `topic` has this partition, else as many as `source` has.
+def ensure_partition(log: Log, source: str, topic: str, partition: int) -> None:
+    """Makes sure that the internal topic `topic` has partition number `partition`.
 
-    StreamError: it is missing, or may not be changed.
+    Where it is missing, partitions are added until `topic` has as many as `source`. StreamError: the topic does not
+    exist, or the broker denies the change.
     """
     have = log.partitions(topic)
     if have is None:

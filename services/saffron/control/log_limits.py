@@ -1,4 +1,4 @@
-"""Keeps client libraries from filling the log: while a broker is away they say so twenty times a second."""
+"""Rate limit for log messages of client libraries, which report an absent broker twenty times a second."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _SECONDS = 10.0
 _KEPT = 1000
 
 
-class OnceInAWhile(logging.Filter):
-    """Lets a message through when it has not been seen for `seconds`."""
+class RepeatLimit(logging.Filter):
+    """A logging filter that passes equal messages once per `seconds`."""
 
     def __init__(self, seconds: float = _SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -31,9 +31,9 @@ class OnceInAWhile(logging.Filter):
         return True
 
 
-def hush(*libraries: str) -> None:
-    """Put the filter on every logger of these libraries: a logger's filters do not apply to its children."""
-    once = OnceInAWhile()
+def limit_repeats(*libraries: str) -> None:
+    """Adds the filter to every logger of these libraries. A logger's filters do not apply to its children."""
+    once = RepeatLimit()
     names = [name for name in logging.Logger.manager.loggerDict if name.partition(".")[0] in libraries]
     for name in {*names, *libraries}:
         logging.getLogger(name).addFilter(once)

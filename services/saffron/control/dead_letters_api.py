@@ -1,4 +1,4 @@
-"""The desk of dead letters over HTTP: a list, one with all that is known of it, and sending it again."""
+"""Dead letters over HTTP: list, show, and send again."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ from saffron.control.guard import answer
 from saffron.control.requests import count_of, flag_of, json_body, now_ms
 from saffron.control.tables import Tables
 from saffron.errors import InputError
+from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Letter
-from saffron.runtime.dead_letters.mending import Mending
-from saffron.runtime.dead_letters.reading import DeadLetters, Wanted
+from saffron.runtime.dead_letters.reading import DeadLetters, LetterFilter
 from saffron.runtime.dead_letters.showing import row_of, whole
 
 _LOOKED_AT = 2_000
-"""Messages of each partition that a list is made of: the page asks for one every few seconds."""
+"""Messages of each partition searched for a list. The page requests one every few seconds."""
 _FIELDS = {"set", "unset", "value", "encoding", "again", "dry_run"}
 
 
-class Desk:
-    """The handlers. What waits for the broker runs in threads; letters are sent one after another."""
+class DeadLettersApi:
+    """The request handlers. Calls to the broker run in threads; letters are sent one after another."""
 
     def __init__(
         self, tables: Tables, letters: DeadLetters, group: str, max_future_ms: int, credentials: str = ""
     ) -> None:
-        """`group`: a consumer group for looking; `max_future_ms`: how far an event's ts may be ahead of its message;
-        `credentials`: for schema registries."""
+        """`group`: consumer group for reading.
+
+        `max_future_ms`: how far an event's time may be ahead of its message's. `credentials`: for schema registries.
+        """
         self._credentials = credentials
         self._tables = tables
         self._letters = letters
@@ -41,7 +43,7 @@ class Desk:
         self._sending = asyncio.Lock()
 
     def routes(self) -> list[web.AbstractRouteDef]:
-        """Every path of the desk."""
+        """All routes of dead letters."""
         one = "/api/dead-letters/{topic}/{partition}/{offset}"
         return [
             web.get("/api/dead-letters", self.list_letters),
@@ -50,9 +52,9 @@ class Desk:
         ]
 
     async def list_letters(self, request: web.Request) -> web.Response:
-        """?reason=late, &stream=NAME, &count=20; the newest first."""
+        """The newest letters first: ?reason=late, &stream=NAME, &count=20."""
         count = count_of(request.query.get("count", "20"))
-        wanted = Wanted(request.query.get("reason"), self._topics(request.query.get("stream")))
+        wanted = LetterFilter(request.query.get("reason"), self._topics(request.query.get("stream")))
         found = await asyncio.to_thread(self._letters.newest, wanted, count, _LOOKED_AT)
         return answer(
             {
@@ -70,22 +72,24 @@ class Desk:
 
     async def send_again(self, request: web.Request) -> web.Response:
         body = await json_body(request, _FIELDS)
-        mending, again, dry_run = _mending(body), flag_of(body, "again"), flag_of(body, "dry_run")
+        correction, again, dry_run = _correction(body), flag_of(body, "again"), flag_of(body, "dry_run")
         async with self._sending:
             letter = await self._find(request)
             try:
-                sent = await asyncio.to_thread(self._send, letter, mending, again, dry_run)
+                sent = await asyncio.to_thread(self._send, letter, correction, again, dry_run)
             except InputError as error:
                 kind = getattr(error, "kind", None)
                 raise Refused(400 if kind is None else 409, kind or "mend", str(error)) from error
         return answer({**sent, "sent": not dry_run})
 
-    def _send(self, letter: Letter, mending: Mending, again: bool, dry_run: bool) -> dict[str, Any]:
-        # Here, for what checks a message brings the decoder's kernels along, which the service needs for nothing else.
+    def _send(self, letter: Letter, correction: Correction, again: bool, dry_run: bool) -> dict[str, Any]:
+        # Imported here: the dry run loads the decoder's kernels, which nothing else in the service needs.
         from saffron.runtime.dead_letters.sending import Sender, described, sources
 
         sender = Sender(self._letters, self._group, self._max_future_ms, self._credentials)
-        sending = sender.prepare(letter, sources(self._tables.streams.all().values()), mending, now_ms(), again=again)
+        sending = sender.prepare(
+            letter, sources(self._tables.streams.all().values()), correction, now_ms(), again=again
+        )
         if not dry_run:
             sender.send(sending)
         return described(sending)
@@ -110,17 +114,17 @@ class Desk:
         return self._letters.stream_of(letter, {one.topic: one.name for one in self._tables.streams.all().values()})
 
 
-def _mending(body: Mapping[str, Any]) -> Mending:
+def _correction(body: Mapping[str, Any]) -> Correction:
     put, out, value = body.get("set", {}), body.get("unset", []), body.get("value")
     if not isinstance(put, dict):
         raise Refused(400, "body", '"set" must be an object: attributes and their values')
     if not isinstance(out, list) or not all(isinstance(name, str) for name in out):
         raise Refused(400, "body", '"unset" must be a list of attributes')
     if value is None:
-        return Mending(None, put, tuple(out))
+        return Correction(None, put, tuple(out))
     if not isinstance(value, str):
         raise Refused(400, "body", '"value" must be a text: the whole message')
-    return Mending(_decoded(value, body.get("encoding", "utf-8")), put, tuple(out))
+    return Correction(_decoded(value, body.get("encoding", "utf-8")), put, tuple(out))
 
 
 def _decoded(value: str, encoding: object) -> bytes:

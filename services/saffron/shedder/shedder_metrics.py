@@ -1,4 +1,4 @@
-"""What `shedder` says of its chains: blocks as they leave, metrics and digests once a second."""
+"""Metrics and digests of `shedder`: blocks as they are sent, the rest once a second."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from saffron.engine.shed.losses.expected import Expected
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.runtime.hops.inner_hop import InnerHop
-from saffron.runtime.hops.shell_numbers import ShellNumbers
+from saffron.runtime.hops.shell_metrics import ShellMetrics
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.telemetry.digest import Digest
 from saffron.runtime.telemetry.histogram import Buckets
@@ -41,24 +41,24 @@ _GAUGES = (IN_FLIGHT, PROCESSING_LATENCY, SHEDDING_LATENCY, MODEL_VERSION, MODEL
 _Values = dict[tuple[str, ...], float]
 
 
-class ShedderNumbers:
-    """Reports all chains of one member."""
+class ShedderMetrics:
+    """Reporter of all chains of one member."""
 
     def __init__(self, metrics: Metrics, shell: InnerHop, group: str) -> None:
         self._metrics = metrics
-        self._input = ShellNumbers(metrics, shell, group)
+        self._input = ShellMetrics(metrics, shell, group)
         self._stage: list[float] = []
-        self._told: dict[tuple[TopicPartition, str], int] = {}
-        self._telling: dict[tuple[TopicPartition, str], int] = {}
+        self._reported: dict[tuple[TopicPartition, str], int] = {}
+        self._reporting: dict[tuple[TopicPartition, str], int] = {}
 
     def sent(self, topic: str, appended_ms: int, now_ms: float) -> None:
-        """A block has been passed on that stood in `windows` since `appended_ms`."""
+        """Records a block sent. `appended_ms`: its time in the topic `windows`."""
         self._metrics.add(BLOCKS, 1, topic)
         self._stage.append(now_ms - appended_ms)
 
     def report(self, hops: Mapping[TopicPartition, ShedderHop], now_ms: int, interval_ms: int) -> list[Digest]:
-        """A digest of each chain."""
-        held = max((self._grown(where, "held", hop.held_ms) for where, hop in hops.items()), default=0)
+        """Updates the metrics; returns a digest of each chain."""
+        held = max((self._increase(where, "held", hop.held_ms) for where, hop in hops.items()), default=0)
         lags = self._input.report(interval_ms, held)
         if self._stage:
             self._metrics.observe(STAGE_LATENCY, np.array(self._stage), "shedder")
@@ -85,7 +85,7 @@ class ShedderNumbers:
                     shed=_shed(numbers),
                 )
             )
-        self._told, self._telling = self._telling, {}  # chains and queries that are gone are not told of again
+        self._reported, self._reporting = self._reporting, {}  # drops chains and queries that are gone
         _estimate(expected, gauges)
         for gauge, values in gauges.items():
             self._metrics.replace(gauge, values)
@@ -116,22 +116,22 @@ class ShedderNumbers:
         return buckets
 
     def _count(self, where: TopicPartition, operator: ShedderOperator, numbers: Mapping[str, Any]) -> int:
-        """Add what the operator's counters have grown by; the number of events among it."""
-        events = self._grown(where, "events", numbers["events"])
+        """Adds the growth of the operator's counters to the metrics; returns the number of new events."""
+        events = self._increase(where, "events", numbers["events"])
         self._metrics.add(EVENTS_IN, events, operator.stream, str(operator.partition))
         for query, reasons in numbers["shed_by_reason"].items():
             for reason, shed in reasons.items():
-                self._metrics.add(SHED_EVENTS, self._grown(where, f"{reason} {query}", shed), query, reason)
+                self._metrics.add(SHED_EVENTS, self._increase(where, f"{reason} {query}", shed), query, reason)
         return events
 
-    def _grown(self, where: TopicPartition, count: str, now: int) -> int:
-        """How much a count has grown since it was last told; a chain made anew counts from 0 again."""
-        before, self._telling[where, count] = self._told.get((where, count), 0), now
+    def _increase(self, where: TopicPartition, count: str, now: int) -> int:
+        """Increase of a count since its last report. A chain made anew counts from 0 again."""
+        before, self._reporting[where, count] = self._reported.get((where, count), 0), now
         return now - before if now >= before else now
 
 
 def _estimate(expected: Mapping[str, Sequence[Expected]], gauges: Mapping[Gauge, _Values]) -> None:
-    """What is lost and false by query, all chains of this process together."""
+    """Sets the gauges of estimated lost and false matches by query, over all chains of this process."""
     for query, chains in expected.items():
         own = Expected.together((1.0, one) for one in chains)
         for part, count in asdict(own).items():
@@ -141,7 +141,7 @@ def _estimate(expected: Mapping[str, Sequence[Expected]], gauges: Mapping[Gauge,
 
 
 def _shed(numbers: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a digest says of shedding."""
+    """The shedding fields of a digest."""
     estimated = {
         query: {part: round(count, 6) for part, count in asdict(own).items()}
         for query, own in numbers["expected"].items()

@@ -10,10 +10,10 @@ import pytest
 
 from saffron.errors import InputError
 from saffron.records.stream import StreamRecord
+from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Attempt
-from saffron.runtime.dead_letters.mending import Mending
-from saffron.runtime.dead_letters.reading import DeadLetters, Wanted
-from saffron.runtime.dead_letters.sending import ORIGIN, NotAgain, Sender, Sending, sources
+from saffron.runtime.dead_letters.reading import DeadLetters, LetterFilter
+from saffron.runtime.dead_letters.sending import ORIGIN, ResendRefusedError, Sender, Sending, sources
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import Topics, topic_specs
@@ -30,7 +30,7 @@ SCHEMA = {
 MISTYPED = b'{"type": "Stock", "ts": 9000, "symbol": "IBM", "price": "12"}'
 DETAIL = "attribute 'price' of type Stock should be a number, and is \"12\""
 HOUR = 3_600_000
-AS_IT_WAS = Mending()
+AS_IT_WAS = Correction()
 
 
 class World:
@@ -55,12 +55,12 @@ class World:
     def sender(self, log: MemoryLog | None = None) -> Sender:
         return Sender(DeadLetters(log or self.log, TOPICS, "desk"), "desk", HOUR)
 
-    def prepare(self, name: str, mending: Mending = AS_IT_WAS, *, again: bool = False) -> Sending:
-        return self.sender().prepare(self.desk.find(name), self.sources, mending, self.now, again=again)
+    def prepare(self, name: str, correction: Correction = AS_IT_WAS, *, again: bool = False) -> Sending:
+        return self.sender().prepare(self.desk.find(name), self.sources, correction, self.now, again=again)
 
-    def send(self, name: str, mending: Mending = AS_IT_WAS, *, again: bool = False) -> Record:
+    def send(self, name: str, correction: Correction = AS_IT_WAS, *, again: bool = False) -> Record:
         """Send it; the message as it then stands in the stream."""
-        sending = self.prepare(name, mending, again=again)
+        sending = self.prepare(name, correction, again=again)
         self.sender().send(sending)
         return self.records(TOPICS.events, sending.partition)[-1]
 
@@ -69,7 +69,7 @@ class World:
         return [one.record for one in entries if one.record is not None]
 
 
-MENDED = Mending(put={"price": 12.0})
+MENDED = Correction(put={"price": 12.0})
 
 
 @pytest.fixture
@@ -80,12 +80,12 @@ def world() -> World:
 def test_the_newest_come_first_and_are_counted_by_reason(world: World) -> None:
     first, second = world.bury(), world.bury(b"{", "not-json", partition=0)
     third = world.bury()
-    found = world.desk.newest(Wanted(), 2)
+    found = world.desk.newest(LetterFilter(), 2)
     assert [one.id for one in found.letters] == [third, second]
     assert (dict(found.reasons), found.looked_at, found.whole) == ({"schema": 2, "not-json": 1}, 3, True)
-    assert [one.id for one in world.desk.newest(Wanted("schema"), 9).letters] == [third, first]
-    assert world.desk.newest(Wanted(topics=["p.other"]), 9).letters == []
-    part = world.desk.newest(Wanted(), 9, look=1)
+    assert [one.id for one in world.desk.newest(LetterFilter("schema"), 9).letters] == [third, first]
+    assert world.desk.newest(LetterFilter(topics=["p.other"]), 9).letters == []
+    part = world.desk.newest(LetterFilter(), 9, look=1)
     assert ([one.id for one in part.letters], part.whole) == ([third, second], False)
 
 
@@ -106,12 +106,14 @@ def test_a_result_has_a_letter_but_no_message_that_could_be_sent(world: World) -
     assert (letter.id, letter.value, world.desk.original(letter)) == (name, None, None)
     assert world.desk.stream_of(letter, {"p.events": "events"}) == "events"
     assert world.desk.stream_of(letter, {}) is None
-    found = world.desk.newest(Wanted(topics=world.desk.topics_of(world.stream)), 9)
+    found = world.desk.newest(LetterFilter(topics=world.desk.topics_of(world.stream)), 9)
     assert {one.id for one in found.letters} == {name, other}
-    with pytest.raises(NotAgain, match=r"is a result, .*: it cannot be sent again\. Change query rises") as refused:
+    with pytest.raises(
+        ResendRefusedError, match=r"is a result, .*: it cannot be sent again\. Change query rises"
+    ) as refused:
         world.prepare(name)
     assert refused.value.kind == "result"
-    with pytest.raises(NotAgain, match=r"no stream reads p\.events any more") as refused:
+    with pytest.raises(ResendRefusedError, match=r"no stream reads p\.events any more") as refused:
         world.sender().prepare(world.desk.find(other), {}, AS_IT_WAS, world.now, again=False)
     assert refused.value.kind == "stream"
 
@@ -122,7 +124,7 @@ def test_a_letter_of_a_transaction_that_was_aborted_never_was(world: World) -> N
     producer.send(TOPICS.dead_letters, 1, b"{}", key=b"p.admitted/1/4.1")
     producer.flush(1)
     producer.abort()
-    assert world.desk.newest(Wanted(), 9).letters == []
+    assert world.desk.newest(LetterFilter(), 9).letters == []
 
 
 STRANGERS = (
@@ -143,7 +145,7 @@ def test_what_is_no_dead_letter_is_passed_over(world: World, value: bytes | None
     producer = world.log.producer()
     producer.send(TOPICS.dead_letters, 1, value, key=name.encode())
     producer.flush(1.0)
-    assert [one.id for one in world.desk.newest(Wanted(), 9).letters] == [name]
+    assert [one.id for one in world.desk.newest(LetterFilter(), 9).letters] == [name]
     assert world.desk.find(name).value == MISTYPED
 
 
@@ -158,7 +160,7 @@ def test_a_mended_message_goes_where_its_original_was(world: World) -> None:
     assert (orjson.loads(sent.value or b""), sent.key, sent.partition) == (event, b"IBM", partition_of(b"IBM", 4))
     assert sent.headers == (("trace", b"7"), (ORIGIN, name.encode()))
     assert world.desk.find(name).attempts == (Attempt(world.now, True),)
-    assert [one.id for one in world.desk.newest(Wanted(), 9).letters] == [name], "a note is no letter of its own"
+    assert [one.id for one in world.desk.newest(LetterFilter(), 9).letters] == [name], "a note is no letter of its own"
 
 
 def test_without_mending_the_original_bytes_are_sent(world: World) -> None:
@@ -168,7 +170,7 @@ def test_without_mending_the_original_bytes_are_sent(world: World) -> None:
 
 
 def test_with_another_key_attribute_it_goes_to_the_home_of_that_key(world: World) -> None:
-    sent = world.send(world.bury(b"no event", "not-json", key=b""), Mending(MISTYPED, {"price": 1, "symbol": "KO"}))
+    sent = world.send(world.bury(b"no event", "not-json", key=b""), Correction(MISTYPED, {"price": 1, "symbol": "KO"}))
     assert (sent.key, sent.partition) == (b"KO", partition_of(b"KO", 4))
 
 
@@ -189,7 +191,7 @@ def test_an_event_without_a_time_gets_that_of_sending_and_it_is_said(world: Worl
 def test_nothing_is_sent_twice_by_mistake(world: World) -> None:
     name = world.bury()
     world.send(name, MENDED)
-    with pytest.raises(NotAgain, match=r"was sent again at 1970-01-01 00:00:11.*--again") as refused:
+    with pytest.raises(ResendRefusedError, match=r"was sent again at 1970-01-01 00:00:11.*--again") as refused:
         world.prepare(name, MENDED)
     assert refused.value.kind == "sent"
     world.send(name, MENDED, again=True)
@@ -198,13 +200,13 @@ def test_nothing_is_sent_twice_by_mistake(world: World) -> None:
 
 def test_what_would_be_a_dead_letter_again_is_not_sent(world: World) -> None:
     name = world.bury()
-    with pytest.raises(NotAgain, match='should be a number, and is "12"; mend it') as refused:
+    with pytest.raises(ResendRefusedError, match='should be a number, and is "12"; mend it') as refused:
         world.prepare(name)
     assert refused.value.kind == "refused"
-    with pytest.raises(NotAgain, match="more than 3600000 ms ahead"):
-        world.prepare(name, Mending(put={"price": 1, "ts": world.now + HOUR + 1}))
+    with pytest.raises(ResendRefusedError, match="more than 3600000 ms ahead"):
+        world.prepare(name, Correction(put={"price": 1, "ts": world.now + HOUR + 1}))
     with pytest.raises(InputError, match="'pirce' cannot be left out: the message has type, ts"):
-        world.prepare(name, Mending(out=("pirce",)))
+        world.prepare(name, Correction(out=("pirce",)))
     with pytest.raises(InputError, match="only be changed in a JSON object"):
         world.prepare(world.bury(b"[1]", "not-an-object"), MENDED)
 
@@ -212,10 +214,10 @@ def test_what_would_be_a_dead_letter_again_is_not_sent(world: World) -> None:
 def test_a_late_event_would_be_late_again(world: World) -> None:
     good = MISTYPED.replace(b'"12"', b"12")
     write_block(world.log, TOPICS, 1, [good.replace(b"9000", b"9001")])
-    with pytest.raises(NotAgain, match=r"ts 9000 is below 9001.*saffron replay") as refused:
+    with pytest.raises(ResendRefusedError, match=r"ts 9000 is below 9001.*saffron replay") as refused:
         world.prepare(world.bury(good, "late"))
     assert refused.value.kind == "late"
-    assert world.send(world.bury(good, "late"), Mending(put={"ts": 9001})).value is not None
+    assert world.send(world.bury(good, "late"), Correction(put={"ts": 9001})).value is not None
     assert world.send(world.bury(good, "late", partition=2)).partition == 2, "a partition has its own watermark"
 
 
@@ -224,8 +226,8 @@ def test_an_event_far_ahead_is_sent_with_a_warning(world: World) -> None:
     name = world.bury(good)
     assert world.prepare(name).notes == ()
     write_block(world.log, TOPICS, 1, [good])
-    assert world.prepare(name, Mending(put={"ts": 69_000})).notes == ()
-    (note,) = world.prepare(name, Mending(put={"ts": 69_001})).notes
+    assert world.prepare(name, Correction(put={"ts": 69_000})).notes == ()
+    (note,) = world.prepare(name, Correction(put={"ts": 69_001})).notes
     assert note.startswith("it is 60001 ms ahead of its partition")
 
 
@@ -245,7 +247,7 @@ def test_whoever_dies_while_sending_leaves_a_note_before_the_message(world: Worl
         assert died or attempts[0].done
         seen.add((died, arrived, attempts[0].done if attempts else None))
         if attempts:
-            with pytest.raises(NotAgain):
+            with pytest.raises(ResendRefusedError):
                 world.prepare(name, MENDED)
     assert seen >= {(True, 0, None), (True, 0, False), (True, 1, False), (False, 1, True)}
 

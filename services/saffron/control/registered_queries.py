@@ -1,4 +1,4 @@
-"""The standing queries, and what the services say of each."""
+"""The registered queries, with the statuses that services report."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _IN_FORCE = (ACTIVE, PAUSED)
 _VERSIONS_KEPT = 50
 
 
-class StandingQueries:
-    """Newest version of each query by name, with the statuses of that version."""
+class RegisteredQueries:
+    """The newest version of each query by name, with the statuses of that version."""
 
     def __init__(self) -> None:
         self._queries: dict[str, Row] = {}
@@ -27,7 +27,7 @@ class StandingQueries:
         self._positions: dict[str, dict[int, dict[tuple[str, int], int]]] = {}
 
     def apply_query(self, change: Applied[QueryRecord], at: int) -> None:
-        """A message of the topic `queries`; `at`: its time in ms."""
+        """Applies a message of `queries`; `at`: its time in ms."""
         name, record = change.key, change.row
         if record is None:
             self._queries.pop(name, None)
@@ -41,7 +41,7 @@ class StandingQueries:
             del history[min(history)]
 
     def apply_status(self, change: Applied[QueryStatus]) -> None:
-        """A message of the topic `query-status`."""
+        """Applies a message of `query-status`."""
         status = change.row
         if status is None:
             self._statuses.get(change.key.partition("/")[0], {}).pop(change.key, None)
@@ -53,7 +53,7 @@ class StandingQueries:
             known[status.stream, status.partition or 0] = status.position
 
     def names(self) -> list[str]:
-        """Names of all standing queries, sorted."""
+        """Names of all registered queries, sorted."""
         return sorted(self._queries)
 
     def texts(self) -> dict[str, str]:
@@ -65,21 +65,20 @@ class StandingQueries:
         return self._queries.get(name)
 
     def next_version(self, name: str) -> int:
-        """A version above every one seen under this name, removed ones included."""
+        """A version number above all known under this name, removed queries included."""
         return self._versions.get(name, 0) + 1
 
     def view(self, name: str) -> dict[str, Any]:
-        """The query as the API shows it: with `state`, `reason` and what each service says. KeyError if unknown."""
+        """The query as the API shows it, with `state`, `reason` and all statuses. KeyError: unknown."""
         query = self._queries[name]
         current = [one for one in self._statuses.get(name, {}).values() if one.version == query["version"]]
         state, reason = summary(str(query["op"]), current)
         return {**query, "state": state, "reason": reason, "services": shown(current)}
 
     def versions(self, name: str) -> list[dict[str, Any]]:
-        """The versions that have been read, the newest first: each with its text, and from which position of which
-        partition it was in force. `state`: that of the newest, "replaced" of all others. KeyError if unknown.
+        """The versions read so far, newest first: text, and start position by partition. KeyError: unknown.
 
-        Of compacted topics only the newest is sure to be there; older ones are seen as long as nobody has compacted.
+        `state`: the query's for the newest version, "replaced" for all others. Compaction removes older versions.
         """
         current = self.view(name)
         rows = sorted(self._history[name].values(), key=lambda one: int(one["version"]), reverse=True)
@@ -98,22 +97,22 @@ class StandingQueries:
 
 
 def shown(statuses: Iterable[QueryStatus]) -> list[dict[str, Any]]:
-    """What each service says, as the API and the commands show it."""
+    """The statuses, as API and commands show them."""
     order = sorted(statuses, key=lambda one: (one.service, one.stream, one.partition or 0))
     return [{part: getattr(one, part) for part in _SHOWN} for one in order]
 
 
 def summary(op: str, statuses: Sequence[QueryStatus]) -> tuple[str, str | None]:
-    """(state, reason) of a query from the statuses of its version; windowing has the word on when it is in force.
+    """State and reason of a query, from the statuses of its version. `windowing` decides when it is in force.
 
-    States: "failed", "rejected" (by anyone), "ended" (its stream is gone), "paused", "active" (on every partition that
-    windowing owns; the reason says which attributes no event has had yet), "waiting" (for what the reason says),
-    "starting" (taken up by some), "pending" (nobody has answered yet).
+    States: "failed", "rejected", "ended" (its stream is gone), "waiting" (see the reason), "paused" and "active" (on
+    every partition that windowing owns; the reason names attributes not seen yet), "starting" (on some partitions),
+    "pending" (no status yet).
     """
     for state in (FAILED, REJECTED, ENDED, WAITING):
-        said = [one for one in statuses if one.state == state]
-        if said:
-            return state, said[0].reason
+        matching = [one for one in statuses if one.state == state]
+        if matching:
+            return state, matching[0].reason
     decided = [one for one in statuses if one.service == "windowing" and one.state != READY]
     wanted = PAUSED if op == PAUSE else ACTIVE
     if decided and all(one.state == wanted for one in decided):

@@ -1,4 +1,4 @@
-"""What all chains of a `windowing` process know: the standing queries, who is ready for them, and the streams."""
+"""The control records that all chains of a `windowing` process share: queries, their statuses, streams, schemas."""
 
 from __future__ import annotations
 
@@ -20,25 +20,27 @@ from saffron.runtime.streams.control_topics import (
     follow_versions,
 )
 from saffron.runtime.streams.schema_versions import SchemaVersions
-from saffron.runtime.streams.statuses import FailedMarks, ReadyMarks
+from saffron.runtime.streams.statuses import FailedStatuses, ReadyStatuses
 from saffron.runtime.streams.streams import streams_of
 
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The newest record of a query on `queries`: `record` None is its tombstone. `offset` orders records."""
+class QueryEntry:
+    """The newest record of a query on `queries`. `record` None is its tombstone. `offset`: the record's offset."""
 
     name: str
     offset: int
     record: QueryRecord | None
 
 
-class Desk:
-    """Follows `queries`, `query-status` and `streams`. Until `ready`, no chain may be taken over.
+class ControlFollower:
+    """Follower of `queries`, `query-status` and `streams`. No chain may be taken over until it has caught up.
 
-    `streams`: by name, the default one among them. `sources`: the stream that each topic's events belong to.
+    `queries`: newest entry by name. `ready`, `failures`: reports of the engines. `streams`: records by name, the
+    default stream included. `sources`: name of the stream by its events' topic. `schemas`: inferred schemas by stem.
+    `version`: grows with every change.
     """
 
     def __init__(self, log: Log, topics: Topics, report: Report) -> None:
@@ -47,64 +49,67 @@ class Desk:
         self._statuses = follow_statuses(log, topics, report)
         self._streams = follow_streams(log, topics, report)
         self._versions = follow_versions(log, topics, report)
-        self.queries: dict[str, Wanted] = {}
-        self.marks = ReadyMarks()
-        self.failures = FailedMarks()
+        self.queries: dict[str, QueryEntry] = {}
+        self.ready = ReadyStatuses()
+        self.failures = FailedStatuses()
         self.streams: dict[str, StreamRecord] = {}
         self.sources: dict[str, str] = {}
-        self._ever: dict[str, StreamRecord] = {}
+        self._ever_known: dict[str, StreamRecord] = {}
         self.schemas = SchemaVersions()
         self.version = 0
-        self._take_up()
+        self._update_streams()
 
     def step(self) -> bool:
-        """Read what is new; True if there was anything. `version` grows with every change."""
+        """Reads new records; True if there were any."""
         queries, statuses, streams = self._queries.step(), self._statuses.step(), self._streams.step()
         for one in queries:
-            self.queries[one.key] = Wanted(one.key, one.offset, one.row)
+            self.queries[one.key] = QueryEntry(one.key, one.offset, one.row)
         for status in statuses:
-            self.marks.read(status)
+            self.ready.read(status)
             self.failures.read(status)
         if streams:
-            self._take_up()
+            self._update_streams()
         versions = self._versions.step()
         for version in versions:
-            with suppress(LogError):  # no schema that this version knows: the one before stands
+            with suppress(LogError):  # unknown to this version: the schema before stays
                 self.schemas.read(version)
         moved = bool(queries or statuses or streams or versions)
         self.version += moved
         return moved
 
     @property
-    def ready(self) -> bool:
+    def caught_up(self) -> bool:
+        """Whether all topics were read to their ends."""
         return all(one.caught_up for one in (self._queries, self._statuses, self._streams, self._versions))
 
     @property
     def positions(self) -> dict[str, int]:
-        """How far the topics have been read that chains depend on."""
+        """Next offsets of the topics that chains depend on, by base name."""
         return {"queries": self._queries.table.next_offset, "streams": self._streams.table.next_offset}
 
     @property
     def statuses(self) -> dict[str, QueryStatus]:
-        """What was last said of queries, by the messages' keys."""
+        """The newest statuses by key."""
         return self._statuses.table.rows
 
     def stream_at(self, topic: str) -> StreamRecord:
-        """The stream whose events are, or were, in this topic: partitions of a removed one are given up a little later.
-        KeyError: there never was one."""
+        """The stream whose events are, or were, in `topic`. KeyError: there never was one.
+
+        Partitions of a removed stream are revoked a little later, so its record is kept.
+        """
         name = self.sources.get(topic)
-        return self._ever[topic] if name is None else self.streams[name]
+        return self._ever_known[topic] if name is None else self.streams[name]
 
     def topic_of(self, stream: str) -> str | None:
-        """The topic of a stream's events; None if there is no such stream."""
+        """The topic of a stream's events, or None if there is no such stream."""
         return next((topic for topic, name in self.sources.items() if name == stream), None)
 
     def close(self) -> None:
         for one in (self._queries, self._statuses, self._streams, self._versions):
             one.close()
 
-    def _take_up(self) -> None:
-        """Of two streams that name the same topic, the one that has been there for longer has it."""
+    def _update_streams(self) -> None:
+        """Rebuilds the stream tables. Of two streams that name the same topic, the older one keeps it."""
         table, before = self._streams.table, self.sources
         self.streams = streams_of(table, self._topics.events)
         self.sources = {}
@@ -114,4 +119,4 @@ class Desk:
             if taken != name:
                 topic = self.streams[name].topic
                 _LOG.error("stream %s: topic %s is stream %s's already; give it another", name, topic, taken)
-        self._ever |= {topic: self.streams[name] for topic, name in self.sources.items()}
+        self._ever_known |= {topic: self.streams[name] for topic, name in self.sources.items()}

@@ -1,4 +1,4 @@
-"""Incidents of input topics in words, for `doctor` and `status`: what happened, where and when, and what to do."""
+"""Texts for incidents of input topics, for `doctor` and `status`: what happened, where, when, and the remedy."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from saffron.runtime.hops.input_state import GROWN, LOST, REMADE
 
 
 @dataclass(frozen=True)
-class Told:
-    """One incident, of one partition or (grown) of the topic. `where`: TOPIC or TOPIC/PARTITION."""
+class IncidentReport:
+    """An incident in words. `where`: TOPIC/PARTITION, or TOPIC for one that concerns the whole topic (grown)."""
 
     where: str
     what: str
     fix: str
 
 
-def in_words(inputs: Iterable[Mapping[str, Any]]) -> list[Told]:
-    """All incidents of digests' `inputs`, each once; that of partitions that were added once for each topic."""
-    found: dict[tuple[Any, ...], Told] = {}
+def incident_reports_of(inputs: Iterable[Mapping[str, Any]]) -> list[IncidentReport]:
+    """The reports of all incidents in digests' `inputs` fields, each incident once.
+
+    Added partitions are reported once per topic, however many partitions noticed it.
+    """
+    found: dict[tuple[Any, ...], IncidentReport] = {}
     grown: dict[tuple[str, int, int], dict[int, Mapping[str, Any]]] = {}
     for row in inputs:
         topic, partition = str(row["topic"]), int(row["partition"])
         for one in row["incidents"]:
             if one["kind"] == GROWN:
                 grown.setdefault((topic, one["before"], one["after"]), {})[partition] = one
-            elif one["kind"] in _WORDS:
+            elif one["kind"] in _TEXTS:
                 place = (topic, partition, one["kind"], one["before"], one["at"])
-                found[place] = Told(f"{topic}/{partition}", *_WORDS[one["kind"]](topic, one))
+                found[place] = IncidentReport(f"{topic}/{partition}", *_TEXTS[one["kind"]](topic, one))
     return [*found.values(), *(_grown(*key, places) for key, places in grown.items())]
 
 
@@ -49,18 +52,18 @@ def _remade(topic: str, one: Mapping[str, Any]) -> tuple[str, str]:
     return what, "nothing, if its events go on in time; to begin afresh: saffron stream remove, saffron stream add"
 
 
-def _grown(topic: str, before: int, after: int, places: Mapping[int, Mapping[str, Any]]) -> Told:
+def _grown(topic: str, before: int, after: int, places: Mapping[int, Mapping[str, Any]]) -> IncidentReport:
     offsets = ", ".join(f"{partition}/{one['offset']}" for partition, one in sorted(places.items()))
     what = (
         f"it had {before} partitions and has {after}, {_at(next(iter(places.values())))} (noticed at partition/offset "
         f"{offsets}): what was open there for a key that moved is not completed"
     )
     fix = "nothing for what comes; a stream whose partitions stay: saffron stream add NAME --from STREAM --key ATTR"
-    return Told(topic, what, fix)
+    return IncidentReport(topic, what, fix)
 
 
 def _at(one: Mapping[str, Any]) -> str:
     return f"{datetime.fromtimestamp(one['at'] / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-_WORDS = {LOST: _lost, REMADE: _remade}
+_TEXTS = {LOST: _lost, REMADE: _remade}

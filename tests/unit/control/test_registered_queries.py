@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from saffron.control.standing import StandingQueries, summary
+from saffron.control.registered_queries import RegisteredQueries, summary
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.table import Applied
@@ -18,11 +18,11 @@ def status(state: str, service: str = "windowing", partition: int | None = 0, **
     return replace(QueryStatus("q", 1, service, "events", partition, state), **more)
 
 
-def apply_query(queries: StandingQueries, at: int, **more: Any) -> None:
+def apply_query(queries: RegisteredQueries, at: int, **more: Any) -> None:
     queries.apply_query(Applied("q", 0, replace(RECORD, **more)), at)
 
 
-def apply_status(queries: StandingQueries, row: QueryStatus) -> None:
+def apply_status(queries: RegisteredQueries, row: QueryStatus) -> None:
     queries.apply_status(Applied(row.key, 0, row))
 
 
@@ -50,7 +50,7 @@ def test_summary(op: str, statuses: list[QueryStatus], expected: str) -> None:
 
 
 def test_statuses_of_an_older_version_do_not_count() -> None:
-    queries = StandingQueries()
+    queries = RegisteredQueries()
     apply_query(queries, 10)
     apply_status(queries, status("active", position=5))
     assert queries.view("q")["state"] == "active"
@@ -71,7 +71,7 @@ def test_statuses_of_an_older_version_do_not_count() -> None:
 
 
 def test_versions_rise_past_removed_ones() -> None:
-    queries = StandingQueries()
+    queries = RegisteredQueries()
     assert queries.next_version("q") == 1
     apply_query(queries, 10, version=4)
     queries.apply_query(Applied("q", 1, None), 20)
@@ -85,7 +85,7 @@ def test_versions_rise_past_removed_ones() -> None:
 
 
 def test_a_tombstone_removes_one_status() -> None:
-    queries = StandingQueries()
+    queries = RegisteredQueries()
     apply_query(queries, 10)
     apply_status(queries, status("active"))
     apply_status(queries, status("ready", "matcher", None))
@@ -95,7 +95,7 @@ def test_a_tombstone_removes_one_status() -> None:
 
 
 def test_versions_are_kept_with_the_positions_from_which_they_were_in_force() -> None:
-    queries = StandingQueries()
+    queries = RegisteredQueries()
     apply_query(queries, 10)
     apply_status(queries, status("active", position=5))
     apply_status(queries, status("active", partition=1, position=6))

@@ -1,4 +1,4 @@
-"""What windowing would say of a message if it came now: it is asked itself, in a room of its own."""
+"""Dry run of a message through windowing: whether it would be an event if it came now."""
 
 from __future__ import annotations
 
@@ -16,22 +16,25 @@ from saffron.runtime.log.ends import read_to_end
 from saffron.runtime.log.topics import Topics
 
 _BLOCKS = (16, LOOKED_AT)
-"""How far back the newest block is looked for: claims may stand behind it, and the first look costs little."""
+"""Numbers of messages searched for the newest block. Claims may follow it, and the first search is cheap."""
 _POLLS = 100
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """`dead`: why it is no event, None where it is one. `raised`: by how many ms it would push the watermark ahead."""
+class DryRun:
+    """The outcome of a dry run.
+
+    `dead`: the dead letter, None for an event. `raised`: advance of the watermark in ms.
+    """
 
     dead: DeadLetter | None
     raised: int
 
 
-def foresee(message: RawBatch, stream: StreamRecord, watermark: int | None, max_future_ms: int) -> Verdict:
-    """What becomes of a message, stamped with the time of sending and translated to JSON, if it is sent now.
+def dry_run(message: RawBatch, stream: StreamRecord, watermark: int | None, max_future_ms: int) -> DryRun:
+    """The outcome for a message that is sent now, as JSON and stamped with the present time.
 
-    `watermark`: of its partition, in ms, None where there has been nothing yet.
+    `watermark`: of its partition in ms, None before the first block.
     """
     given = None if stream.schema is None else from_json_schema(stream.schema)
     operator = WindowingOperator(
@@ -42,11 +45,11 @@ def foresee(message: RawBatch, stream: StreamRecord, watermark: int | None, max_
     operator.ingest(message)
     operator.flush()
     dead = next(iter(operator.take_dead_letters()), None)
-    return Verdict(dead, 0 if watermark is None else operator.watermark - watermark)
+    return DryRun(dead, 0 if watermark is None else operator.watermark - watermark)
 
 
 def newest_watermark(log: Log, topics: Topics, group: str, stem: str, partition: int) -> int | None:
-    """The watermark of a partition by its newest block behind the shedder, in ms; None: there is no block yet.
+    """The watermark of a partition in ms, from its newest block in `admitted`; None before the first block.
 
     `stem`: of its stream (`StreamRecord.stem`).
     """

@@ -1,4 +1,4 @@
-"""What `matcher` and `greta` say of their chains once a second: metrics, and a digest of each partition."""
+"""Metrics and digests of `matcher` and `greta`, once a second."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from saffron.runtime.hops.last_hop import LastHop
-from saffron.runtime.hops.shell_numbers import ShellNumbers
+from saffron.runtime.hops.shell_metrics import ShellMetrics
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.process.config import Settings
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
@@ -38,8 +38,8 @@ from saffron.runtime.telemetry.metrics import Metrics
 _GAUGES = (PARTIAL_MATCHES, SHED_UTILITY, STATE_BYTES, WATERMARK, SNAPSHOT_AGE)
 
 
-class ResultNumbers:
-    """Reports all chains of one member. `results`: the counter of this service's results."""
+class ResultMetrics:
+    """Reporter of all chains of one member. `results`: the counter of this service's results."""
 
     def __init__(
         self, service: str, results: Counter, metrics: Metrics, shell: LastHop[ResultChain], settings: Settings
@@ -49,13 +49,13 @@ class ResultNumbers:
         self._metrics = metrics
         self._shell = shell
         self._bound_ms = settings.latency_bound_ms
-        metrics.add(DEAD_LETTERS, 0, TOO_LARGE)  # a counter that begins with its first letter shows no increase
+        metrics.add(DEAD_LETTERS, 0, TOO_LARGE)  # a counter that begins at 1 shows no increase
         metrics.set(LATENCY_BOUND, settings.latency_bound_ms / 1000, settings.overload)
-        self._input = ShellNumbers(metrics, shell, settings.group(service))
-        self._told: dict[tuple[TopicPartition, str], float] = {}
+        self._input = ShellMetrics(metrics, shell, settings.group(service))
+        self._reported: dict[tuple[TopicPartition, str], float] = {}
 
     def report(self, streams: Mapping[TopicPartition, str], now_ms: int, interval_ms: int) -> list[Digest]:
-        """A digest of each chain; `streams`: of which stream each is."""
+        """Updates the metrics; returns a digest of each chain. `streams`: the stream of each partition."""
         lags = self._input.report(interval_ms)
         gauges: dict[Gauge, dict[tuple[str, ...], float]] = {gauge: {} for gauge in _GAUGES}
         digests = []
@@ -64,15 +64,15 @@ class ResultNumbers:
             numbers = chain.operator.statistics() if chain.operator is not None else None
             if numbers is not None:
                 _state(numbers, labels, gauges)
-                self._dropped(where, numbers)
+                self._count_dropped(where, numbers)
                 gauges[SNAPSHOT_AGE][labels] = chain.snapshot_age(now_ms) / 1000
             if chain.watermark is not None:
                 gauges[WATERMARK][labels] = chain.watermark / 1000
             latency = self._latencies(chain)
-            events = self._grown(where, "events", chain.tally.events)
+            events = self._increase(where, "events", chain.tally.events)
             self._metrics.add(EVENTS_APPLIED, events, *labels)
-            self._metrics.add(TRANSACTION_ABORTS, self._grown(where, "aborts", chain.tally.aborts))
-            self._metrics.add(DEAD_LETTERS, self._grown(where, "too large", chain.tally.too_large), TOO_LARGE)
+            self._metrics.add(TRANSACTION_ABORTS, self._increase(where, "aborts", chain.tally.aborts))
+            self._metrics.add(DEAD_LETTERS, self._increase(where, "too large", chain.tally.too_large), TOO_LARGE)
             digests.append(
                 Digest(
                     service=self._service,
@@ -81,7 +81,7 @@ class ResultNumbers:
                     at=now_ms,
                     interval_ms=interval_ms,
                     events=int(events),
-                    results=int(self._grown(where, "results", chain.tally.results)),
+                    results=int(self._increase(where, "results", chain.tally.results)),
                     latency=latency,
                     partial_matches=0 if numbers is None else sum(map(int, numbers["partial_matches"].values())),
                     watermark=chain.watermark,
@@ -90,13 +90,13 @@ class ResultNumbers:
             )
         for gauge, values in gauges.items():
             self._metrics.replace(gauge, values)
-        self._told = {place: count for place, count in self._told.items() if place[0] in self._shell.chains}
+        self._reported = {place: count for place, count in self._reported.items() if place[0] in self._shell.chains}
         return digests
 
     # ------------------------------------------------------------ inside
 
     def _latencies(self, chain: ResultChain) -> Buckets:
-        """Observe what the chain has measured; its detection latencies, all queries together."""
+        """Observes the chain's measured durations; returns its detection latencies, all queries together."""
         buckets = Buckets()
         for query, latencies in chain.tally.drain_latencies().items():
             self._metrics.observe(DETECTION_LATENCY, latencies, query)
@@ -109,22 +109,25 @@ class ResultNumbers:
             self._metrics.observe(SNAPSHOT_DURATION, np.asarray(snapshots))
         return buckets
 
-    def _dropped(self, where: TopicPartition, numbers: Mapping[str, Any]) -> None:
-        """What drop orders have taken away."""
+    def _count_dropped(self, where: TopicPartition, numbers: Mapping[str, Any]) -> None:
+        """Counts partial matches dropped by order, by query."""
         for query in numbers["partial_matches"] if "dropped" in numbers else ():
-            dropped = self._grown(where, f"dropped {query}", numbers["dropped"].get(query, 0))
+            dropped = self._increase(where, f"dropped {query}", numbers["dropped"].get(query, 0))
             self._metrics.add(SHED_PARTIAL_MATCHES, dropped, query)
 
-    def _grown(self, where: TopicPartition, count: str, now: float) -> float:
-        """How much a count has grown since it was last told; a chain or operator made anew counts from 0 again."""
-        before, self._told[where, count] = self._told.get((where, count), 0.0), now
+    def _increase(self, where: TopicPartition, count: str, now: float) -> float:
+        """Increase of a count since its last report. A chain or operator made anew counts from 0 again."""
+        before, self._reported[where, count] = self._reported.get((where, count), 0.0), now
         return now - before if now >= before else now
 
 
 def _state(
     numbers: Mapping[str, Any], labels: tuple[str, str], gauges: Mapping[Gauge, dict[tuple[str, ...], float]]
 ) -> None:
-    """What an operator holds, and of what it dropped the mean of matches expected of one; all its queries are named."""
+    """Sets the gauges of an operator's state, for all its queries.
+
+    The utility gauge is the mean number of matches expected of a dropped partial match.
+    """
     gauges[STATE_BYTES][labels] = numbers.get("state_bytes", 0)
     for query, count in numbers["partial_matches"].items():
         gauges[PARTIAL_MATCHES][query, labels[1]] = int(count)
