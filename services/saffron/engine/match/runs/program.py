@@ -17,17 +17,17 @@ from saffron.engine.match.core.user_functions import called
 from saffron.engine.match.flat import find, lanes, plain_lanes
 from saffron.engine.match.flat.scan_source import ScanSource
 from saffron.engine.match.flat.step_source import StepSource
-from saffron.engine.match.flat.walking import walks_table
 from saffron.engine.match.general import automaton as general
 from saffron.engine.match.general import expiry, pending, watched
 from saffron.engine.match.general.classify import component_masks, component_tests
 from saffron.engine.match.general.closing import Closing, closing
 from saffron.engine.match.general.step_source import GeneralSource
 from saffron.engine.match.merging import HELPERS
-from saffron.engine.match.merging.plans import deferring, mergeable
+from saffron.engine.match.merging.plans import deferring
+from saffron.engine.match.planning.table import counts_events
 from saffron.engine.match.selection.choice import Choice
-from saffron.errors import SaffronError
-from saffron.language.plan.plan import MAX_COMPONENTS, Expr, MatchPlan, Strategy
+from saffron.engine.operators.engine_choice import Engine, EngineChoice
+from saffron.language.plan.plan import Expr, MatchPlan, Strategy
 
 
 @dataclass(frozen=True)
@@ -87,41 +87,23 @@ class Program:
 
 
 def compile_program(
-    plan: MatchPlan,
-    *,
-    compiled: bool = True,
-    general_too: bool = False,
-    derived: frozenset[str] = frozenset(),
-    merges: bool = True,
-    scans: bool = False,
+    plan: MatchPlan, choice: EngineChoice, *, compiled: bool = True, derived: frozenset[str] = frozenset()
 ) -> Program:
-    """The program of a plan. A shell calls this in a subprocess first, so that the stream never waits for the compiler.
+    """The program of a plan that runs match. A shell calls this in a subprocess first, so that the stream never waits
+    for the compiler.
 
-    `compiled` False: the same kernels as plain Python, for tests. `general_too`: a flat plan walks a table as well, as
-    it always does WITH TIMEOUTS. `derived`: types of events that are results of other queries. `merges`: equivalent
-    runs go on as one where that can pay (N7); the matches are the same without. `scans`: the step kernel of a flat plan
-    is to be one for `ScanRuns`.
-    SaffronError where the pattern is too long.
+    `choice`: SCAN, FLAT or TABLE (`planning.engine`). `compiled` False: the same kernels as plain Python, for tests.
+    `derived`: types of events that are results of other queries.
     """
-    if len(plan.components) > MAX_COMPONENTS:
-        message = (
-            f"query {plan.name}: a pattern has at most {MAX_COMPONENTS} components, this one {len(plan.components)}"
-        )
-        raise SaffronError(message)
-    uncounted = derived if counts_events(plan) else frozenset()
-    table = general_too or bool(uncounted) or walks_table(plan)
-    return _general(plan, compiled, uncounted) if table else _flat(plan, compiled, merges, scans)
+    if choice.engine is Engine.TABLE:
+        return _general(plan, compiled, derived if counts_events(plan) else frozenset())
+    return _flat(plan, compiled, choice)
 
 
-def counts_events(plan: MatchPlan) -> bool:
-    """Whether the query asks which events stand next to each other."""
-    return bool({Strategy.STRICT, Strategy.PARTITION} & {plan.strategy, *plan.begins, *plan.continues})
-
-
-def _flat(plan: MatchPlan, compiled: bool, merges: bool, scans: bool) -> Program:
+def _flat(plan: MatchPlan, compiled: bool, choice: EngineChoice) -> Program:
     automaton = build(plan)
     names = Names()
-    merging = mergeable(plan) if merges else None
+    merging, scans = choice.merging, choice.engine is Engine.SCAN
     helpers = (arithmetic, runs, due, lanes if compiled else plain_lanes, *(HELPERS if merging is not None else ()))
     source: type[StepSource] = ScanSource if scans else StepSource
     helpers += (find,) if scans else ()
