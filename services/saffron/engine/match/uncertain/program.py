@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.jit import Function, load
+from saffron.engine.kernels.jit import Function, loaded
+from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.core import arithmetic
 from saffron.engine.match.core.automaton import build
-from saffron.engine.match.core.classify import bit_tests, classify_source, type_masks
+from saffron.engine.match.core.classifier import classifier_of
+from saffron.engine.match.core.classify import bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names
 from saffron.engine.match.planning.imprecise import is_ordered
 from saffron.engine.match.uncertain import folds, search
@@ -28,7 +30,7 @@ class UncertainProgram:
     """`search`, `classify` (None: the type says all): kernels. `*_names`: columns and strings that each of them reads.
 
     `loose`: [components] whether it is an uncorrelated closure. `asks`: see `table.Shape`.
-    `joins`: how single events are found. `compiled`: whether the kernels are machine code.
+    `joins`: how single events are found. `compiled`: whether the kernels are machine code. `sources`: their text.
     """
 
     plan: MatchPlan
@@ -41,17 +43,16 @@ class UncertainProgram:
     classify: Function | None
     classify_names: Names
     compiled: bool
+    sources: tuple[KernelSource, ...]
 
 
 def compile_uncertain(plan: MatchPlan, *, compiled: bool = True) -> UncertainProgram:
     """The program of a plan whose engine is that of imprecise time."""
     plan = exact_match(plan)
     automaton = build(plan)
-    names, classify_names = Names(), Names()
-    source = search_source(automaton, names)
-    module = load(source, helpers=(arithmetic, folds, search), compiled=compiled)
-    text = classify_source(bit_tests(automaton), classify_names)
-    classify = None if text is None else load(text, helpers=(arithmetic,), compiled=compiled).classify
+    names = Names()
+    source = KernelSource("search", search_source(automaton, names), (arithmetic, folds, search))
+    classifier = classifier_of(bit_tests(automaton))
     loose = [component.closure and not is_ordered(plan, k) for k, component in enumerate(plan.components)]
     return UncertainProgram(
         plan=plan,
@@ -59,9 +60,10 @@ def compile_uncertain(plan: MatchPlan, *, compiled: bool = True) -> UncertainPro
         loose=np.array(loose, np.int64),
         asks=np.array(asks(automaton), np.int64),
         joins=joins_of(plan),
-        search=module.search,
+        search=loaded(source, compiled=compiled),
         search_names=names,
-        classify=classify,
-        classify_names=classify_names,
+        classify=classifier.load(compiled=compiled),
+        classify_names=classifier.names,
         compiled=compiled,
+        sources=(*classifier.sources, source),
     )

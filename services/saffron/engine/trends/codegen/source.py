@@ -13,6 +13,7 @@ from numba import types
 
 from saffron.engine.kernels import jit
 from saffron.engine.kernels.content_hash import stamp
+from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.trends.codegen.folding import Known
 from saffron.engine.trends.codegen.specialise import Specialiser
 from saffron.engine.trends.core import exact, layout, numbers
@@ -126,6 +127,11 @@ def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: 
         functions |= ordered_code.functions()
         text = f"# {functions['ready'].__module__}\n{text}"  # it is named after what it is made from
     return references.ByReference(jit.load(text, helpers=(references,), functions=functions), _rehash())
+
+
+def loops_source(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> KernelSource:
+    """The text of the loops for one query, as it is compiled."""
+    return KernelSource(_ENTRY, _written(_Frozen(wiring, shapes)), (references,))
 
 
 def _same(one: Any, *_: int) -> Any:
