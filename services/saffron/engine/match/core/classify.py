@@ -59,7 +59,7 @@ def classify_source(tests: Mapping[int, list[Expr]], names: Names) -> str | None
             out(f"x{number} = {text}" if kind is Kind.FLOAT else f"x{number} = np.int64({text})")
         for bit, conditions in written.items():
             out(f"if not ({' & '.join(conditions)}):")
-            out(f"    m &= {~bit}")
+            out(f"    m &= ~(1 << {bit.bit_length() - 1})")
     out("    masks[i] = m")
     return _module(names, out)
 
