@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -13,3 +15,13 @@ class KernelSource:
     entry: str
     text: str
     helpers: tuple[ModuleType, ...] = ()
+
+
+def constants_text(text: str, *namespaces: Mapping[str, object]) -> str:
+    """Assignments of the constants that generated text names, so that it can be read: they cost nothing when compiled.
+
+    A name that several namespaces have is that of the last one; one that none has is a helper's (`jit.load`).
+    """
+    known = {name: value for namespace in namespaces for name, value in namespace.items() if type(value) is int}
+    named = dict.fromkeys(re.findall(r"\b[A-Z][A-Za-z0-9_]*\b", text))
+    return "".join(f"{name} = {known[name]}\n" for name in named if name in known)

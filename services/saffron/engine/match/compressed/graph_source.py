@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from saffron.engine.kernels.kernel_source import constants_text
 from saffron.engine.match.compressed import groups
 from saffron.engine.match.compressed.asked import Step
 from saffron.engine.match.compressed.reading import Tests
 from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.core.kernel_layout import COLUMN_TYPES, Names, numbered
-from saffron.engine.match.core.lines import Lines, constants_text
+from saffron.engine.match.core.lines import Lines
 from saffron.language.plan.plan import MatchPlan
 
 DONE, MORE_NODES, MORE_EDGES, MORE_ROOM = range(4)  # all done, or what must grow before the kernel goes on

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from saffron.engine.kernels.kernel_source import constants_text
 from saffron.engine.match.core import kernel_layout, merged
 from saffron.engine.match.core.automaton import Feature, State
 from saffron.engine.match.core.kernel_layout import (
@@ -15,7 +16,7 @@ from saffron.engine.match.core.kernel_layout import (
     Names,
     numbered,
 )
-from saffron.engine.match.core.lines import Lines, constants_text
+from saffron.engine.match.core.lines import Lines
 from saffron.engine.match.flat.actions import CONTIGUOUS
 from saffron.engine.match.flat.states import States
 from saffron.language.plan.plan import Strategy
@@ -74,7 +75,9 @@ class StepSource(States):
         body = Lines(depth=2)
         self.out = body
         for state in reversed(self.states):
+            body(f"# ---- runs of pool {state.index}")
             self.state(state)
+        body("# ---- the event begins a run")
         self.begin()
         if self.strategy is Strategy.STRICT:
             body("reached[slot] = ordinals[w]")
@@ -134,6 +137,7 @@ class StepSource(States):
 
     def _loop_head(self) -> None:
         out = self.out
+        out("# ---- the event, and the runs of its key whose window is over")
         self._event()
         for state in self.states:
             c = state.index
@@ -145,6 +149,7 @@ class StepSource(States):
             with out.block():
                 out("nm = Gm[slot, LENGTH]")
                 self._expire("m", self.merged)
+        out("# ---- the event's values, and room for what it may do")
         event_values(self.out, self.names, [feature for state in self.states for feature in state.features])
         self._merge()
         self._room()

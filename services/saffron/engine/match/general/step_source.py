@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from saffron.engine.kernels.kernel_source import constants_text
 from saffron.engine.match.core import kernel_layout
 from saffron.engine.match.core.kernel_layout import (
     COLUMN_TYPES,
     lane_array,
     numbered,
 )
-from saffron.engine.match.core.lines import Lines, constants_text
+from saffron.engine.match.core.lines import Lines
 from saffron.engine.match.flat.step_source import ARRAYS, POOL, event_values
 from saffron.engine.match.general import transition_table, watched
 from saffron.engine.match.general.automaton import (
@@ -106,6 +107,7 @@ class GeneralSource(TakingSource):
     def _head(self) -> None:
         """Room for all that the event may need, and the event's own values."""
         out = self.out
+        out("# ---- the event, room for what it may do, and the runs of its key whose window is over")
         out("slot, m, row = slots[w], masks[w], rows[w]")
         out("n = G0[slot, LENGTH]")
         if self.partitions and not self.automaton.plan.timeouts:
@@ -188,7 +190,9 @@ class GeneralSource(TakingSource):
         out("one = np.uintp(1)")
         out("lo = np.uintp(G0[slot, BASE] + G0[slot, BEGIN])")
         out("hi = lo + np.uintp(n)")
+        out("# ---- a run that has nothing yet, where the event may begin one")
         self._start()
+        out("# ---- the runs of the key, one after the other")
         if self.automaton.patient:
             self._those_that_wait()
         else:
