@@ -78,7 +78,7 @@ def test_kernels_are_shown_with_what_their_names_mean(
     assert {"classify", "step"} <= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     for line in (
         "# component 0: a, events of type Quote",
-        "# s0f0: how many price in a are not null",
+        "# s0f1: how many price in a are not null",
         "# constants[0]: 'IBM'",
         "# ---- runs of pool 0",
         "LIVE_0 = 11",
@@ -100,7 +100,7 @@ def test_kernels_of_trends_keep_names_of_constants(
 def test_names_of_users_stay_in_their_comment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = """a."x\ny" < b."x\ny" AND b.s = '1\nimport os'"""
+    asked = """a."x\u2028#y" < b."x\u2028#y" AND b.s = '1\u2028import os'"""
     text = f"PATTERN SEQ(A a, B b) WHERE skip-till-next-match {{ {asked} }} WITHIN 1 hour"
     tree = ast.parse(explained(monkeypatch, capsys, text, "--kernel"))
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import) and node.names[0].name == "os"]

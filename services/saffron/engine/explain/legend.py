@@ -34,7 +34,7 @@ def attributes(names: Names) -> Iterator[str]:
     """Columns, and the values of the event at hand."""
     for number, (name, kind) in enumerate(names.attributes.items()):
         yield f"c{number}, x{number}: {attribute(name)} ({kind.value}), the column and the event's own value"
-    if names.attributes:
+    if any(kind.is_number for kind in names.attributes.values()):
         yield "rN: xN as float64; kN: 1.0, or 0.0 where xN is null; zN: rN, or 0.0 where xN is null"
 
 

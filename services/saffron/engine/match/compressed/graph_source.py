@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from saffron.engine.kernels.kernel_source import constants_text
+from saffron.engine.kernels.kernel_source import constants_text, kernel_head
 from saffron.engine.match.compressed import groups
 from saffron.engine.match.compressed.asked import Step
 from saffron.engine.match.compressed.reading import Tests
@@ -81,8 +81,7 @@ class GraphSource:
             "import math\n\nimport numpy as np\n"
             "from numba import boolean, float64, int8, int32, int64, uint8\n\n\n"
             f"{constants_text(str(body), vars(groups), globals(), numbers)}\n\n"
-            f"@kernel(int64({', '.join(kind for _, kind in arguments)}))\n"
-            f"def graphs({', '.join(name for name, _ in arguments)}):\n{body}"
+            f"{kernel_head('graphs', arguments)}{body}"
         )
 
     def _body(self, out: Lines) -> None:

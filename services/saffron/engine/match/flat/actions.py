@@ -117,7 +117,7 @@ class Actions(MergingText):
 
     def found(self, start: str, chain: str) -> None:
         """A match that ends with the event at hand."""
-        self.out(f"found[0, matches], found[1, matches], found[2, matches] = {start}, {chain}, row")
+        self.out(f"found[FIRST_ROW, matches], found[CHAIN, matches], found[LAST_ROW, matches] = {start}, {chain}, row")
         self.out("matches += 1")
 
     # ---- conditions, as far as an event's mask does not say already

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from saffron.engine.kernels.kernel_source import constants_text
+from saffron.engine.kernels.kernel_source import constants_text, kernel_head
 from saffron.engine.match.core import kernel_layout, merged
 from saffron.engine.match.core.automaton import Feature, State
 from saffron.engine.match.core.kernel_layout import (
@@ -89,8 +89,6 @@ class StepSource(States):
         self.out = head
         self._prologue()
         arrays = [*self.arrays, *self._columns(), *self._pools()]
-        signature = ", ".join(["int64", "int64", *(kind for _, kind in arrays)])
-        names = ", ".join(["at", "stop", *(name for name, _ in arrays)])
         tail = Lines(depth=1)
         self.out = tail
         self._epilogue()
@@ -99,7 +97,7 @@ class StepSource(States):
         return (
             "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, uint8, uint32\n\n\n"
             f"{constants_text(kernel, *self.namespaces, numbers)}\n\n"
-            f"@kernel(int64({signature}))\ndef step({names}):\n{kernel}"
+            f"{kernel_head('step', (('at', 'int64'), ('stop', 'int64'), *arrays))}{kernel}"
         )
 
     # ---- around the states

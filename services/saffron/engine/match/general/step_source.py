@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from saffron.engine.kernels.kernel_source import constants_text
+from saffron.engine.kernels.kernel_source import constants_text, kernel_head
 from saffron.engine.match.core import kernel_layout
 from saffron.engine.match.core.kernel_layout import (
     COLUMN_TYPES,
@@ -65,14 +65,12 @@ class GeneralSource(TakingSource):
         columns = [(f"c{n}", f"{COLUMN_TYPES[kind]}[::1]") for n, kind in enumerate(self.names.attributes.values())]
         pool = [(f"{letter}0", kind) for letter, kind in POOL]
         arrays = [*ARRAYS, *columns, *pool, *TABLES]
-        signature = ", ".join(["int64", "int64", *(kind for _, kind in arrays)])
-        names = ", ".join(["at", "stop", *(name for name, _ in arrays)])
         kernel = f"{prologue}{head}{body}{epilogue}"
         namespaces = (vars(kernel_layout), vars(transition_table), vars(watched), {"GONE": GONE}, numbered("0", 0))
         return (
             "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, uint8, uint32\n\n\n"
             f"{constants_text(kernel, *namespaces)}\n\n"
-            f"@kernel(int64({signature}))\ndef step({names}):\n{kernel}"
+            f"{kernel_head('step', (('at', 'int64'), ('stop', 'int64'), *arrays))}{kernel}"
         )
 
     def _written(self, depth: int, write: Callable[[], None]) -> Lines:
