@@ -130,8 +130,9 @@ def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: 
 
 
 def loops_source(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> KernelSource:
-    """The text of the loops for one query, as it is compiled."""
-    return KernelSource(_ENTRY, _written(_Frozen(wiring, shapes)), (references,))
+    """The text of the loops for one query, to be read: what is compiled has numbers for the names of constants, which
+    would make Numba take longer."""
+    return KernelSource(_ENTRY, written_for(wiring, shapes, readable=True), (references,))
 
 
 def _same(one: Any, *_: int) -> Any:
@@ -179,10 +180,10 @@ def _part(function: Any, *, always: bool = True) -> Any:
     return part
 
 
-def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> str:
+def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, readable: bool = False) -> str:
     """The source of the loops for a query of this wiring, whose arrays have these sizes for good.
 
-    READ: the arrays that they read, as (tuple, name); ASKS: whether they call `select`.
+    READ: the arrays that they read, as (tuple, name); ASKS: whether they call `select`. `readable`: constants by name.
     """
     constants = {name: value for name, value in (vars(layout) | _OF_TREES).items() if name.isupper()}
     few = {place: n for place, n in shapes.items() if n == 0 or (n == 1 and not place[0].endswith("extremes"))}
@@ -198,11 +199,11 @@ def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> str:
         origin = function.name if function.name == _ENTRY else function.name.rpartition("_")[0]
         rare = origin in _RARE
         mark = "@kernel()" if function.name == _ENTRY else "@rare" if rare else "@part"
-        made = ast.unparse(named(function))
+        made = ast.unparse(named(function) if readable else function)
         asks |= "select(" in made
         lines += [*_described(origin), mark, made, ""]
     text = "\n".join([*lines, f"READ, ASKS = {read!r}, {asks}", ""])
-    return "\n".join([*_IMPORTS, "", constants_text(text, constants), text])
+    return "\n".join([*_IMPORTS, "", *([constants_text(text, constants)] if readable else []), text])
 
 
 def _described(name: str) -> list[str]:

@@ -112,7 +112,7 @@ class TrendQuery:
             self._warm()
 
     def sources(self) -> tuple[KernelSource, ...]:
-        """The text of its kernels, as they are compiled; with EXACT that of its conditions alone."""
+        """The text of its kernels, to be read; with EXACT that of its conditions alone."""
         asked = conditions.conditions_source(self.graphs, self.needs)
         if self.plan.exact:
             return (asked,)
