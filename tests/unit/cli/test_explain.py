@@ -77,7 +77,7 @@ def test_kernels_are_shown_with_what_their_names_mean(
     tree = ast.parse(shown)
     assert {"classify", "step"} <= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     for line in (
-        "# component 0: a, events of type Quote",
+        "# component 0: a, events of type Quote; mask bit 0 for the first, 1 for others",
         "# s0f1: how many price in a are not null",
         "# constants[0]: 'IBM'",
         "# ---- runs of pool 0",

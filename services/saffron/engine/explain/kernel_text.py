@@ -50,9 +50,10 @@ def _of_matches(runs: Runs) -> Iterator[str]:
 
 
 def _legend(runs: Runs, source: KernelSource, names: Names) -> Iterator[str]:
-    yield from legend.components(runs.plan)
+    flat = isinstance(runs, UncertainRuns) or runs.program.flat
+    yield from legend.components(runs.plan, flat=flat)
     if source.entry == "step" and not isinstance(runs, UncertainRuns):
-        yield from legend.states(runs.plan, runs.program.states, flat=runs.program.flat)
+        yield from legend.states(runs.plan, runs.program.states, flat=flat)
     yield from legend.attributes(names)
     yield from legend.constants(names)
 

@@ -23,11 +23,14 @@ _WHAT = {
 }
 
 
-def components(plan: MatchPlan) -> Iterator[str]:
-    """The components by their numbers."""
+def components(plan: MatchPlan, *, flat: bool) -> Iterator[str]:
+    """The components by their numbers, and their bits in the mask of an event. `flat`: closures have a bit more."""
     for number, part in enumerate(plan.components):
         kind = "events" if part.closure else "an event"
-        yield f"component {number}: {part.variable}, {kind} of type {part.type}"
+        bits = f"mask bit {2 * number if flat else number}"
+        if flat and part.closure:
+            bits += f" for the first, {2 * number + 1} for others"
+        yield f"component {number}: {part.variable}, {kind} of type {part.type}; {bits}"
 
 
 def attributes(names: Names) -> Iterator[str]:
