@@ -17,11 +17,11 @@ from saffron.engine.events.strings import Strings
 from saffron.engine.match.core.rows import SEQ
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.output.sequences import bound, sequences
+from saffron.engine.match.planning.imprecise import is_uncertain
 from saffron.engine.match.queries.fastest import fastest
 from saffron.engine.match.queries.kinds import Runs, settled, start
 from saffron.engine.match.runs.graph import GraphRuns
 from saffron.engine.match.runs.query_runs import QueryRuns
-from saffron.engine.match.uncertain.program import is_uncertain
 from saffron.language.cost.shedding import NONE
 from saffron.language.plan.plan import MatchPlan, Output
 from saffron.schema.schema import Schema

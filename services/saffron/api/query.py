@@ -12,9 +12,10 @@ import orjson
 
 from saffron.api import html
 from saffron.engine.events.json_schema import from_json_schema
+from saffron.engine.explain.chosen import plan_json, plan_text, schema_of
 from saffron.engine.operators.aggregates import registered
 from saffron.errors import InputError, SchemaError
-from saffron.language import bind, explain_json, explain_svg, explain_text
+from saffron.language import bind, explain_svg
 from saffron.language.binder import Bound
 from saffron.language.plan.plan import Plan
 from saffron.schema.schema import Schema
@@ -56,12 +57,12 @@ class Query:
         return self.plan.name
 
     def explain(self) -> str:
-        """The plan in words: automaton or template, conditions on each edge, window, key, cost and why."""
-        return explain_text(self.plan)
+        """The plan in words: automaton or template, conditions on each edge, window, key, cost and engine and why."""
+        return plan_text(self.plan, schema_of(self.plan, self.schema))
 
     def to_dict(self) -> dict[str, Any]:
         """The same in parts, JSON-able."""
-        return explain_json(self.plan)
+        return plan_json(self.plan, schema_of(self.plan, self.schema))
 
     def svg(self) -> str:
         """The automaton, or template, as an SVG document."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from saffron.engine.explain.chosen import plan_text, schema_of
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.composition import bound_beside, standing_plans
 from saffron.errors import QueryError, SaffronError
-from saffron.language import Bound, bind, explain_svg, explain_text, is_name
+from saffron.language import Bound, bind, explain_svg, is_name
 from saffron.language.cost.shedding import cannot_act
 from saffron.language.plan.plan import MatchPlan, Plan
 from saffron.records.stream import StreamRecord
@@ -35,16 +36,16 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Checked:
-    """A query that passed the checks. `imprecise`: the times of its stream are intervals."""
+    """A query that passed the checks. `schema`: of the events that it reads, results of other queries among them."""
 
     name: str
     plan: Plan
+    schema: Schema
     warnings: tuple[str, ...] = ()
-    imprecise: bool = False
 
     def require_shedder(self, shedder: str) -> None:
         """Refused: this shedder can drop nothing of the query, so the latency bound could not be kept."""
-        if why := cannot_act(self.plan, shedder, imprecise=self.imprecise):
+        if why := cannot_act(self.plan, shedder, imprecise=bool(self.schema.times)):
             raise Refused(400, "shed", why)
 
     def explanation(self, shed: str) -> dict[str, Any]:
@@ -55,7 +56,7 @@ class Checked:
             "kind": kind,
             "stream": self.plan.stream,
             "warnings": list(self.warnings),
-            "explain": explain_text(self.plan, shed),
+            "explain": plan_text(self.plan, self.schema, shed),
             "svg": explain_svg(self.plan),
         }
 
@@ -92,7 +93,7 @@ def check(
         raise
     except SaffronError as error:
         raise Refused(400, "plan", str(error)) from error
-    return Checked(plan.name, found.plan, _warnings(found), imprecise=schema is not None and bool(schema.times))
+    return Checked(plan.name, found.plan, schema_of(found.plan, schema, standing_beside.values()), _warnings(found))
 
 
 def _warnings(found: Bound) -> tuple[str, ...]:

@@ -120,7 +120,9 @@ def test_the_shedder_of_a_query_stays_until_another_is_named(world: World) -> No
         status, refused = await ask("PUT", "/api/queries/rally", {"text": graphs, "shed": "pm-bl"})
         assert (status, refused["error"]["kind"]) == (400, "shed")
         assert "Those that can act on it are auto, e-bl, " in refused["error"]["message"]
-        assert "partial matches: runs" in (await ask("GET", "/api/queries/rally"))[1]["plan"]["explain"]
+        explained = (await ask("GET", "/api/queries/rally"))[1]["plan"]["explain"]
+        assert "partial matches: runs" in explained
+        assert "\n  engine   " in explained
 
     world.run(talk)
     assert [value["shed"] for _, _, value in world.sent] == ["none", "none", "none", "bl"]

@@ -34,6 +34,7 @@ from saffron.engine.kernels import no_blas, resolution
 from saffron.engine.kernels.compiling import Kernel, Part
 from saffron.engine.kernels.content_hash import stamp
 from saffron.engine.kernels.kernel_cache import KernelCache
+from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.kernels.part_cache import PartCache
 
 no_blas.leave_out()
@@ -262,6 +263,15 @@ def load(
         del sys.modules[path.stem]
         raise
     return module
+
+
+def loaded(
+    source: KernelSource, *, functions: Mapping[str, Function] = MappingProxyType({}), compiled: bool = True
+) -> Function:
+    """The entry point of a source."""
+    module = load(source.text, helpers=source.helpers, functions=functions, compiled=compiled)
+    made: Function = getattr(module, source.entry)
+    return made
 
 
 @lru_cache(maxsize=128)

@@ -8,8 +8,8 @@ from typing import Any
 from saffron.engine.match.core.kernel_layout import BEGAN, LEFT, LIVED, MET, MOVED, place
 from saffron.engine.match.core.kernel_layout import DIED as DEATHS
 from saffron.engine.match.core.stream import Range
-from saffron.engine.match.flat.walking import flat_states
 from saffron.engine.match.general.watch import DIED, FORKED, Cells
+from saffron.engine.match.planning.table import flat_states
 from saffron.engine.match.queries.kinds import Runs
 from saffron.engine.match.queries.registered import Standing
 from saffron.engine.match.runs.query_runs import QueryRuns

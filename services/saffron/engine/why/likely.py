@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from saffron.engine.match.uncertain.program import is_ordered
+from saffron.engine.match.planning.imprecise import is_ordered
 from saffron.engine.why.bindings import SPAN, Bindings, Bound, Event, Span, of
 from saffron.engine.why.chance import chance
 from saffron.engine.why.conditions import Conditions

@@ -10,7 +10,7 @@ from typing import Any
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.tables import column_values
-from saffron.engine.match.uncertain.program import is_uncertain
+from saffron.engine.match.planning.imprecise import is_uncertain
 from saffron.engine.why.bindings import SPAN, Event, Span
 from saffron.engine.why.interpreter import reads_others
 from saffron.engine.why.makers import Makers

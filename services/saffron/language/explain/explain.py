@@ -10,7 +10,7 @@ from saffron.language.cost.shedding import AUTO, partial_matches
 from saffron.language.explain.automaton import FINAL, Move, build, within_formula
 from saffron.language.explain.drawing import draw_automaton, draw_pattern
 from saffron.language.explain.drawing_trends import draw_trends
-from saffron.language.explain.explained import WIDTH, common, cost_line, fields_of, key_line, wrapped
+from saffron.language.explain.explained import WIDTH, common, cost_line, engine_field, fields_of, key_line, wrapped
 from saffron.language.explain.outline import condition_lines, link_lines, outline, outline_json, strategy_line
 from saffron.language.explain.trends import trend_json, trend_text
 from saffron.language.plan.consistency import postponing
@@ -19,9 +19,12 @@ from saffron.language.plan.merging import merging
 from saffron.language.plan.plan import MatchPlan, Output, Plan, ReturnItem
 
 
-def explain_text(plan: Plan, shed: str = AUTO) -> str:
-    """The plan for a terminal: strategy, key, window, cost, and the automaton or the template. `shed`: its shedder."""
-    lines = _match_text(plan, shed) if isinstance(plan, MatchPlan) else trend_text(plan)
+def explain_text(plan: Plan, shed: str = AUTO, engine: str = "") -> str:
+    """The plan for a terminal: strategy, key, window, cost, and the automaton or the template.
+
+    `shed`: its shedder. `engine`: what runs it, in words (`engine.explain`); "" where that is not known.
+    """
+    lines = _match_text(plan, shed, engine) if isinstance(plan, MatchPlan) else trend_text(plan, engine)
     return "".join(printable(line) + "\n" for line in lines)
 
 
@@ -41,7 +44,7 @@ def explain_svg(plan: Plan) -> str:
 # ---------------------------------------------------------------- match queries
 
 
-def _match_text(plan: MatchPlan, shed: str) -> list[str]:
+def _match_text(plan: MatchPlan, shed: str, engine: str) -> list[str]:
     cost = match_complexity(plan)
     time = {"time": "events with equal ts are never adjacent"} if plan.strict else {}
     return [
@@ -54,6 +57,7 @@ def _match_text(plan: MatchPlan, shed: str) -> list[str]:
             window=window_line(plan.window, trends=False),
             **_output_fields(plan),
             cost=cost_line(cost),
+            **engine_field(engine),
             **({"merging": merging(plan).reason} if plan.flat else {}),
         ),
         *wrapped(f"  partial matches: {partial_matches(plan, shed).reason}"),

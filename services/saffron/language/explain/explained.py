@@ -30,6 +30,11 @@ def cost_line(cost: Complexity) -> str:
     return f"{cost.name}, {cost.bound}: {cost.reason}"
 
 
+def engine_field(engine: str) -> dict[str, str]:
+    """What runs the plan, where it is known."""
+    return {"engine": engine} if engine else {}
+
+
 def common(plan: Plan, cost: Complexity) -> dict[str, Any]:
     return {
         "query": plan.name,

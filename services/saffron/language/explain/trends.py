@@ -7,7 +7,7 @@ import textwrap
 from typing import Any
 
 from saffron.language.cost.complexity import trend_complexity, windows_of
-from saffron.language.explain.explained import WIDTH, common, cost_line, fields_of, key_line
+from saffron.language.explain.explained import WIDTH, common, cost_line, engine_field, fields_of, key_line
 from saffron.language.explain.template_words import (
     Graph,
     between,
@@ -23,8 +23,8 @@ from saffron.language.trends.edge_index import EdgeIndex
 from saffron.language.trends.shared_panes import shares_panes
 
 
-def trend_text(plan: TrendPlan) -> list[str]:
-    """The explanation, line by line."""
+def trend_text(plan: TrendPlan, engine: str = "") -> list[str]:
+    """The explanation, line by line. `engine`: see `explain_text`."""
     numbers = {"numbers": "integers of any size"} if plan.exact else {}
     lines = [
         f"aggregate query {plan.name}",
@@ -38,6 +38,7 @@ def trend_text(plan: TrendPlan) -> list[str]:
             panes=_panes_line(plan),
             **numbers,
             cost=cost_line(trend_complexity(plan)),
+            **engine_field(engine),
         ),
     ]
     for graph in graphs(plan):

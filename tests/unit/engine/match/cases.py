@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -15,6 +16,8 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.match.planning.engine import engine_of_runs
+from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.language.plan.plan import (
     Aggregate,
     Attribute,
@@ -252,6 +255,11 @@ def plan(rng: random.Random, strategy: Strategy | None = None) -> MatchPlan:
 
 
 @lru_cache(maxsize=1000)
+def choice(engine: Engine, made: MatchPlan) -> EngineChoice:
+    """An engine whatever would be chosen; runs merge where they would."""
+    return replace(engine_of_runs(made, SCHEMA), engine=engine)
+
+
 def asked(made: MatchPlan) -> Question:
     """The plan's query as the reference reads it: from its text."""
     return question(text_of(made))

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.match.core import due
+from saffron.engine.match.core import due, merged
 from saffron.engine.match.core.merged import FOLLOWER_COLUMNS, FOLLOWER_GROUP, FOLLOWER_ROWS
 from saffron.engine.match.core.pools import Pool
 from saffron.engine.match.core.runs import DEADLINE, DUE, LENGTH, OLDEST, STALE, START, append, reserve
 from saffron.engine.match.match_operator import MatchOperator
-from saffron.engine.match.merging import merge, text
+from saffron.engine.match.merging import merge
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.language import compile_query
 from saffron.language.plan.plan import MatchPlan
@@ -189,7 +189,7 @@ def test_results_counts_and_observations_are_the_same_with_lists_and_without(
 ) -> None:
     rng = random.Random(shape)
     held = matches = 0
-    monkeypatch.setattr(text, "LEAST", 2)
+    monkeypatch.setattr(merged, "LEAST", 2)
     monkeypatch.setattr(merge, "LEAST", 1)
     for number, window in enumerate(WINDOWS):
         plan = shaped(shape, window)
@@ -216,7 +216,7 @@ def test_results_counts_and_observations_are_the_same_with_lists_and_without(
 
 
 def test_orders_on_merged_runs_leave_the_same_with_lists_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "LEAST", 2)
+    monkeypatch.setattr(merged, "LEAST", 2)
     monkeypatch.setattr(merge, "LEAST", 1)
     rng, held = random.Random(3), 0
     for _ in range(12):

@@ -19,6 +19,7 @@ from saffron.engine.match.core.runs import LENGTH
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.runs.program import compile_program
 from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.operators.engine_choice import Engine
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.plan.plan import MatchPlan, Output
@@ -146,7 +147,7 @@ def on_a_table(
     plan: MatchPlan, schema: Schema, strings: Strings, *, slot: int, compiled: bool, shed: str, merges: bool
 ) -> QueryRuns:
     """Runs of a plan that walk its table."""
-    program = compile_program(plan, compiled=compiled, general_too=True)
+    program = compile_program(plan, cases.choice(Engine.TABLE, plan), compiled=compiled)
     assert not program.flat
     return QueryRuns(program, schema, strings, slot=slot)
 

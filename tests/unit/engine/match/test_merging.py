@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.match.core import merged
 from saffron.engine.match.core.runs import LENGTH
 from saffron.engine.match.match_operator import MatchOperator
-from saffron.engine.match.merging import merge, text
+from saffron.engine.match.merging import merge
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.language import compile_query
 from saffron.language.plan.merging import merging
@@ -26,7 +27,7 @@ OUTPUTS = (Output.ALL, Output.ALL, Output.FIRST, Output.LONGEST, Output.NON_OVER
 @pytest.fixture
 def _any_two(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs of a key are compared as soon as there are two (of kernels as plain Python)."""
-    monkeypatch.setattr(text, "LEAST", 2)
+    monkeypatch.setattr(merged, "LEAST", 2)
     monkeypatch.setattr(merge, "LEAST", 1)
 
 

@@ -12,6 +12,8 @@ from saffron.engine.trends.codegen import source
 from saffron.engine.trends.codegen.folding import Known
 from saffron.engine.trends.codegen.specialise import Specialiser
 from saffron.engine.trends.queries.trend_query import TrendQuery
+from saffron.language import compile_query
+from saffron.language.plan.plan import TrendPlan
 from tests.unit.engine.trends.language import Case, blocks, case, run
 
 SEEDS = range(70_000, 70_040)
@@ -40,6 +42,37 @@ def test_special_kernels_give_what_the_common_ones_give(monkeypatch: pytest.Monk
     monkeypatch.setattr(TrendQuery, "__init__", special)
     for one, found in zip(asked, expected, strict=True):
         assert run(one, blocks(one)) == found, str(one)
+
+
+class Numbers(ast.NodeTransformer):
+    """Puts numbers for the constants that a text begins with."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, ast.expr] = {}
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        target = node.targets[0]
+        if isinstance(target, ast.Name) and target.id.isupper():
+            self.known[target.id] = node.value
+            return None
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.known.get(node.id, node)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["A+ WHERE A.x < NEXT(A).x", "SEQ(A+, NOT C, B)", "(SEQ(A+, B))+ WHERE A.x + NEXT(A).x > 3", "A+ OR B+"]
+)
+def test_the_text_to_be_read_is_what_is_compiled_but_for_names_of_constants(pattern: str) -> None:
+    plan = compile_query(f"RETURN COUNT(*), SUM(A.x) PATTERN {pattern} WITHIN 10 ms SLIDE 2 ms", None, name="q")
+    assert isinstance(plan, TrendPlan)
+    query = TrendQuery(plan, {}, 0, compiled=False)
+    read = query.sources()[1].text
+    compiled = source.written_for(query.wiring, query._sizes().lasting)
+    assert "store_head[KEYS]" in read
+    assert "store_head[KEYS]" not in compiled
+    assert ast.unparse(Numbers().visit(ast.parse(read))) == ast.unparse(ast.parse(compiled))
 
 
 def test_what_is_known_is_a_literal_and_what_cannot_be_is_left_out() -> None:

@@ -79,7 +79,7 @@ def runs_of(text: str, law: Distribution = "uniform", *, compiled: bool = False)
     schema = schema_of(law)
     plan = compile_query(text, schema, name="q")
     assert isinstance(plan, MatchPlan)
-    return UncertainRuns(compile_uncertain(plan, schema, compiled=compiled), schema, Strings())
+    return UncertainRuns(compile_uncertain(plan, compiled=compiled), schema, Strings())
 
 
 def block(runs: UncertainRuns, columns: Columns, low: int, high: int) -> list[bytes]:

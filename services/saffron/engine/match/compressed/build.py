@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.jit import Function, load
+from saffron.engine.kernels.jit import Function, loaded
+from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.compressed import groups, useful
 from saffron.engine.match.compressed.graph_source import DONE, MORE_EDGES, MORE_NODES, MORE_ROOM, GraphSource
 from saffron.engine.match.compressed.graphs import Graphs
@@ -29,10 +30,11 @@ class Builder:
     """The kernel of a plan for which `is_collapsible` holds.
 
     `names`: columns and strings that it reads. `slots`: how many its nodes have at most, by which those of one event
-    and component are told apart.
+    and component are told apart. `source`: the kernel's text.
     """
 
     plan: MatchPlan
+    source: KernelSource
     graphs: Function
     names: Names
     slots: int
@@ -41,8 +43,8 @@ class Builder:
 def builder(plan: MatchPlan, *, compiled: bool = True) -> Builder:
     """Compile the kernel; `compiled` False: the same as plain Python, for tests."""
     names = Names()
-    module = load(GraphSource(plan, names).text(), helpers=(arithmetic, useful, groups), compiled=compiled)
-    return Builder(plan, module.graphs, names, Slots(plan).most)
+    source = KernelSource("graphs", GraphSource(plan, names).text(), (arithmetic, useful, groups))
+    return Builder(plan, source, loaded(source, compiled=compiled), names, Slots(plan).most)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from saffron.engine.kernels.kernel_source import constants_text, kernel_head
+from saffron.engine.match.compressed import groups
 from saffron.engine.match.compressed.asked import Step
-from saffron.engine.match.compressed.groups import CONTEXTS, GROUPS, PAIRS
 from saffron.engine.match.compressed.reading import Tests
 from saffron.engine.match.compressed.slots import Slots
-from saffron.engine.match.core.kernel_layout import COLUMN_TYPES, Names, begin_bit, take_bit
+from saffron.engine.match.core.kernel_layout import COLUMN_TYPES, Names, numbered
 from saffron.engine.match.core.lines import Lines
 from saffron.language.plan.plan import MatchPlan
 
@@ -75,17 +76,18 @@ class GraphSource:
         self._body(body)
         columns = [(f"c{n}", f"{COLUMN_TYPES[kind]}[::1]") for n, kind in enumerate(self.names.attributes.values())]
         arguments = [*_ARGUMENTS, *(_OF_SLOTS if self.slots.most else ()), *columns]
+        numbers = numbered((), len(self.plan.components))
         return (
             "import math\n\nimport numpy as np\n"
             "from numba import boolean, float64, int8, int32, int64, uint8\n\n\n"
-            f"@kernel(int64({', '.join(kind for _, kind in arguments)}))\n"
-            f"def graphs({', '.join(name for name, _ in arguments)}):\n{body}"
+            f"{constants_text(str(body), vars(groups), globals(), numbers)}\n\n"
+            f"{kernel_head('graphs', arguments)}{body}"
         )
 
     def _body(self, out: Lines) -> None:
         out("ring, room = len(clock) - 1, len(entry) - 1")
-        out(f"nodes, edges, made = state[{NODES}], state[{EDGES}], state[{GRAPHS}]")
-        out(f"w, status = state[{AT}], {DONE}")
+        out("nodes, edges, made = state[NODES], state[EDGES], state[GRAPHS]")
+        out("w, status = state[AT], DONE")
         out("while w < len(ends):")
         with out.block():
             out("e = ends[w] & ring")
@@ -96,7 +98,7 @@ class GraphSource:
             self._window(out)
             self._nodes(out)
             self._finish(out)
-        out(f"state[{NODES}], state[{EDGES}], state[{GRAPHS}], state[{AT}] = nodes, edges, made, w")
+        out("state[NODES], state[EDGES], state[GRAPHS], state[AT] = nodes, edges, made, w")
         out("return status")
 
     def _window(self, out: Lines) -> None:
@@ -107,14 +109,14 @@ class GraphSource:
         out("    count += 1")
         out("    row = links[row & ring]")
         out(f"if nodes + {self.last + 1} * count >= len(place):")
-        out(f"    status = {MORE_NODES}")
+        out("    status = MORE_NODES")
         out("    break")
-        out(f"start, begun, full = nodes, edges, {DONE}")
+        out("start, begun, full = nodes, edges, DONE")
         for c in range(self.last + 1):
             out(f"n{c} = 0")
         if self.slots.most:
-            out(f"state[{TRIES}] += 1")
-            out(f"tally[{CONTEXTS}], seen[0] = 0, 0")
+            out("state[TRIES] += 1")
+            out("tally[CONTEXTS], seen[0] = 0, 0")
 
     def _nodes(self, out: Lines) -> None:
         """Nodes that some prefix of a match reaches, with their edges."""
@@ -130,13 +132,13 @@ class GraphSource:
 
     def _node(self, out: Lines, c: int) -> None:
         closure = self.plan.components[c].closure
-        bits = begin_bit(c) | (take_bit(c) if closure else 0)
+        bits = f"(BEGIN_{c} | TAKE_{c})" if closure else f"BEGIN_{c}"
         # The last event can only end the matches; a single event that ends them is of no use before it.
         useful = " and k > 0" if c < self.last else "" if closure else " and k == 0"
         out(f"if m & {bits}{useful}:")
         with out.block():
             self._room(out, c)
-            opening = " and ".join([f"m & {begin_bit(0)} != 0", *self.tests.at(Step.BEGIN, 0)]) if c == 0 else "False"
+            opening = " and ".join(["m & BEGIN_0 != 0", *self.tests.at(Step.BEGIN, 0)]) if c == 0 else "False"
             out(f"opening, low = {opening}, edges")
             if self.slots.of[c]:
                 self._told_apart(out, c)
@@ -149,17 +151,17 @@ class GraphSource:
             return
         more = f"n{c} + 2" + (f" + n{c - 1}" if c else "")
         for test, status in (
-            (f"nodes - start + {more} > room", MORE_ROOM),
-            (f"nodes + {more} > len(place)", MORE_NODES),
+            (f"nodes - start + {more} > room", "MORE_ROOM"),
+            (f"nodes + {more} > len(place)", "MORE_NODES"),
         ):
             out(f"if {test}:")
             out(f"    full = {status}")
             out("    break")
 
-    def _sources(self, c: int) -> list[tuple[int, Step, int]]:
+    def _sources(self, c: int) -> list[tuple[int, Step, str]]:
         """The components whose nodes may come before, by which step, of which events."""
-        taking = [(c, Step.TAKE, take_bit(c))] if self.plan.components[c].closure else []
-        return ([(c - 1, Step.BEGIN, begin_bit(c))] if c else []) + taking
+        taking = [(c, Step.TAKE, f"TAKE_{c}")] if self.plan.components[c].closure else []
+        return ([(c - 1, Step.BEGIN, f"BEGIN_{c}")] if c else []) + taking
 
     def _alike(self, out: Lines, c: int) -> None:
         """One node, whatever comes before it."""
@@ -167,7 +169,7 @@ class GraphSource:
             out(f"if m & {bit}:")
             with out.block():
                 out(f"if edges + n{source} > len(before):")
-                out(f"    full = {MORE_EDGES}")
+                out("    full = MORE_EDGES")
                 out("    break")
                 with self._source(out, source, step, c):
                     out(f"before[edges] = of[{source}, q]")
@@ -190,7 +192,7 @@ class GraphSource:
 
     def _told_apart(self, out: Lines, c: int) -> None:
         """A node for each context that what comes before gives it; but the last event has one."""
-        out(f"first, tally[{PAIRS}], tally[{GROUPS}] = -1, 0, 0")
+        out("first, tally[PAIRS], tally[GROUPS] = -1, 0, 0")
         out(f"turn = {self.last + 1} * k + {c + 1}")
         if c == 0:
             out("if opening:")
@@ -202,11 +204,11 @@ class GraphSource:
             with out.block(), self._source(out, source, step, c):
                 pair = f"add_pair(g, of[{source}, q], degree, pairs, tally)"
                 self._group(out, c, list(new), self.tests.kept(step, c), pair)
-        out(f"if edges + tally[{PAIRS}] > len(before):")
-        out(f"    full = {MORE_EDGES}")
+        out("if edges + tally[PAIRS] > len(before):")
+        out("    full = MORE_EDGES")
         out("    break")
         out("edges = write_pairs(edges, before, degree, pairs, tally)")
-        out(f"for g in range(tally[{GROUPS}]):")
+        out("for g in range(tally[GROUPS]):")
         with out.block():
             out("context[nodes - start] = contexts[g]")
             self._write_node(out, c, "g == first", "(degree[g - 1] if g > 0 else low)")
@@ -215,7 +217,7 @@ class GraphSource:
         """Find the group g of a node's context, and do something with it. `kept`: the context is that of x."""
         values = new + ["-9"] * (self.slots.most - len(new))
         key = [f"key[{k}] = {value}" for k, value in enumerate(values)]
-        found = f"context_of(key, state[{TRIES}], held, table, stamps, seen, tally)"
+        found = "context_of(key, state[TRIES], held, table, stamps, seen, tally)"
         use = ["g = group_of(y, turn, seen, group, contexts, degree, tally)", then]
         usual = ["y = x", *use] if kept else [*key, f"y = {found}", *use]
         if c < self.last:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from saffron.engine.kernels.kernel_source import kernel_head
 from saffron.engine.match.core.automaton import Automaton
 from saffron.engine.match.core.expressions import Writer
 from saffron.engine.match.core.kernel_layout import COLUMN_TYPES, EventReader, Names, begin_bit, take_bit
@@ -59,22 +60,20 @@ def classify_source(tests: Mapping[int, list[Expr]], names: Names) -> str | None
             out(f"x{number} = {text}" if kind is Kind.FLOAT else f"x{number} = np.int64({text})")
         for bit, conditions in written.items():
             out(f"if not ({' & '.join(conditions)}):")
-            out(f"    m &= {~bit}")
+            out(f"    m &= ~(1 << {bit.bit_length() - 1})")
     out("    masks[i] = m")
     return _module(names, out)
 
 
 def _module(names: Names, body: Lines) -> str:
-    arguments = ["codes", "bits", "constants", "ranks", "masks"]
-    signature = ["column(int32)", "int64[::1]", "int64[::1]", "int64[::1]", "int64[::1]"]
+    whole = "int64[::1]"
+    arguments = [("codes", "column(int32)"), *((name, whole) for name in ("bits", "constants", "ranks", "masks"))]
     for number, kind in enumerate(names.attributes.values()):
-        arguments.append(f"c{number}")
-        signature.append(f"column({COLUMN_TYPES[kind]})")
+        arguments.append((f"c{number}", f"column({COLUMN_TYPES[kind]})"))
         if kind is Kind.STRING:
-            arguments.append(f"g{number}")
-            signature.append("int32[::1]")
+            arguments.append((f"g{number}", "int32[::1]"))
     return (
         "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, types, void\n\n\n"
         'def column(dtype):\n    return types.Array(dtype, 1, "C", readonly=True)\n\n\n'
-        f"@kernel(void({', '.join(signature)}))\ndef classify({', '.join(arguments)}):\n{body}"
+        f"{kernel_head('classify', arguments, 'void')}{body}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -63,6 +64,17 @@ def counters(states: int) -> int:
 def place(state: int, counter: int) -> int:
     """Where a state's counter stands."""
     return PER_STATE + STATE_COUNTERS * state + counter
+
+
+def numbered(pools: Sequence[str], components: int) -> dict[str, int]:
+    """The constants of a query's own text: LIVE_0, ... place the counters of pool 0, BEGIN_0 and TAKE_0 are the bits of
+    component 0."""
+    places = {f"{name}_{pool}": place(n, of) for n, pool in enumerate(pools) for name, of in _OF_POOL.items()}
+    begins = {f"BEGIN_{c}": begin_bit(c) for c in range(components)}
+    return places | begins | {f"TAKE_{c}": take_bit(c) for c in range(components)}
+
+
+_OF_POOL = {"LIVE": LIVE, "MET": MET, "MOVED": MOVED, "LEFT": LEFT, "DIED": DIED}
 
 
 @dataclass

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 from saffron.engine.match.core.automaton import Feature, State, What
 from saffron.engine.match.core.expressions import Writer
 from saffron.engine.match.core.kernel_layout import (
-    BEGAN,
-    MOVED,
     Names,
     RunReader,
-    begin_bit,
     initial,
     lane_array,
-    place,
     updated,
 )
 from saffron.engine.match.merging.text import MergingText
@@ -72,7 +68,7 @@ class Actions(MergingText):
         out, c = self.out, state.index
 
         def bind(start: str, deadline: str, chain: str) -> None:
-            out(f"counters[{place(c, MOVED)}] += 1")
+            out(f"counters[MOVED_{c}] += 1")
             if c + 1 == len(self.states):
                 self.whole(state)
                 self.found(start, chain)
@@ -94,9 +90,9 @@ class Actions(MergingText):
     def begin(self) -> None:
         """The event begins a run."""
         out = self.out
-        out(f"if m & {begin_bit(0)}:")
+        out("if m & BEGIN_0:")
         with out.block():
-            out(f"counters[{BEGAN}] += 1")
+            out("counters[BEGAN] += 1")
             if not self.states:
                 self.found("row", "-1")
                 return
@@ -121,7 +117,7 @@ class Actions(MergingText):
 
     def found(self, start: str, chain: str) -> None:
         """A match that ends with the event at hand."""
-        self.out(f"found[0, matches], found[1, matches], found[2, matches] = {start}, {chain}, row")
+        self.out(f"found[FIRST_ROW, matches], found[CHAIN, matches], found[LAST_ROW, matches] = {start}, {chain}, row")
         self.out("matches += 1")
 
     # ---- conditions, as far as an event's mask does not say already

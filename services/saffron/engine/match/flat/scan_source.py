@@ -6,7 +6,7 @@ One that begins no run and whose key has none is left out; where no run is alive
 
 from __future__ import annotations
 
-from saffron.engine.match.core.kernel_layout import COLUMN_TYPES, begin_bit
+from saffron.engine.match.core.kernel_layout import COLUMN_TYPES
 from saffron.engine.match.flat.actions import CONTIGUOUS
 from saffron.engine.match.flat.step_source import ARRAYS, StepSource
 
@@ -42,6 +42,8 @@ class ScanSource(StepSource):
         *ARRAYS[5:],  # from `until` on
     )
 
+    namespaces = (*StepSource.namespaces, globals())
+
     def text(self) -> str:
         """The module: imports, signature and the kernel."""
         head, kernel = super().text().split("\n\n\n", 1)
@@ -53,32 +55,32 @@ class ScanSource(StepSource):
         return [(f"c{n}", f"column({COLUMN_TYPES[kind]})") for n, kind in kinds]
 
     def _prologue(self) -> None:
-        self.out(f"count, head, coded = progress[{COUNT}], progress[{HEAD}], len(slot_of) > 0")
+        self.out("count, head, coded = progress[COUNT], progress[HEAD], len(slot_of) > 0")
         super()._prologue()
 
     def _epilogue(self) -> None:
-        self.out(f"progress[{COUNT}] = count")
+        self.out("progress[COUNT] = count")
         super()._epilogue()
 
     def _event(self) -> None:
-        out, begins = self.out, begin_bit(0)
+        out = self.out
         alive = " + ".join(f"live{state.index}" for state in self.states) or "0"
         mine = " + ".join(f"G{state.index}[slot, LENGTH]" for state in self.states) or "0"
-        never = f"m == {LEFT_OUT}" if self.strategy in CONTIGUOUS else "m <= 0"
+        never = "m == LEFT_OUT" if self.strategy in CONTIGUOUS else "m <= 0"
         out("m = masks[w]")
-        out(f"if {never} or (m & {begins} == 0 and {alive} == 0):")
+        out(f"if {never} or (m & BEGIN_0 == 0 and {alive} == 0):")
         out("    w += 1")
         out("    continue")
         out("key = np.int64(which[w]) if coded else w")
         out("slot = slot_of[key] if coded else table[place_of(keys, w, table, held)]")
-        out(f"if m & {begins} == 0 and (slot < 0 or {mine} == 0):")
+        out(f"if m & BEGIN_0 == 0 and (slot < 0 or {mine} == 0):")
         out("    w += 1")
         out("    continue")
         out("if slot < 0:")
         with out.block():
             out("slot = make_slot(keys, key, place_of(keys, key, table, held), table, held, free, numbers)")
             out("if slot < 0:")
-            out(f"    status = {GROW_KEYS}")
+            out("    status = GROW_KEYS")
             out("    break")
             out("if coded:")
             out("    slot_of[key] = slot")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from saffron.engine.match.core.automaton import State
-from saffron.engine.match.core.kernel_layout import DIED, LEFT, MOVED, begin_bit, place, take_bit
 from saffron.engine.match.flat.actions import CONTIGUOUS, Actions
 from saffron.language.plan.plan import MatchPlan, Output, Strategy
 
@@ -43,8 +42,8 @@ class States(Actions):
         """All that an event does to the runs of a state."""
         out, c = self.out, state.index
         contiguous = self.strategy in CONTIGUOUS
-        wanted = (begin_bit(c + 1) if c < self.last else 0) | (take_bit(c) if state.closure else 0)
-        out(f"if n{c} > 0:" if contiguous else f"if n{c} > 0 and m & {wanted}:")
+        wanted = [f"BEGIN_{c + 1}"] * (c < self.last) + [f"TAKE_{c}"] * state.closure
+        out(f"if n{c} > 0:" if contiguous else f"if n{c} > 0 and m & ({' | '.join(wanted)}):")
         with out.block():
             out(f"lo = np.uintp(G{c}[slot, BASE] + G{c}[slot, BEGIN])")
             out(f"size = np.uintp(n{c})")
@@ -56,21 +55,21 @@ class States(Actions):
             elif not state.closure:
                 self._single(state)
             elif self.once:
-                out(f"if m & {begin_bit(c + 1)}:")
+                out(f"if m & BEGIN_{c + 1}:")
                 with out.block():
                     self._single(state)
                     out(f"n{c} -= k")
                     out(f"size = np.uintp(n{c})")
                     out("hi = lo + size")
-                out(f"if n{c} > 0 and m & {take_bit(c)}:")
+                out(f"if n{c} > 0 and m & TAKE_{c}:")
                 with out.block():
                     self._takes(state)
             else:
                 if c < self.last:
-                    out(f"if m & {begin_bit(c + 1)}:")
+                    out(f"if m & BEGIN_{c + 1}:")
                     with out.block():
                         self._forks(state)
-                out(f"if m & {take_bit(c)}:")
+                out(f"if m & TAKE_{c}:")
                 with out.block():
                     if self.strategy is Strategy.ANY:
                         self._copies(state)
@@ -109,11 +108,11 @@ class States(Actions):
     def _single(self, state: State) -> None:
         """Skip-till: an event that begins the next component moves the run; under ANY the run also stays."""
         out, c = self.out, state.index
-        out(f"k = counters[{place(c, MOVED)}]")
+        out(f"k = counters[MOVED_{c}]")
         self._forks(state)
         if self.strategy is Strategy.ANY:
             return
-        out(f"k = counters[{place(c, MOVED)}] - k")
+        out(f"k = counters[MOVED_{c}] - k")
         out("if k > 0:")
         with out.block():
             out("z = lo")
@@ -129,7 +128,7 @@ class States(Actions):
                 out("    else:")
                 with out.block(2):
                     self._left(state)
-            out(f"counters[{place(c, LEFT)}] += k")
+            out(f"counters[LEFT_{c}] += k")
             out("k = np.int64(hi - z)")
             out(f"G{c}[slot, LENGTH] = n{c} - k")
             if self.listed(state):
@@ -215,17 +214,17 @@ class States(Actions):
         out("for q in range(lo, hi):")
         with out.block():
             if c < self.last:
-                out(f"if m & {begin_bit(c + 1)} and {self.leaving(state)}:")
+                out(f"if m & BEGIN_{c + 1} and {self.leaving(state)}:")
                 with out.block():
                     if not state.closure:
-                        out(f"counters[{place(c, DIED)}] -= 1")
-                        out(f"counters[{place(c, LEFT)}] += 1")
+                        out(f"counters[DIED_{c}] -= 1")
+                        out(f"counters[LEFT_{c}] += 1")
                     self.fork(state)
                     if self.once:
                         self.forget(state, "q", died=True)
                         out("continue")
             if state.closure:
-                out(f"if m & {take_bit(c)} and {self.taking(state)}:")
+                out(f"if m & TAKE_{c} and {self.taking(state)}:")
                 with out.block():
                     self.take(state, "q")
                     if c == self.last:
@@ -238,7 +237,7 @@ class States(Actions):
                     with out.block():
                         self.forget(state, "q", died=True)
         out("k = np.int64(hi - z)")
-        out(f"counters[{place(c, DIED)}] += k")
+        out(f"counters[DIED_{c}] += k")
         out(f"live{c} -= k")
         out(f"G{c}[slot, LENGTH] = n{c} - k")
         out(f"if k == n{c}:")

@@ -6,31 +6,15 @@ that leaves a closure is copied (N4); the copy goes to the next state's segment 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from saffron.engine.kernels.kernel_source import constants_text, kernel_head
+from saffron.engine.match.core import kernel_layout, merged
 from saffron.engine.match.core.automaton import Feature, State
 from saffron.engine.match.core.kernel_layout import (
-    AT,
     COLUMN_TYPES,
-    DIED,
-    DONE,
-    FOUND,
-    GROW_FOUND,
-    GROW_NODES,
-    GROW_POOL,
-    LAST_ORDINAL,
-    LAST_TIME,
-    LIVE,
-    LIVED,
-    LONGEST_LIFE,
-    MET,
-    NODE,
-    NODE_TAIL,
-    ROW_MASK,
     Names,
-    begin_bit,
-    place,
-    take_bit,
+    numbered,
 )
 from saffron.engine.match.core.lines import Lines
 from saffron.engine.match.flat.actions import CONTIGUOUS
@@ -83,13 +67,17 @@ class StepSource(States):
     """Writes one step kernel. `text` is the module; `names` then says which columns and strings it uses."""
 
     arrays: tuple[tuple[str, str], ...] = ARRAYS
+    namespaces: tuple[Mapping[str, object], ...] = (vars(kernel_layout), vars(merged))
+    """Where the constants come from that the text names."""
 
     def text(self) -> str:
         """The module: imports, signature and the kernel."""
         body = Lines(depth=2)
         self.out = body
         for state in reversed(self.states):
+            body(f"# ---- runs of pool {state.index}")
             self.state(state)
+        body("# ---- the event begins a run")
         self.begin()
         if self.strategy is Strategy.STRICT:
             body("reached[slot] = ordinals[w]")
@@ -101,14 +89,15 @@ class StepSource(States):
         self.out = head
         self._prologue()
         arrays = [*self.arrays, *self._columns(), *self._pools()]
-        signature = ", ".join(["int64", "int64", *(kind for _, kind in arrays)])
-        names = ", ".join(["at", "stop", *(name for name, _ in arrays)])
         tail = Lines(depth=1)
         self.out = tail
         self._epilogue()
+        kernel = f"{head}{loop}{body}{tail}"
+        numbers = numbered(self._pool_names(), len(self.plan.components))
         return (
             "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, uint8, uint32\n\n\n"
-            f"@kernel(int64({signature}))\ndef step({names}):\n{head}{loop}{body}{tail}"
+            f"{constants_text(kernel, *self.namespaces, numbers)}\n\n"
+            f"{kernel_head('step', (('at', 'int64'), ('stop', 'int64'), *arrays))}{kernel}"
         )
 
     # ---- around the states
@@ -117,19 +106,22 @@ class StepSource(States):
         return [(f"c{n}", f"{COLUMN_TYPES[kind]}[::1]") for n, kind in enumerate(self.names.attributes.values())]
 
     def _pools(self) -> list[tuple[str, str]]:
-        pools = [f"{state.index}" for state in self.states] + ["m"] * (self.merged is not None)
-        return [(f"{letter}{pool}", kind) for pool in pools for letter, kind in POOL]
+        return [(f"{letter}{pool}", kind) for pool in self._pool_names() for letter, kind in POOL]
+
+    def _pool_names(self) -> list[str]:
+        """The pools of the states, then that of followers."""
+        return [f"{state.index}" for state in self.states] + ["m"] * (self.merged is not None)
 
     def _prologue(self) -> None:
         out = self.out
-        out(f"row_mask, node, matches = counters[{ROW_MASK}], counters[{NODE}], counters[{FOUND}]")
-        out(f"ordinal, time, lived = counters[{LAST_ORDINAL}], counters[{LAST_TIME}], counters[{LIVED}]")
-        out(f"longest = counters[{LONGEST_LIFE}]")
+        out("row_mask, node, matches = counters[ROW_MASK], counters[NODE], counters[FOUND]")
+        out("ordinal, time, lived = counters[LAST_ORDINAL], counters[LAST_TIME], counters[LIVED]")
+        out("longest = counters[LONGEST_LIFE]")
         out("ring = len(node_row) - 1")
-        out(f"status = {DONE}")
+        out("status = DONE")
         for state in self.states:
             c = state.index
-            out(f"live{c}, met{c} = counters[{place(c, LIVE)}], counters[{place(c, MET)}]")
+            out(f"live{c}, met{c} = counters[LIVE_{c}], counters[MET_{c}]")
             for letter, features in (("f", state.floats), ("i", state.ints)):
                 for row in range(len(features)):
                     source = f"F{c}[{row}]" if letter == "f" else f"I{c}[{row} + FIRST_FEATURE]"
@@ -137,12 +129,13 @@ class StepSource(States):
             if self.listed(state):
                 out(f"d{c} = I{c}[DEADLINE]")
         if self.merged is not None:
-            out(f"livem = counters[{place(len(self.states), LIVE)}]")
+            out("livem = counters[LIVE_m]")
         out("w = at")
         out("while w < stop:")
 
     def _loop_head(self) -> None:
         out = self.out
+        out("# ---- the event, and the runs of its key whose window is over")
         self._event()
         for state in self.states:
             c = state.index
@@ -154,6 +147,7 @@ class StepSource(States):
             with out.block():
                 out("nm = Gm[slot, LENGTH]")
                 self._expire("m", self.merged)
+        out("# ---- the event's values, and room for what it may do")
         event_values(self.out, self.names, [feature for state in self.states for feature in state.features])
         self._merge()
         self._room()
@@ -231,7 +225,7 @@ class StepSource(States):
         for state in self.states:
             c = state.index
             out(f"    live{c} -= G{c}[slot, LENGTH]")
-            out(f"    counters[{place(c, DIED)}] += G{c}[slot, LENGTH]")
+            out(f"    counters[DIED_{c}] += G{c}[slot, LENGTH]")
             out(f"    G{c}[slot, LENGTH] = 0")
             out(f"    G{c}[slot, BEGIN] = 0")
             self.forget_all(state)
@@ -245,35 +239,35 @@ class StepSource(States):
         counts = [f"n{state.index}" for state in self.states] + ["nm"] * (self.merged is not None)
         total = " + ".join(counts) or "0"
         out(f"total = {total}")
-        out(f"if node + 4 * total + {64 * (len(self.states) + 1)} - counters[{NODE_TAIL}] > ring:")
-        out(f"    status = {GROW_NODES}")
+        out(f"if node + 4 * total + {64 * (len(self.states) + 1)} - counters[NODE_TAIL] > ring:")
+        out("    status = GROW_NODES")
         out("    break")
         out("if matches + 2 * total + 2 > found.shape[1]:")
-        out(f"    status = {GROW_FOUND}")
+        out("    status = GROW_FOUND")
         out("    break")
         for state in self.states:
             c = state.index
             more = "1" if c == 0 else f"n{c - 1}"
             if c > 0 and self.merges(self.states[c - 1]):
                 more += " + nm"
-            condition = f"m & {begin_bit(c)}"
+            condition = f"m & BEGIN_{c}"
             if self.strategy is Strategy.ANY and state.closure:
                 more += f" + n{c}"
-                condition = f"m & {begin_bit(c) | take_bit(c)}"
+                condition = f"m & (BEGIN_{c} | TAKE_{c})"
             if self.listed(state):
                 more += f" + spare_lanes(n{c})"
             full = f"G{c}[slot, BEGIN] + n{c} + {more} > G{c}[slot, CAPACITY]"
             out(f"if {condition} and {full} and not reserve(F{c}, I{c}, H{c}, G{c}, A{c}, slot, {more}):")
-            out(f"    status = {GROW_POOL + c}")
+            out(f"    status = GROW_POOL + {c}")
             out("    break")
 
     def _epilogue(self) -> None:
         out = self.out
-        out(f"counters[{NODE}], counters[{FOUND}], counters[{AT}] = node, matches, w")
-        out(f"counters[{LAST_ORDINAL}], counters[{LAST_TIME}], counters[{LIVED}] = ordinal, time, lived")
+        out("counters[NODE], counters[FOUND], counters[AT] = node, matches, w")
+        out("counters[LAST_ORDINAL], counters[LAST_TIME], counters[LIVED] = ordinal, time, lived")
         for state in self.states:
             c = state.index
-            out(f"counters[{place(c, LIVE)}], counters[{place(c, MET)}] = live{c}, met{c}")
+            out(f"counters[LIVE_{c}], counters[MET_{c}] = live{c}, met{c}")
         if self.merged is not None:
-            out(f"counters[{place(len(self.states), LIVE)}] = livem")
+            out("counters[LIVE_m] = livem")
         out("return status")

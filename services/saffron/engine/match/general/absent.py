@@ -147,7 +147,7 @@ class AbsentSource:
         checks = joint(absence)
         read = LaneReader(self.automaton, self.names, "q", None, {last: "r"})
         here = [one for one in checks if last in one.reads and not one.reads & set(sequence[:-1])]
-        tests = [f"m & {1 << last}", *(condition(one, read) for one in here)]
+        tests = [f"m & (1 << {last})", *(condition(one, read) for one in here)]
         if self.automaton.plan.strict:
             tests.append(self._later("behind & row_mask", "r"))
         out(f"if ok and {' and '.join(tests)}:")
@@ -174,7 +174,7 @@ class AbsentSource:
             read = LaneReader(self.automaton, self.names, search.lane, search.taken, inside)
             negated = set(sequence)
             here = [one for one in search.checks if component in one.reads and one.reads & negated <= set(inside)]
-            tests = [f"row_mask_of[{place}] & {1 << component}", *(condition(one, read) for one in here)]
+            tests = [f"row_mask_of[{place}] & (1 << {component})", *(condition(one, read) for one in here)]
             if search.extra:
                 tests.insert(0, search.extra.format(place))
             if self.automaton.plan.strict:

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from saffron.engine.match.core.kernel_layout import (
     ALL_WINDOWS,
-    AT_ONCE,
-    CHAIN,
-    DEADLINE_OF,
-    FIRST_ROW,
-    LAST_ROW,
-    LEAD,
-    LOW,
-    PART,
-    SERIAL,
 )
 from saffron.engine.match.general.absent import AbsentSource
 from saffron.engine.match.general.automaton import PENDING, REFUSED, STATE, WANTED
 from saffron.engine.match.general.checks import Asked, due_at_end
 from saffron.engine.match.general.readers import LaneReader, condition
-from saffron.engine.match.general.transition_table import START_STATE, WANTS, Ending
-from saffron.engine.match.general.watched import ENDED, KINDS, UNDONE
+from saffron.engine.match.general.transition_table import Ending
 
 GONE = -1
 """The state of a lane that is free again, until the runs behind it have moved up."""
@@ -40,7 +30,7 @@ class EndingSource(AbsentSource):
         """The lane goes on in a state."""
         self.out(f"{self._carried(STATE, lane)} = {state}")
         if self.automaton.patient:
-            self.out(f"{self._carried(WANTED, lane)} = states[{state}, {WANTS}]")
+            self.out(f"{self._carried(WANTED, lane)} = states[{state}, WANTS]")
 
     def _ending(self) -> None:
         """Lane y is a match if what is asked at the end holds."""
@@ -56,7 +46,7 @@ class EndingSource(AbsentSource):
             self._leading()
         out("if ok:")
         with out.block():
-            out(f"chain = -1 if s == {START_STATE} else np.int64(before)")
+            out("chain = -1 if s == START_STATE else np.int64(before)")
             for number, ending in enumerate(self.automaton.table.endings):
                 if ending.trailing:
                     out(f"if ending == {number}:")
@@ -64,14 +54,14 @@ class EndingSource(AbsentSource):
                         self._wait(self.automaton.trailing.index(ending.trailing))
                         out("ok = False")
             out("if ok:")
-            out(f"    found[{FIRST_ROW}, matches], found[{CHAIN}, matches] = I0[START, q], chain")
-            out(f"    found[{LAST_ROW}, matches], found[{PART}, matches] = row, component")
-            out(f"    found[{LEAD}, matches], found[{DEADLINE_OF}, matches] = lead, {AT_ONCE}")
-            out(f"    found[{LOW}, matches], found[{SERIAL}, matches] = {ALL_WINDOWS}, 0")
+            out("    found[FIRST_ROW, matches], found[CHAIN, matches] = I0[START, q], chain")
+            out("    found[LAST_ROW, matches], found[PART, matches] = row, component")
+            out("    found[LEAD, matches], found[DEADLINE_OF, matches] = lead, AT_ONCE")
+            out("    found[LOW, matches], found[SERIAL, matches] = ALL_WINDOWS, 0")
             out("    matches += 1")
             out("    made += 1")
             out("    if watch:")
-            out(f"        note(log, {KINDS} * e + {ENDED}, I0[DEADLINE, q], ordinals[w])")
+            out("        note(log, KINDS * e + ENDED, I0[DEADLINE, q], ordinals[w])")
 
     def _wait(self, number: int) -> None:
         """The match waits for the end of each window that holds it, in a run of its own."""
@@ -98,7 +88,7 @@ class EndingSource(AbsentSource):
         out = self.out
         out("made += 1")
         out("if watch:")
-        out(f"    note(log, {KINDS} * e + {ENDED}, I0[DEADLINE, q], ordinals[w])")
+        out("    note(log, KINDS * e + ENDED, I0[DEADLINE, q], ordinals[w])")
         out(f"d = np.uintp(append(G0, slot, {deadline}))")
         out("move(F0, I0, H0, y, d)")
         out(f"I0[DEADLINE, d] = {deadline}")
@@ -124,7 +114,7 @@ class EndingSource(AbsentSource):
             out("ok = True")
             self._forbidden()
             out("if watch and not ok:")
-            out(f"    note(log, {KINDS} * s + {UNDONE}, I0[DEADLINE, q], ordinals[w])")
+            out("    note(log, KINDS * s + UNDONE, I0[DEADLINE, q], ordinals[w])")
             self._kept("ok")
             out("continue")
 
@@ -133,7 +123,7 @@ class EndingSource(AbsentSource):
         out = self.out
         if self.automaton.patient:
             out(f"if not {condition}:")
-            out(f"    {self._carried(STATE)} = {GONE}")
+            out(f"    {self._carried(STATE)} = GONE")
             out("    gone = q if left_out == 0 else gone")
             out("    left_out += 1")
             return

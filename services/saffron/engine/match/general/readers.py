@@ -11,7 +11,6 @@ from saffron.engine.match.core.kernel_layout import Names, lane_array
 from saffron.engine.match.core.user_functions import final_name
 from saffron.engine.match.general.automaton import BOUND, FRESH, GeneralAutomaton, held, so_far
 from saffron.engine.match.general.checks import Asked
-from saffron.engine.match.general.transition_table import CLEARS
 from saffron.engine.operators.aggregates import BUILT_IN
 from saffron.language.plan.plan import Aggregate, Attribute, Length, Scope, Which
 from saffron.schema.schema import Kind
@@ -50,7 +49,7 @@ class LaneReader:
         if leaf.which in (Which.FIRST, Which.SINGLE):
             first = self.text(held(leaf, What.FIRST))
             text = (
-                f"({first} if {self.text(BOUND)} & {1 << leaf.component} else {self._event(leaf)})" if mine else first
+                f"({first} if {self.text(BOUND)} & (1 << {leaf.component}) else {self._event(leaf)})" if mine else first
             )
             return Term(text, leaf.kind, nullable)
         if leaf.which is Which.PREVIOUS:
@@ -80,7 +79,7 @@ class LaneReader:
         if leaf.function == "stddev":
             return Term(f"deviation({value(What.SPREAD)}, {value(What.NUMBER)})", Kind.FLOAT)
         if leaf.function == "sum" and leaf.scope is Scope.CLOSED:
-            bound = f"{self.text(BOUND)} & {1 << leaf.component}"  # of the empty list it is null
+            bound = f"{self.text(BOUND)} & (1 << {leaf.component})"  # of the empty list it is null
             return Term(f"({value(What.SUM)} if {bound} else math.nan)", Kind.FLOAT)
         what = next(iter(kept))
         kind = leaf.kind if what in (What.FIRST, What.LAST, What.MIN, What.MAX) else Kind.FLOAT
@@ -100,12 +99,12 @@ def condition(asked: Asked, read: LaneReader) -> str:
     if mask:
         text = f"({read.text(BOUND)} & {mask} != {mask}) or {text}"
     if fresh:
-        under_way = f"{read.text(FRESH)} & ~edges[e, {CLEARS}]" if read.taken is not None else read.text(FRESH)
+        under_way = f"{read.text(FRESH)} & ~edges[e, CLEARS]" if read.taken is not None else read.text(FRESH)
         text = f"({under_way} & {fresh} != {fresh}) or {text}"
     for component in sorted(asked.taking):
         needed = asked.needed(component, read.taken)
         if needed == 1:
-            text = f"({read.text(BOUND)} & {1 << component} == 0) or {text}"
+            text = f"({read.text(BOUND)} & (1 << {component}) == 0) or {text}"
         elif needed:
             text = f"({read.text(Feature(component, What.LENGTH))} < {needed}) or {text}"
     return f"({text})"

@@ -9,26 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from saffron.engine.kernels.kernel_source import constants_text, kernel_head
+from saffron.engine.match.core import kernel_layout
 from saffron.engine.match.core.kernel_layout import (
-    AT,
-    BEGAN,
     COLUMN_TYPES,
-    DONE,
-    FOUND,
-    GROW_FOUND,
-    GROW_NODES,
-    GROW_POOL,
-    LIVE,
-    NODE,
-    NODE_TAIL,
-    ROW_MASK,
-    ROW_TAIL,
-    UNCOUNTED,
     lane_array,
-    place,
+    numbered,
 )
 from saffron.engine.match.core.lines import Lines
 from saffron.engine.match.flat.step_source import ARRAYS, POOL, event_values
+from saffron.engine.match.general import transition_table, watched
 from saffron.engine.match.general.automaton import (
     REPORTED,
     STATE,
@@ -38,14 +28,10 @@ from saffron.engine.match.general.closing import closing
 from saffron.engine.match.general.ending import GONE
 from saffron.engine.match.general.taking import TakingSource
 from saffron.engine.match.general.transition_table import (
-    HELD,
-    PASSED,
-    SKIPS,
     START_STATE,
     WANTS,
 )
 from saffron.engine.match.general.updates import neutral
-from saffron.engine.match.general.watched import GONE_WITH, HELD_ON, KINDS, LEFT, PASSED_ON
 from saffron.language.plan.plan import Strategy
 
 TABLES = (
@@ -79,11 +65,12 @@ class GeneralSource(TakingSource):
         columns = [(f"c{n}", f"{COLUMN_TYPES[kind]}[::1]") for n, kind in enumerate(self.names.attributes.values())]
         pool = [(f"{letter}0", kind) for letter, kind in POOL]
         arrays = [*ARRAYS, *columns, *pool, *TABLES]
-        signature = ", ".join(["int64", "int64", *(kind for _, kind in arrays)])
-        names = ", ".join(["at", "stop", *(name for name, _ in arrays)])
+        kernel = f"{prologue}{head}{body}{epilogue}"
+        namespaces = (vars(kernel_layout), vars(transition_table), vars(watched), {"GONE": GONE}, numbered("0", 0))
         return (
             "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, uint8, uint32\n\n\n"
-            f"@kernel(int64({signature}))\ndef step({names}):\n{prologue}{head}{body}{epilogue}"
+            f"{constants_text(kernel, *namespaces)}\n\n"
+            f"{kernel_head('step', (('at', 'int64'), ('stop', 'int64'), *arrays))}{kernel}"
         )
 
     def _written(self, depth: int, write: Callable[[], None]) -> Lines:
@@ -95,7 +82,7 @@ class GeneralSource(TakingSource):
 
     def _prologue(self) -> None:
         out = self.out
-        out(f"row_mask, node, matches = counters[{ROW_MASK}], counters[{NODE}], counters[{FOUND}]")
+        out("row_mask, node, matches = counters[ROW_MASK], counters[NODE], counters[FOUND]")
         out("ring = len(node_row) - 1")
         out("watch = log.shape[1] > 1")
         window = self.automaton.plan.window
@@ -106,9 +93,9 @@ class GeneralSource(TakingSource):
             out("deadlines = I0[DEADLINE]")
             out(f"slack = constants[{self.names.constant(window.size)}] >> {_SLACK}")
         if self.automaton.leading:
-            out(f"row_tail = counters[{ROW_TAIL}]")
-        out(f"status = {DONE}")
-        out(f"live = counters[{place(0, LIVE)}]")
+            out("row_tail = counters[ROW_TAIL]")
+        out("status = DONE")
+        out("live = counters[LIVE_0]")
         for letter, features in (("f", self.state.floats), ("i", self.state.ints)):
             for row in range(len(features)):
                 out(f"s0{letter}{row} = " + (f"F0[{row}]" if letter == "f" else f"I0[{row} + FIRST_FEATURE]"))
@@ -118,6 +105,7 @@ class GeneralSource(TakingSource):
     def _head(self) -> None:
         """Room for all that the event may need, and the event's own values."""
         out = self.out
+        out("# ---- the event, room for what it may do, and the runs of its key whose window is over")
         out("slot, m, row = slots[w], masks[w], rows[w]")
         out("n = G0[slot, LENGTH]")
         if self.partitions and not self.automaton.plan.timeouts:
@@ -125,7 +113,7 @@ class GeneralSource(TakingSource):
             out("    w += 1")
             out("    continue")
         if self.automaton.uncounted:
-            out(f"uncounted = m & {UNCOUNTED} != 0")
+            out("uncounted = m & UNCOUNTED != 0")
         out("r = row & row_mask if row >= 0 else 0")
         out("t = now[r] if row >= 0 else 0")
         self._room()
@@ -141,17 +129,17 @@ class GeneralSource(TakingSource):
     def _room(self) -> None:
         """Stop before the event if anything that it may need is too small: then the caller grows it and calls again."""
         out, table = self.out, self.automaton.table
-        out(f"if node + (n + 1) * {table.fan} + 64 - counters[{NODE_TAIL}] > ring:")
-        out(f"    status = {GROW_NODES}")
+        out(f"if node + (n + 1) * {table.fan} + 64 - counters[NODE_TAIL] > ring:")
+        out("    status = GROW_NODES")
         out("    break")
         reported = f"n * {self._windows}" if self.automaton.plan.timeouts else "n"
         out(f"if matches + {reported} + (n + 1) * {table.fan} + 1 > found.shape[1]:")
-        out(f"    status = {GROW_FOUND}")
+        out("    status = GROW_FOUND")
         out("    break")
         waiting = f" + (n + 1) * {table.ends} * {self._windows}" if self.automaton.trailing else ""
         out(f"more = (n + 1) * {table.fan} + 2{waiting}")
         out("if G0[slot, BEGIN] + n + more > G0[slot, CAPACITY] and not reserve(F0, I0, H0, G0, A0, slot, more):")
-        out(f"    status = {GROW_POOL}")
+        out("    status = GROW_POOL")
         out("    break")
 
     def _expire(self) -> None:
@@ -180,8 +168,8 @@ class GeneralSource(TakingSource):
 
     def _epilogue(self) -> None:
         out = self.out
-        out(f"counters[{NODE}], counters[{FOUND}], counters[{AT}] = node, matches, w")
-        out(f"counters[{place(0, LIVE)}] = live")
+        out("counters[NODE], counters[FOUND], counters[AT] = node, matches, w")
+        out("counters[LIVE_0] = live")
         out("return status")
 
     # ---- the runs of the event's key
@@ -200,7 +188,9 @@ class GeneralSource(TakingSource):
         out("one = np.uintp(1)")
         out("lo = np.uintp(G0[slot, BASE] + G0[slot, BEGIN])")
         out("hi = lo + np.uintp(n)")
+        out("# ---- a run that has nothing yet, where the event may begin one")
         self._start()
+        out("# ---- the runs of the key, one after the other")
         if self.automaton.patient:
             self._those_that_wait()
         else:
@@ -226,7 +216,7 @@ class GeneralSource(TakingSource):
         with out.block():
             out("z = gone")
             out("for q in range(gone, lo + np.uintp(length)):")
-            out(f"    if {self._carried(STATE)} != {GONE}:")
+            out(f"    if {self._carried(STATE)} != GONE:")
             out("        if z != q:")
             out("            move(F0, I0, H0, q, z)")
             out("        z += one")
@@ -255,7 +245,7 @@ class GeneralSource(TakingSource):
         if patient:
             self._edges()
         else:
-            out(f"if states[s, {WANTS}] & m:")
+            out("if states[s, WANTS] & m:")
             with out.block():
                 self._edges()
         out("if not stays:")
@@ -263,10 +253,10 @@ class GeneralSource(TakingSource):
             out("was = s")
             out(f"s = {self._left()}")
             out("if watch and s != was:")
-            out(f"    kind = {LEFT} if made > 0 else {GONE_WITH}")
+            out("    kind = LEFT if made > 0 else GONE_WITH")
             out("    if s >= 0:")
-            out(f"        kind = {HELD_ON} if hold else {PASSED_ON}")
-            out(f"    note(log, {KINDS} * was + kind, I0[DEADLINE, q], ordinals[w])")
+            out("        kind = HELD_ON if hold else PASSED_ON")
+            out("    note(log, KINDS * was + kind, I0[DEADLINE, q], ordinals[w])")
             if patient:
                 out("if s >= 0:")
                 with out.block():
@@ -278,10 +268,10 @@ class GeneralSource(TakingSource):
 
     def _left(self) -> str:
         """The state in which the event leaves the run that was asked."""
-        counted = f"states[s, {HELD}] if hold else states[s, {PASSED}]"
+        counted = "states[s, HELD] if hold else states[s, PASSED]"
         if not self.automaton.uncounted:
             return counted
-        return f"targets[states[s, {SKIPS}] + 2 * fired + (1 if hold else 0)] if uncounted else ({counted})"
+        return f"targets[states[s, SKIPS] + 2 * fired + (1 if hold else 0)] if uncounted else ({counted})"
 
     def _start(self) -> None:
         """A run that has nothing yet, for an event that may begin a match."""
@@ -297,7 +287,7 @@ class GeneralSource(TakingSource):
                 own = {STATE: str(START_STATE), WANTED: str(begins), REPORTED: "t"}
                 value = own.get(feature) or neutral(feature)
                 out(f"{lane_array(self.state, feature)}[y] = {value}")
-            out(f"counters[{BEGAN}] += 1")
+            out("counters[BEGAN] += 1")
 
     @property
     def begins(self) -> int:

@@ -20,27 +20,8 @@ from saffron.engine.match.general.automaton import (
 from saffron.engine.match.general.checks import due
 from saffron.engine.match.general.ending import EndingSource
 from saffron.engine.match.general.readers import LaneReader, condition
-from saffron.engine.match.general.transition_table import (
-    BIT,
-    CLEARS,
-    COMPONENT,
-    ENDING,
-    FIRED,
-    FIRST,
-    FIRST_TARGET,
-    HELD,
-    HOLDS,
-    KIND,
-    MARKS,
-    RESETS,
-    START_STATE,
-    STOP,
-    STOP_TARGET,
-    STRICT,
-)
 from saffron.engine.match.general.transition_table import Kind as EdgeKind
 from saffron.engine.match.general.updates import write_updates
-from saffron.engine.match.general.watched import KINDS, LEFT, TOOK
 from saffron.language.plan.plan import Strategy
 from saffron.schema.schema import Kind
 
@@ -56,7 +37,7 @@ class TakingSource(EndingSource):
         """
         out = self.out
         out("own = -1")
-        out(f"i, stop_edge = states[s, {FIRST}], states[s, {STOP}]")
+        out("i, stop_edge = states[s, FIRST], states[s, STOP]")
         out("while i <= stop_edge:")
         with out.block():
             out("e = i")
@@ -66,15 +47,15 @@ class TakingSource(EndingSource):
             out("        break")
             out("    e, y, stays = own, q, True")
             out("    if watch:")
-            out(f"        note(log, {KINDS} * s + {LEFT}, I0[DEADLINE, q], ordinals[w])")
-            out(f"    kind = edges[e, {KIND}]")
+            out("        note(log, KINDS * s + LEFT, I0[DEADLINE, q], ordinals[w])")
+            out("    kind = edges[e, KIND]")
             out("else:")
             with out.block():
                 self._edge()
                 if not self.automaton.plan.timeouts:  # there a copy remembers what it was refused
-                    out(f"alone = edges[e, {STOP_TARGET}] - edges[e, {FIRST_TARGET}] == 1")
+                    out("alone = edges[e, STOP_TARGET] - edges[e, FIRST_TARGET] == 1")
                     counts = " and not uncounted" if self.automaton.uncounted else ""
-                    out(f"if own < 0 and alone{counts} and edges[e, {HOLDS}] and states[s, {HELD}] < 0:")
+                    out(f"if own < 0 and alone{counts} and edges[e, HOLDS] and states[s, HELD] < 0:")
                     out("    own = e")
                     out("    continue")
                 out("y = np.uintp(append(G0, slot, I0[DEADLINE, q]))")
@@ -84,16 +65,16 @@ class TakingSource(EndingSource):
     def _edge(self) -> None:
         """Whether run q takes the event by edge e."""
         out = self.out
-        out(f"if m & edges[e, {BIT}] == 0:")
+        out("if m & edges[e, BIT] == 0:")
         out("    continue")
         if self.strict_contiguity:
-            out(f"if edges[e, {STRICT}] and s != {START_STATE} and {self._carried(ORDINAL)} != ordinals[w] - 1:")
+            out(f"if edges[e, STRICT] and s != START_STATE and {self._carried(ORDINAL)} != ordinals[w] - 1:")
             out("    continue")
         if self.automaton.plan.strict:
             moment = self.names.attribute("ts", Kind.INT)
-            out(f"if s != {START_STATE} and {self._carried(MOMENT)} >= x{moment}:")
+            out(f"if s != START_STATE and {self._carried(MOMENT)} >= x{moment}:")
             out("    continue")
-        out(f"kind = edges[e, {KIND}]")
+        out("kind = edges[e, KIND]")
         out("ok = True")
         for number, kind in enumerate(self.automaton.table.kinds):
             if tests := self._tests(kind):
@@ -102,9 +83,9 @@ class TakingSource(EndingSource):
         self._distinct()
         out("if not ok:")
         out("    continue")
-        out(f"hold |= edges[e, {HOLDS}] != 0")
+        out("hold |= edges[e, HOLDS] != 0")
         if self.automaton.uncounted:
-            out(f"fired |= edges[e, {FIRED}]")
+            out("fired |= edges[e, FIRED]")
         self._gaps()
 
     @property
@@ -124,10 +105,10 @@ class TakingSource(EndingSource):
             columns = [self.names.attribute(name, kind) for name, kind in held.items()]
             kind = held[rule.attribute]
             null = f"x{columns[0]} != x{columns[0]}" if kind is Kind.FLOAT else f"x{columns[0]} == {null_text(kind)}"
-            out(f"if ok and {_one_of(f'edges[e, {COMPONENT}]', rule.components)}:")
+            out(f"if ok and {_one_of('edges[e, COMPONENT]', rule.components)}:")
             with out.block():
                 out(f"ok = not ({null})")
-                out(f"if s != {START_STATE} and edges[e, {RESETS}] & {1 << number} == 0:")
+                out(f"if s != START_STATE and edges[e, RESETS] & (1 << {number}) == 0:")
                 with out.block():
                     out("back = np.int64(H0[q])")
                     out("while ok:")
@@ -147,7 +128,7 @@ class TakingSource(EndingSource):
         """Lane y becomes run q with the event; then it is a match, or as many runs as there are ways to go on."""
         out = self.out
         out("before = H0[q]")
-        out(f"component = edges[e, {COMPONENT}]")
+        out("component = edges[e, COMPONENT]")
         for component in range(self.automaton.plan.positive):
             out(f"if component == {component}:")
             with out.block():
@@ -155,9 +136,9 @@ class TakingSource(EndingSource):
                 out("pass")
         out(f"{self._carried(BOUND, 'y')} |= 1 << component")
         if FRESH in self.state.ints:
-            out(f"{self._carried(FRESH, 'y')} = ({self._carried(FRESH, 'y')} & ~edges[e, {CLEARS}]) | (1 << component)")
+            out(f"{self._carried(FRESH, 'y')} = ({self._carried(FRESH, 'y')} & ~edges[e, CLEARS]) | (1 << component)")
         self._remember()
-        out(f"ending = edges[e, {ENDING}]")
+        out("ending = edges[e, ENDING]")
         out("if ending >= 0:")
         with out.block():
             self._ending()
@@ -174,14 +155,14 @@ class TakingSource(EndingSource):
         if self.automaton.plan.strict:
             out(f"{self._carried(MOMENT, 'y')} = x{self.names.attribute('ts', Kind.INT)}")
         for number in range(len(self.automaton.table.gaps)):
-            out(f"if edges[e, {MARKS}] & {1 << number}:")
+            out(f"if edges[e, MARKS] & (1 << {number}):")
             out(f"    {self._carried(mark(number), 'y')} = row")
         for number, kind in enumerate(self.automaton.table.kinds):
             for gap in kind.waiting:
                 out(f"if kind == {number}:")
                 out(f"    {self._carried(met(self.automaton.table.gaps.index(gap)), 'y')} = row")
         for number in range(len(self.automaton.plan.distinct)):
-            out(f"if s == {START_STATE} or edges[e, {RESETS}] & {1 << number}:")
+            out(f"if s == START_STATE or edges[e, RESETS] & (1 << {number}):")
             out(f"    {self._carried(since(number), 'y')} = row")
         for number, kind in enumerate(self.automaton.table.kinds):
             if gaps := without_left(kind.gaps):
@@ -192,10 +173,10 @@ class TakingSource(EndingSource):
     def _go_on(self) -> None:
         """Lane y becomes as many runs as there are ways to go on, if any."""
         out = self.out
-        out(f"first, last = edges[e, {FIRST_TARGET}], edges[e, {STOP_TARGET}]")
+        out("first, last = edges[e, FIRST_TARGET], edges[e, STOP_TARGET]")
         out("made += last - first")
         out("if watch:")
-        out(f"    note(log, {KINDS} * e + {TOOK}, I0[DEADLINE, q], ordinals[w])")
+        out("    note(log, KINDS * e + TOOK, I0[DEADLINE, q], ordinals[w])")
         out("if first == last:")
         with out.block():
             self._forget()
@@ -203,7 +184,7 @@ class TakingSource(EndingSource):
         with out.block():
             out("p = np.uintp(node & ring)")
             out("node_row[p], node_part[p] = row32, component")
-            out(f"node_before[p] = np.uint32(node & 0xFFFFFFFF) if s == {START_STATE} else before")
+            out("node_before[p] = np.uint32(node & 0xFFFFFFFF) if s == START_STATE else before")
             out("H0[y] = np.uint32(node & 0xFFFFFFFF)")
             out("node += 1")
             self._into("y", "targets[first]")

@@ -1,14 +1,8 @@
-"""Which plans' runs merge (N7), and how their matches are read."""
+"""How the matches of merged runs are read (N7)."""
 
 from __future__ import annotations
 
-from saffron.language.plan.merging import merging
 from saffron.language.plan.plan import MatchPlan, Output
-
-
-def mergeable(plan: MatchPlan) -> int | None:
-    """The component of a flat plan in whose closure equivalent runs merge; None where they stay as they are."""
-    return merging(plan).component
 
 
 def deferring(plan: MatchPlan, component: int | None) -> bool:

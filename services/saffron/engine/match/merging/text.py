@@ -7,17 +7,11 @@ from dataclasses import dataclass, field
 
 from saffron.engine.match.core.automaton import Automaton, State
 from saffron.engine.match.core.kernel_layout import (
-    DIED,
-    GROW_NODES,
     GROW_POOL,
-    MARK_OF,
     NODE_TAIL,
-    OWN_OF,
-    begin_bit,
-    place,
 )
 from saffron.engine.match.core.lines import Lines
-from saffron.engine.match.core.merged import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, LEAST, LED, LED_UNTIL, ROWS, WAIT
+from saffron.engine.match.core.merged import ROWS
 from saffron.engine.match.core.runs import FIRST_FEATURE
 from saffron.engine.match.merging.plans import deferring
 
@@ -55,8 +49,8 @@ class MergingText:
         """Of which part of the chain the match that was just found consists."""
         if self.merges(state) and self.defers:
             out = self.out
-            out(f"found[{MARK_OF}, matches] = 0 if mark == {ALL} else mark")
-            out(f"found[{OWN_OF}, matches] = own")
+            out("found[MARK_OF, matches] = 0 if mark == ALL else mark")
+            out("found[OWN_OF, matches] = own")
 
     def alone(self, state: State, lane: str) -> None:
         """A run that enters a state is one on its own."""
@@ -72,7 +66,7 @@ class MergingText:
             return
         group, mark, own = self._rows(state)
         out(f"group = I{c}[{group}, q]")
-        out(f"mark, own, chain = np.int64({ALL}), np.int64(0), np.int64(H{c}[q])")
+        out(f"mark, own, chain = np.int64(ALL), np.int64(0), np.int64(H{c}[q])")
         out("if group == 0:")
         with out.block():
             body(f"I{c}[START, q]", f"I{c}[DEADLINE, q]", "chain")
@@ -81,16 +75,16 @@ class MergingText:
         out("while f <= end:")
         with out.block():
             out("if f < end:")
-            out(f"    if Im[{FOLLOWER_GROUP}, f] != group or Im[DEADLINE, f] < t:")
+            out("    if Im[FOLLOWER_GROUP, f] != group or Im[DEADLINE, f] < t:")
             out("        f += 1")
             out("        continue")
             out("    start, deadline = Im[START, f], Im[DEADLINE, f]")
-            out(f"    mark, own = Im[{FOLLOWER_MARK}, f], np.int64(Hm[f])")
+            out("    mark, own = Im[FOLLOWER_MARK, f], np.int64(Hm[f])")
             out("else:")
             out(f"    start, deadline = I{c}[START, q], I{c}[DEADLINE, q]")
             out(f"    mark, own = I{c}[{mark}, q], I{c}[{own}, q]")
             if not self.defers:
-                out(f"chain = np.int64(H{c}[q]) if mark == {ALL} else own")
+                out(f"chain = np.int64(H{c}[q]) if mark == ALL else own")
             body("start", "deadline", "chain")
             out("f += 1")
 
@@ -104,14 +98,14 @@ class MergingText:
             out(f"e = disband(Im, Hm, Gm, slot, {group})")
             out("livem -= e")
             if died:
-                out(f"counters[{place(state.index, DIED)}] += e")
+                out(f"counters[DIED_{state.index}] += e")
 
     def forget_all(self, state: State) -> None:
         """All runs of a key in a state have died."""
         if self.merges(state):
             out = self.out
             out("    livem -= Gm[slot, LENGTH]")
-            out(f"    counters[{place(state.index, DIED)}] += Gm[slot, LENGTH]")
+            out(f"    counters[DIED_{state.index}] += Gm[slot, LENGTH]")
             out("    Gm[slot, LENGTH] = 0")
             out("    Gm[slot, BEGIN] = 0")
 
@@ -121,10 +115,10 @@ class MergingText:
         if state is None:
             return
         c = state.index
-        out(f"if m & {begin_bit(c)} and n{c} >= {LEAST}:")
+        out(f"if m & BEGIN_{c} and n{c} >= LEAST:")
         with out.block():
-            out(f"Gm[slot, {WAIT}] -= 1")
-            out(f"if Gm[slot, {WAIT}] < 0:")
+            out("Gm[slot, WAIT] -= 1")
+            out("if Gm[slot, WAIT] < 0:")
             with out.block():
                 out(f"n{c} = purge(F{c}, I{c}, H{c}, G{c}, slot)")
                 listed = "" if ordered else " + Gm[slot, DUE] + spare_lanes(nm)"
@@ -145,15 +139,15 @@ class MergingText:
         if state is None or self.defers:
             return
         c, group = state.index, self._rows(state)[0]
-        out(f"if m & {begin_bit(c + 1)} and Gm[slot, {LED}] != 0 and Gm[slot, {LED_UNTIL}] >= t:")
+        out(f"if m & BEGIN_{c + 1} and Gm[slot, LED] != 0 and Gm[slot, LED_UNTIL] >= t:")
         with out.block():
             out(f"lo = np.uintp(G{c}[slot, BASE] + G{c}[slot, BEGIN])")
             out(f"for q in range(lo, lo + np.uintp(n{c})):")
             out(f"    if I{c}[{group}, q] != 0 and {leaving}:")
             out(f"        drawn = draw(I{c}, H{c}, Im, Hm, Gm, slot, np.int64(q), {_CHAIN.format(NODE_TAIL)})")
             out("        if drawn < 0:")
-            out(f"            status = {GROW_NODES}")
+            out("            status = GROW_NODES")
             out("            break")
             out("        node = drawn")
-            out(f"if status != 0:  # {GROW_NODES}")
+            out("if status != 0:  # GROW_NODES")
             out("    break")

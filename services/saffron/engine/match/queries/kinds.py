@@ -16,18 +16,19 @@ from saffron.engine.match.output.found import entries_of
 from saffron.engine.match.output.graph_results import CollapsedRuns
 from saffron.engine.match.output.render import Matches
 from saffron.engine.match.output.timed_out import TimedOutRuns
+from saffron.engine.match.planning.engine import engine_of
 from saffron.engine.match.queries.fastest import fastest
 from saffron.engine.match.runs import snapshot
 from saffron.engine.match.runs.query_runs import AFTER_ALL, QueryRuns
 from saffron.engine.match.selection.entries import Entries, at_once, joined
 from saffron.engine.match.selection.grouped import grouped
 from saffron.engine.match.uncertain import snapshot as uncertain_snapshot
-from saffron.engine.match.uncertain.program import compile_uncertain, is_uncertain
+from saffron.engine.match.uncertain.program import compile_uncertain
 from saffron.engine.match.uncertain.render import LikelyMatches
 from saffron.engine.match.uncertain.runs import UncertainRuns
+from saffron.engine.operators.engine_choice import Engine
 from saffron.engine.operators.operator import State
 from saffron.engine.operators.results import DUE, FULL, Fired
-from saffron.errors import SaffronError
 from saffron.language.plan.plan import MatchPlan, Output
 from saffron.schema.schema import Schema
 
@@ -45,15 +46,9 @@ def start(
     shed: str,
     merges: bool = True,
 ) -> Runs:
-    """What runs a plan on a stream; SaffronError where nothing can. `shed`, `merges`: see `fastest`."""
-    if is_uncertain(plan, schema):
-        if schema.derived:
-            message = "results of others have no intervals of time: leave CONFIDENCE out, or the type that INTO makes"
-            raise SaffronError(f"query {plan.name}: {message}")
-        return UncertainRuns(compile_uncertain(plan, schema, compiled=compiled), schema, strings, slot=slot)
-    if schema.derived and plan.output is Output.COMPRESSED:
-        message = "a query that reads results of others cannot collapse its own: leave OUTPUT COMPRESSED out"
-        raise SaffronError(f"query {plan.name}: {message}")
+    """What runs a plan on a stream; SaffronError where nothing can. `shed`, `merges`: see `engine_of`."""
+    if engine_of(plan, schema, shed=shed, merges=merges).engine is Engine.IMPRECISE:
+        return UncertainRuns(compile_uncertain(plan, compiled=compiled), schema, strings, slot=slot)
     return fastest(plan, schema, strings, slot=slot, compiled=compiled, shed=shed, merges=merges)
 
 

@@ -9,13 +9,14 @@ from numba import int64
 from numpy.typing import NDArray
 
 from saffron.engine.events.strings import Strings
-from saffron.engine.kernels.jit import kernel, load
+from saffron.engine.kernels.jit import kernel
 from saffron.engine.match.compressed.bounds import ends_in_windows, firsts
 from saffron.engine.match.compressed.build import Builder, Past, build, builder
 from saffron.engine.match.compressed.graphs import Graphs
-from saffron.engine.match.core import arithmetic, chains
+from saffron.engine.match.core import chains
 from saffron.engine.match.core.automaton import Automaton
-from saffron.engine.match.core.classify import bit_tests, classify_source, type_masks
+from saffron.engine.match.core.classifier import classifier_of
+from saffron.engine.match.core.classify import bit_tests, type_masks
 from saffron.engine.match.core.held import column_name
 from saffron.engine.match.core.kernel_layout import (
     AT_ONCE,
@@ -29,7 +30,6 @@ from saffron.engine.match.core.kernel_layout import (
     NODE,
     NODE_TAIL,
     PART,
-    Names,
     begin_bit,
     take_bit,
 )
@@ -46,10 +46,9 @@ _MASK, _BEFORE = LINKS
 
 def compile_graphs(plan: MatchPlan, *, compiled: bool = True) -> tuple[Program, Builder]:
     """The program of a plan for which `is_collapsible` holds: `step` is the kernel that builds graphs."""
-    automaton, names = Automaton(plan, ()), Names()
+    automaton = Automaton(plan, ())
     made = builder(plan, compiled=compiled)
-    source = classify_source(bit_tests(automaton), names)
-    classify = None if source is None else load(source, helpers=(arithmetic,), compiled=compiled).classify
+    classifier = classifier_of(bit_tests(automaton))
     program = Program(
         plan=plan,
         states=(),
@@ -59,8 +58,9 @@ def compile_graphs(plan: MatchPlan, *, compiled: bool = True) -> tuple[Program, 
         every=False,
         step=made.graphs,
         step_names=made.names,
-        classify=classify,
-        classify_names=names,
+        classify=classifier.load(compiled=compiled),
+        classify_names=classifier.names,
+        sources=(*classifier.sources, made.source),
     )
     return program, made
 

@@ -8,26 +8,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.jit import Function, load
+from saffron.engine.kernels.jit import Function, loaded
+from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.core import arithmetic, due, runs
 from saffron.engine.match.core.automaton import State, build
-from saffron.engine.match.core.classify import bit_tests, classify_source, type_masks
+from saffron.engine.match.core.classifier import classifier_of
+from saffron.engine.match.core.classify import bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names, begin_bit
 from saffron.engine.match.core.user_functions import called
 from saffron.engine.match.flat import find, lanes, plain_lanes
 from saffron.engine.match.flat.scan_source import ScanSource
 from saffron.engine.match.flat.step_source import StepSource
-from saffron.engine.match.flat.walking import walks_table
 from saffron.engine.match.general import automaton as general
 from saffron.engine.match.general import expiry, pending, watched
 from saffron.engine.match.general.classify import component_masks, component_tests
 from saffron.engine.match.general.closing import Closing, closing
 from saffron.engine.match.general.step_source import GeneralSource
 from saffron.engine.match.merging import HELPERS
-from saffron.engine.match.merging.plans import deferring, mergeable
+from saffron.engine.match.merging.plans import deferring
+from saffron.engine.match.planning.table import counts_events
 from saffron.engine.match.selection.choice import Choice
-from saffron.errors import SaffronError
-from saffron.language.plan.plan import MAX_COMPONENTS, Expr, MatchPlan, Strategy
+from saffron.engine.operators.engine_choice import Engine, EngineChoice
+from saffron.language.plan.plan import MatchPlan, Strategy
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Program:
     window; None where nothing waits for that. `late`: there are such matches. `closing`: how windows close for the runs
     of a plan WITH TIMEOUTS. `uncounted`: results of other queries are to be marked so in their masks. `merging`: the
     state whose equivalent runs merge (N7); the pool of their followers is one more after those of `states`. `trailing`:
-    of a table, by ending which trailing NOTs its matches wait for, -1 for none.
+    of a table, by ending which trailing NOTs its matches wait for, -1 for none. `sources`: the text of both kernels.
     """
 
     plan: MatchPlan
@@ -60,6 +62,7 @@ class Program:
     uncounted: bool = False
     merging: int | None = None
     trailing: tuple[int, ...] = ()
+    sources: tuple[KernelSource, ...] = ()
 
     @property
     def flat(self) -> bool:
@@ -87,46 +90,28 @@ class Program:
 
 
 def compile_program(
-    plan: MatchPlan,
-    *,
-    compiled: bool = True,
-    general_too: bool = False,
-    derived: frozenset[str] = frozenset(),
-    merges: bool = True,
-    scans: bool = False,
+    plan: MatchPlan, choice: EngineChoice, *, compiled: bool = True, derived: frozenset[str] = frozenset()
 ) -> Program:
-    """The program of a plan. A shell calls this in a subprocess first, so that the stream never waits for the compiler.
+    """The program of a plan that runs match. A shell calls this in a subprocess first, so that the stream never waits
+    for the compiler.
 
-    `compiled` False: the same kernels as plain Python, for tests. `general_too`: a flat plan walks a table as well, as
-    it always does WITH TIMEOUTS. `derived`: types of events that are results of other queries. `merges`: equivalent
-    runs go on as one where that can pay (N7); the matches are the same without. `scans`: the step kernel of a flat plan
-    is to be one for `ScanRuns`.
-    SaffronError where the pattern is too long.
+    `choice`: SCAN, FLAT or TABLE (`planning.engine`). `compiled` False: the same kernels as plain Python, for tests.
+    `derived`: types of events that are results of other queries.
     """
-    if len(plan.components) > MAX_COMPONENTS:
-        message = (
-            f"query {plan.name}: a pattern has at most {MAX_COMPONENTS} components, this one {len(plan.components)}"
-        )
-        raise SaffronError(message)
-    uncounted = derived if counts_events(plan) else frozenset()
-    table = general_too or bool(uncounted) or walks_table(plan)
-    return _general(plan, compiled, uncounted) if table else _flat(plan, compiled, merges, scans)
+    if choice.engine is Engine.TABLE:
+        return _general(plan, compiled, derived if counts_events(plan) else frozenset())
+    return _flat(plan, compiled, choice)
 
 
-def counts_events(plan: MatchPlan) -> bool:
-    """Whether the query asks which events stand next to each other."""
-    return bool({Strategy.STRICT, Strategy.PARTITION} & {plan.strategy, *plan.begins, *plan.continues})
-
-
-def _flat(plan: MatchPlan, compiled: bool, merges: bool, scans: bool) -> Program:
+def _flat(plan: MatchPlan, compiled: bool, choice: EngineChoice) -> Program:
     automaton = build(plan)
     names = Names()
-    merging = mergeable(plan) if merges else None
+    merging, scans = choice.merging, choice.engine is Engine.SCAN
     helpers = (arithmetic, runs, due, lanes if compiled else plain_lanes, *(HELPERS if merging is not None else ()))
-    source: type[StepSource] = ScanSource if scans else StepSource
+    kind: type[StepSource] = ScanSource if scans else StepSource
     helpers += (find,) if scans else ()
-    step = load(source(automaton, names, merging=merging).text(), helpers=helpers, compiled=compiled)
-    classify, classify_names = _classifier(bit_tests(automaton), compiled)
+    source = KernelSource("step", kind(automaton, names, merging=merging).text(), helpers)
+    classifier = classifier_of(bit_tests(automaton))
     return Program(
         plan=plan,
         states=automaton.states,
@@ -134,34 +119,36 @@ def _flat(plan: MatchPlan, compiled: bool, merges: bool, scans: bool) -> Program
         begins=begin_bit(0),
         founds=begin_bit(0),
         every=plan.strategy is Strategy.PARTITION,
-        step=step.step,
+        step=loaded(source, compiled=compiled),
         step_names=names,
-        classify=classify,
-        classify_names=classify_names,
+        classify=classifier.load(compiled=compiled),
+        classify_names=classifier.names,
         merging=merging,
+        sources=(*classifier.sources, source),
     )
 
 
 def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Program:
     automaton = general.build(plan, uncounted)
     names = Names()
-    source = GeneralSource(automaton, names)
+    made = GeneralSource(automaton, names)
     helpers = (arithmetic, runs, lanes if compiled else plain_lanes, pending, expiry, watched)
+    source = KernelSource("step", made.text(), helpers)
     functions = called(automaton.state.features, compiled=compiled)
-    step = load(source.text(), helpers=helpers, functions=functions, compiled=compiled)
-    classify, classify_names = _classifier(component_tests(automaton), compiled)
+    classifier = classifier_of(component_tests(automaton))
     table = automaton.table
     return Program(
         plan=plan,
         states=(automaton.state,),
         type_masks=component_masks(plan),
-        begins=source.begins,
-        founds=source.begins | sum(1 << one for one in automaton.leading_components),
-        every=source.partitions,
-        step=step.step,
+        begins=made.begins,
+        founds=made.begins | sum(1 << one for one in automaton.leading_components),
+        every=made.partitions,
+        step=loaded(source, functions=functions, compiled=compiled),
         step_names=names,
-        classify=classify,
-        classify_names=classify_names,
+        classify=classifier.load(compiled=compiled),
+        classify_names=classifier.names,
+        sources=(*classifier.sources, source),
         tables=(table.states, table.edges, table.targets),
         pending=len(table.states) if automaton.trailing or plan.timeouts else None,
         late=bool(automaton.trailing),
@@ -169,9 +156,3 @@ def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Prog
         uncounted=automaton.uncounted,
         trailing=tuple(automaton.trailing.index(one.trailing) if one.trailing else -1 for one in table.endings),
     )
-
-
-def _classifier(tests: Mapping[int, list[Expr]], compiled: bool) -> tuple[Function | None, Names]:
-    names = Names()
-    source = classify_source(tests, names)
-    return None if source is None else load(source, helpers=(arithmetic,), compiled=compiled).classify, names

@@ -8,34 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saffron.engine.kernels.kernel_source import constants_text
 from saffron.engine.match.core.automaton import Automaton, leaves
 from saffron.engine.match.core.expressions import Term, Writer
 from saffron.engine.match.core.kernel_layout import Names
 from saffron.engine.match.core.lines import Lines
+from saffron.engine.match.uncertain import table
 from saffron.engine.match.uncertain.table import (
-    ASK,
     BEGINS,
-    BIND,
     BINDS,
-    BOUND,
-    BOUND_ONE,
-    DEPTH,
-    END,
-    LEAVES,
     LEAVES_IT,
-    MASK,
-    PART,
-    PATH,
-    PHASE,
-    PUT,
-    SEARCH,
-    SETTLE,
-    START,
-    STEP,
     TAKES,
-    TARGET,
-    TRY,
-    TRY_BIND,
 )
 from saffron.language.plan.pairs import OF_EXTREME, rest_name
 from saffron.language.plan.plan import Aggregate, Attribute, Condition, Edge, Length, Scope, Which
@@ -56,28 +39,29 @@ def search(shape_table, rows, work_table, {", ".join(read)}):
     counters, levels = work.counters, work.levels
     while True:
         status = go_on(shape_table, work_table, rows)
-        if status != {ASK}:
+        if status != ASK:
             return status
-        depth = counters[{DEPTH}]
-        if counters[{PHASE}] == {TRY_BIND}:
-            holds = binds(shape.order[counters[{START}], counters[{STEP}]], 0, {arguments})
-            counters[{PHASE}] = {BOUND_ONE} if holds else {BIND}
-        elif counters[{PHASE}] == {TRY}:
-            part = levels[{TARGET}, depth]
-            if part == levels[{PART}, depth]:
+        depth = counters[DEPTH]
+        if counters[PHASE] == TRY_BIND:
+            holds = binds(shape.order[counters[START], counters[STEP]], 0, {arguments})
+            counters[PHASE] = BOUND_ONE if holds else BIND
+        elif counters[PHASE] == TRY:
+            part = levels[TARGET, depth]
+            if part == levels[PART, depth]:
                 holds = takes(part, depth + 1, {arguments})
             else:
-                holds = begins(part, levels[{END}, depth] + 1, {arguments})
-            counters[{PHASE}] = {PUT} if holds else {SEARCH}
+                holds = begins(part, levels[END, depth] + 1, {arguments})
+            counters[PHASE] = PUT if holds else SEARCH
         else:
-            counters[{LEAVES}] = 1 if leaves(levels[{PART}, depth], depth, {arguments}) else 0
-            counters[{PHASE}] = {SETTLE}
+            counters[LEAVES] = 1 if leaves(levels[PART, depth], depth, {arguments}) else 0
+            counters[PHASE] = SETTLE
 """
     functions = [
         f"@inlined\ndef {name}(part, top, {arguments}):\n{body}"
         for name, body in zip(("binds", "begins", "takes", "leaves"), asked, strict=True)
     ]
-    return "import math\n\nimport numpy as np\n\n\n" + "\n\n".join([*functions, loop])
+    text = "\n\n".join([*functions, loop])
+    return f"import math\n\nimport numpy as np\n\n\n{constants_text(text, vars(table))}\n\n{text}"
 
 
 def asks(automaton: Automaton) -> list[int]:
@@ -99,7 +83,7 @@ def asks(automaton: Automaton) -> list[int]:
 def _of_singles(automaton: Automaton, names: Names) -> Lines:
     """Conditions on single events alone, each asked when the last of them is bound."""
     out = _opening()
-    out(f"bound = work.counters[{BOUND}] | (1 << part)")
+    out("bound = work.counters[BOUND] | (1 << part)")
     for condition in automaton.plan.conditions:
         if not automaton.is_local(condition) and _asked_by(automaton, condition) is None:
             needed = sum(1 << component for component in _read(condition))
@@ -127,7 +111,7 @@ def _of_closures(automaton: Automaton, names: Names, edge: Edge) -> Lines:
 
 def _opening() -> Lines:
     out = Lines(depth=1)
-    out(f"path, first, last, mask = work.levels[{PATH}], work.first, work.last, work.counters[{MASK}]")
+    out("path, first, last, mask = work.levels[PATH], work.first, work.last, work.counters[MASK]")
     out("chosen = work.chosen")
     return out
 

@@ -13,6 +13,7 @@ from types import ModuleType
 from numba import cfunc, types
 
 from saffron.engine.kernels import arithmetic, jit
+from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.trends.core import expressions, layout
 from saffron.engine.trends.core.graphs import Graphs
 from saffron.engine.trends.core.measures import Measures
@@ -91,13 +92,19 @@ def walk(expr: Expr) -> list[Expr]:
 
 def conditions(graphs: Graphs, needs: Reads, *, compiled: bool) -> ModuleType:
     """The plan's own functions: `select`, `keep` and `choose_openings` (see `write`)."""
-    module = jit.load(write(graphs, needs), helpers=(layout, arithmetic, expressions), compiled=compiled)
+    made = conditions_source(graphs, needs)
+    module = jit.load(made.text, helpers=made.helpers, compiled=compiled)
     if compiled and not hasattr(module, "select_pointer"):
         # A pointer has the same type for every query, so that the loops that call it are compiled once.
         module.select_pointer = cfunc(_SELECT, cache=True, error_model="numpy")(module.select)  # type: ignore[attr-defined]
     elif not compiled:
         module.select_pointer = module.select  # type: ignore[attr-defined]
     return module
+
+
+def conditions_source(graphs: Graphs, needs: Reads) -> KernelSource:
+    """The text of `conditions`."""
+    return KernelSource("select", write(graphs, needs), (layout, arithmetic, expressions))
 
 
 def write(graphs: Graphs, needs: Reads) -> str:

@@ -124,7 +124,8 @@ class Folder:
         if name in self._structures:
             return ast.Name(self._structures[name], ast.Load())
         if name in self._known.names and name not in self._parameters:
-            return ast.Constant(self._known.names[name])
+            value = self._known.names[name]
+            return ast.Constant(value, kind=name if type(value) is int else None)  # see `named`
         return node
 
     def _item(self, base: ast.expr, index: ast.expr, context: ast.expr_context) -> ast.expr:
@@ -218,6 +219,20 @@ class Folder:
             return self._number(part, what, int(part.rpartition("_")[2]))
         self._handed[part] = what
         return ast.Name(part, ast.Load())
+
+
+class _Names(ast.NodeTransformer):
+    """Puts back the names of constants that have been left whole."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return ast.Name(node.kind, ast.Load()) if node.kind else node
+
+
+def named(function: ast.FunctionDef) -> ast.FunctionDef:
+    """The function as it is to be read: a constant keeps its name as `kind` while functions are made, which changes
+    nothing, and gets it back here."""
+    made: ast.FunctionDef = _Names().visit(function)
+    return made
 
 
 def text_of(statements: list[ast.stmt]) -> str:

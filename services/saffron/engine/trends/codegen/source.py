@@ -13,7 +13,8 @@ from numba import types
 
 from saffron.engine.kernels import jit
 from saffron.engine.kernels.content_hash import stamp
-from saffron.engine.trends.codegen.folding import Known
+from saffron.engine.kernels.kernel_source import KernelSource, constants_text
+from saffron.engine.trends.codegen.folding import Known, named
 from saffron.engine.trends.codegen.specialise import Specialiser
 from saffron.engine.trends.core import exact, layout, numbers
 from saffron.engine.trends.core.layout import Wiring
@@ -128,6 +129,12 @@ def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: 
     return references.ByReference(jit.load(text, helpers=(references,), functions=functions), _rehash())
 
 
+def loops_source(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> KernelSource:
+    """The text of the loops for one query, to be read: what is compiled has numbers for the names of constants, which
+    would make Numba take longer."""
+    return KernelSource(_ENTRY, written_for(wiring, shapes, readable=True), (references,))
+
+
 def _same(one: Any, *_: int) -> Any:
     return one
 
@@ -173,10 +180,10 @@ def _part(function: Any, *, always: bool = True) -> Any:
     return part
 
 
-def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> str:
+def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, readable: bool = False) -> str:
     """The source of the loops for a query of this wiring, whose arrays have these sizes for good.
 
-    READ: the arrays that they read, as (tuple, name); ASKS: whether they call `select`.
+    READ: the arrays that they read, as (tuple, name); ASKS: whether they call `select`. `readable`: constants by name.
     """
     constants = {name: value for name, value in (vars(layout) | _OF_TREES).items() if name.isupper()}
     few = {place: n for place, n in shapes.items() if n == 0 or (n == 1 and not place[0].endswith("extremes"))}
@@ -185,14 +192,24 @@ def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> str:
     maker = Specialiser(_functions(), known)
     read = [tuple(path.split(".")) for path in maker.entry(_ENTRY)]
     _open(maker.made[-1])
-    lines = [*_IMPORTS]
+    lines: list[str] = []
+    asks = False
     for function in maker.made:
         # Kernels make no arrays: without reference counts and with every hot part inlined they are much faster.
-        rare = function.name.rpartition("_")[0] in _RARE
+        origin = function.name if function.name == _ENTRY else function.name.rpartition("_")[0]
+        rare = origin in _RARE
         mark = "@kernel()" if function.name == _ENTRY else "@rare" if rare else "@part"
-        lines += [mark, ast.unparse(function), ""]
-    asks = any("select(" in line for line in lines)
-    return "\n".join([*lines, f"READ, ASKS = {read!r}, {asks}", ""])
+        made = ast.unparse(named(function) if readable else function)
+        asks |= "select(" in made
+        lines += [*_described(origin), mark, made, ""]
+    text = "\n".join([*lines, f"READ, ASKS = {read!r}, {asks}", ""])
+    return "\n".join([*_IMPORTS, "", *([constants_text(text, constants)] if readable else []), text])
+
+
+def _described(name: str) -> list[str]:
+    """The docstring of the function that one was made from, as comments."""
+    told = ast.get_docstring(_functions()[name]) or ""
+    return [f"# {line}".rstrip() for line in told.splitlines()]
 
 
 def _open(function: ast.FunctionDef) -> None:

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.strings import Strings
+from saffron.engine.kernels.kernel_source import KernelSource
+from saffron.engine.operators.engine_choice import Engine
 from saffron.engine.trends.codegen import conditions, source
 from saffron.engine.trends.codegen.prepare import nothing, prepare, ranked, rounded_in
+from saffron.engine.trends.core.engine import engine_of_graphs
 from saffron.engine.trends.core.graphs import graphs_of
 from saffron.engine.trends.core.layout import (
     DROPPED,
@@ -43,7 +46,6 @@ from saffron.engine.trends.core.layout import (
     Smalls,
     Store,
 )
-from saffron.engine.trends.core.limits import check
 from saffron.engine.trends.core.measures import measures_of
 from saffron.engine.trends.core.sizes import Sizes
 from saffron.engine.trends.ordered import forest
@@ -68,7 +70,7 @@ class TrendQuery:
     `kinds`: kind of each attribute of the stream's schema. `slot`: the query's bit in `Columns.dropped`. `narrow`:
     attributes by which events are compared as float64, which may not hold them; `rounded` counts events of which it
     does not.
-    Raises SaffronError for what it cannot hold (`limits.check`).
+    Raises SaffronError for what it cannot hold (`core.engine`).
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class TrendQuery:
         compiled: bool = True,
     ) -> None:
         self.graphs = graphs_of(plan, kinds)
-        check(self.graphs)
+        compiled = compiled and engine_of_graphs(self.graphs).engine is Engine.TRENDS
         self.plan = plan
         self.narrow = sorted(narrow)
         self._is_rounded = np.zeros(0, np.bool_)  # of the last batch
@@ -93,7 +95,6 @@ class TrendQuery:
         self._measures = measures_of(plan)
         self.needs = conditions.reads(self.graphs, self._measures)
         self.wiring = wiring_of(self.graphs, self._measures, self.needs.attributes, self.needs.stored)
-        compiled = compiled and not plan.exact
         self._kernels = (
             source.special(self.wiring, self._sizes().lasting, compiled=True)
             if compiled
@@ -109,6 +110,13 @@ class TrendQuery:
         self.reset()
         if compiled:
             self._warm()
+
+    def sources(self) -> tuple[KernelSource, ...]:
+        """The text of its kernels, to be read; with EXACT that of its conditions alone."""
+        asked = conditions.conditions_source(self.graphs, self.needs)
+        if self.plan.exact:
+            return (asked,)
+        return asked, source.loops_source(self.wiring, self._sizes().lasting)
 
     def reset(self) -> None:
         """Forget all events: as if the query were added now."""

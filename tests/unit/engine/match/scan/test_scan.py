@@ -15,6 +15,7 @@ from saffron.engine.match.queries.kinds import Runs
 from saffron.engine.match.runs.program import compile_program
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.runs.scan import ScanRuns
+from saffron.engine.operators.engine_choice import Engine
 from saffron.language.plan.plan import MatchPlan, Output, Strategy
 from tests.unit.engine.match import cases
 
@@ -22,11 +23,15 @@ FLAT = [Strategy.STRICT, Strategy.PARTITION, Strategy.NEXT, Strategy.ANY]
 
 
 def scan(plan: MatchPlan, schema: Any, strings: Any, *, slot: int, compiled: bool, shed: str, merges: bool) -> Runs:
-    return ScanRuns(compile_program(plan, compiled=compiled, scans=True), schema, strings, slot=slot)
+    return ScanRuns(
+        compile_program(plan, cases.choice(Engine.SCAN, plan), compiled=compiled), schema, strings, slot=slot
+    )
 
 
 def fed(plan: MatchPlan, schema: Any, strings: Any, *, slot: int, compiled: bool, shed: str, merges: bool) -> Runs:
-    return QueryRuns(compile_program(plan, compiled=compiled), schema, strings, slot=slot)
+    return QueryRuns(
+        compile_program(plan, cases.choice(Engine.FLAT, plan), compiled=compiled), schema, strings, slot=slot
+    )
 
 
 def run(

@@ -1,0 +1,32 @@
+"""The kernel of a query that says what each event can be to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from saffron.engine.kernels.jit import Function, loaded
+from saffron.engine.kernels.kernel_source import KernelSource
+from saffron.engine.match.core import arithmetic
+from saffron.engine.match.core.classify import classify_source
+from saffron.engine.match.core.kernel_layout import Names
+from saffron.language.plan.plan import Expr
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """Its text; none where the type of an event says all. `names`: columns and strings that it reads."""
+
+    sources: tuple[KernelSource, ...]
+    names: Names
+
+    def load(self, *, compiled: bool) -> Function | None:
+        """The kernel; None where the type says all."""
+        return loaded(self.sources[0], compiled=compiled) if self.sources else None
+
+
+def classifier_of(tests: Mapping[int, list[Expr]]) -> Classifier:
+    """The classifier of a plan by its tests (`classify.bit_tests`)."""
+    names = Names()
+    text = classify_source(tests, names)
+    return Classifier(() if text is None else (KernelSource("classify", text, (arithmetic,)),), names)

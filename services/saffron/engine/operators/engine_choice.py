@@ -1,0 +1,39 @@
+"""The engines that run plans, by the names that `saffron explain` shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Engine(Enum):
+    """What runs a plan; the value is its name for users. All engines that can run a plan give the same results."""
+
+    SCAN = "scan"
+    """Runs in a pool for each state; the kernel reads the block's own columns and passes over most events."""
+    FLAT = "flat"
+    """Runs in a pool for each state; the kernel is handed the events that can matter."""
+    TABLE = "table"
+    """Runs in one pool; the kernel walks a table of states, for any pattern."""
+    GRAPHS = "graphs"
+    """No runs: events are stored, and one that ends matches has their graph built, from which they are listed."""
+    COLLAPSED = "collapsed graphs"
+    """As GRAPHS; the graphs themselves are the results (OUTPUT COMPRESSED)."""
+    IMPRECISE = "imprecise time"
+    """No runs: events are stored, and a new one has matches searched, with their confidence."""
+    TRENDS = "trend graphs"
+    """GRETA: kernels specialised for the query; numbers are int64 and float64, or exact beyond them."""
+    EXACT_TRENDS = "trend graphs, exact"
+    """GRETA in Python, over integers of any size."""
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """The engine of a plan. `reason`: a clause that says why.
+
+    `merging`: the component in whose closure equivalent runs merge (N7), None where they stay apart.
+    """
+
+    engine: Engine
+    reason: str
+    merging: int | None = None
