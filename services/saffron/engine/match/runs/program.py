@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels import lanes, plain_lanes
 from saffron.engine.kernels.jit import Function, load
 from saffron.engine.match.core import arithmetic, due, runs
 from saffron.engine.match.core.automaton import State, build
 from saffron.engine.match.core.classify import bit_tests, classify_source, type_masks
 from saffron.engine.match.core.kernel_layout import Names, begin_bit
 from saffron.engine.match.core.user_functions import called
-from saffron.engine.match.flat import find, lanes, plain_lanes
+from saffron.engine.match.flat import find
 from saffron.engine.match.flat.scan_source import ScanSource
 from saffron.engine.match.flat.step_source import StepSource
 from saffron.engine.match.flat.walking import walks_table
