@@ -174,8 +174,6 @@ ARGUMENTS: dict[str, str] = {
     "numba.np.numpy_support.from_dtype": "dtype",
 }
 """What is called or inherited, by name: its arguments; or the type of what has none."""
-
-
 _ANY_NUMBER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -267,6 +265,4 @@ def used(tree: ast.Module) -> Iterator[str]:
                     yield name
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
-            module = modules[node.value.id]
-            if module != "numba.core.types" and found(module).__name__ != "numba.core.types":
-                yield f"{module}.{node.attr}"
+            yield f"{modules[node.value.id]}.{node.attr}"
