@@ -78,10 +78,7 @@ TEXTS = {
         "jit: replaced until a kernel is compiled",
     ),
     "numba.core.extending.register_jitable": ("c5ca44078b32", "jit: `jitable` passes it options of the compiler"),
-    "numba.core.targetconfig.TargetConfig.__eq__": ("61ff3838dd79", "resolution: replaced"),
-    "numba.core.targetconfig.TargetConfig.__hash__": ("15cb41cbad2c", "resolution: replaced"),
     "numba.core.targetconfig.TargetConfig.__init__": ("6b198dc80543", "resolution: `_values`"),
-    "numba.core.targetconfig.TargetConfig.values": ("4340f0163fc1", "resolution: what decides whether flags are equal"),
     "numba.core.typed_passes.BaseNativeLowering.run_pass": (
         "720a04549588",
         "compiling: replaced; it keeps `state.library`",
