@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import orjson
-from numba import int64, types, uint8, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
 from saffron.engine.kernels.memory import copy_bytes
+from saffron.engine.kernels.numba_types import int64, types, uint8, void
 from saffron.schema.numbers import LIMIT
 from saffron.schema.schema import NULL_INT, Kind
 

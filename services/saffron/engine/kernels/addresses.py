@@ -12,12 +12,14 @@ from collections.abc import Callable, Container, Mapping
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
-from numba.core import cgutils, types
+from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, lower_builtin, lower_getattr_generic, models, register_model, type_callable
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype, from_dtype
 from numpy.typing import NDArray
+
+from saffron.engine.kernels.numba_types import types
 
 _WORDS = 5  # of each array in a table
 

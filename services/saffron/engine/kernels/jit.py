@@ -23,7 +23,6 @@ from typing import Any
 
 import numba
 from llvmlite.binding import add_symbol
-from numba.core import types
 from numba.core.cgutils import get_or_insert_function
 from numba.core.dispatcher import Dispatcher
 from numba.core.imputils import lower_builtin
@@ -35,6 +34,7 @@ from saffron.engine.kernels.compiling import Kernel, Part
 from saffron.engine.kernels.content_hash import stamp
 from saffron.engine.kernels.kernel_cache import KernelCache
 from saffron.engine.kernels.kernel_source import KernelSource
+from saffron.engine.kernels.numba_types import types
 from saffron.engine.kernels.part_cache import PartCache
 
 no_blas.leave_out()
@@ -143,15 +143,19 @@ def unprepared() -> dict[str, Callable[[], None]]:
     return waiting | ({"parts": partial(_compile_parts, tuple(_parts))} if _parts else {})
 
 
-def inlined(function: Function, *, always: bool = True, made_from: str | None = None) -> Any:
+def inlined(function: Function, *, always: bool = True, literals: bool = True, made_from: str | None = None) -> Any:
     """Decorator of a part of kernels: compiled with its callers, and called by nobody else. It makes no arrays, so
     nothing counts references. `always` False: it is seldom called, and one copy of it is enough for a kernel.
-    `made_from`: it is kept on disk, for all kernels that hold a part of this name which is made from the same.
+    `literals` False: it is compiled once for all literals of a type. `made_from`: it is kept on disk, for all kernels
+    that hold a part of this name which is made from the same.
     """
     part: Any = numba.njit(**_OPTIONS, **_ALONE, forceinline=always, _nrt=False, pipeline_class=Part)(function)
     if made_from is not None:
         made_from = f"{made_from} {always} {stamp(__name__, __file__)}"
         part._cache = PartCache(_directory / "parts", function, made_from)
+    if not literals:
+        typed = part.get_call_template
+        part.get_call_template = lambda arguments, keywords: typed(tuple(map(types.unliteral, arguments)), keywords)
     return part
 
 

@@ -9,7 +9,8 @@ _LINALG = "scipy.linalg"
 
 
 def leave_out() -> None:
-    """Import Numba's array functions as if SciPy had no linear algebra: a quarter of a second of each process's start.
+    """Import Numba's array functions as if SciPy had no linear algebra: 0.15 s of each process's start,
+    and 15 MB of its memory, where SciPy is installed.
 
     Who uses `scipy.linalg` itself finds it afterwards, as before.
     """

@@ -2,6 +2,7 @@
 
 Numba keeps whole kernels only; four fifths of the time that one takes go by before LLVM sees it, in typing and lowering
 its parts. A part that is kept is linked, and inlined, as if it had just been compiled: the machine code is the same.
+Parts of trend queries are kept: without, a new one's first answer takes about twice the processor time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Numba's choice of the implementation of each operation, remembered.
 
 Typing a kernel asks for each `a[i]` and each `+` which of some dozens of implementations fits the types of its
-arguments, trying them one after the other, and forgets the answer: a third of the time that a kernel takes to compile.
-The answer follows from function, types of the arguments and the compiler's flags.
+arguments, trying them one after the other, and forgets the answer. The answer follows from function, types of the
+arguments and the compiler's flags. Without this module the first answer of a new query takes a fifth more processor
+time (median of 36 queries, each beside the same with it).
 """
 
 from __future__ import annotations
@@ -10,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from numba.core.targetconfig import ConfigStack, TargetConfig
+from numba.core.targetconfig import ConfigStack
 from numba.core.types.functions import BaseFunction
 
 _FUNCTION: Any = BaseFunction
-_FLAGS: Any = TargetConfig
 _resolve = _FUNCTION.get_call_type
 _known: dict[Any, tuple[BaseFunction, Any, Any]] = {}
 """By function, context, arguments and flags: the function itself, so that no other takes its `id`, the signature, and
@@ -24,9 +24,6 @@ the key of the implementation."""
 def remember() -> None:
     """From now on all kernels of this process are typed so. Signatures and machine code are the same as without."""
     _FUNCTION.get_call_type = _resolved
-    # Flags stand in keys of Numba's own tables, where all have one hash value and are compared by their properties.
-    _FLAGS.__eq__ = _same
-    _FLAGS.__hash__ = _hash
 
 
 def _resolved(self: Any, context: Any, args: Sequence[Any], kws: Mapping[str, Any]) -> Any:
@@ -41,13 +38,3 @@ def _resolved(self: Any, context: Any, args: Sequence[Any], kws: Mapping[str, An
     _, signature, implementation = known
     self._impl_keys[signature.args] = implementation  # other flags may have put another one there
     return signature
-
-
-def _same(self: Any, other: object) -> Any:
-    if not isinstance(other, TargetConfig):
-        return NotImplemented
-    return self._values == other._values or self.values() == other.values()
-
-
-def _hash(self: Any) -> int:
-    return hash(type(self).__name__)

@@ -59,16 +59,15 @@ class UserAggregate:
 
         They divide as IEEE 754 says (1 / 0 is an infinity); a kernel reads a result that is not finite as null.
         """
-        from numba import float64, int64, njit
-        from numba.core.errors import NumbaError
+        from saffron.engine.kernels.numba_functions import CompileError, compiled
+        from saffron.engine.kernels.numba_types import float64, int64
 
         try:
-            step = njit(float64(float64, float64), error_model="numpy", inline="never")(self.step)
-            final = njit(float64(float64, int64), error_model="numpy", inline="never")(self.final)
-        except NumbaError as error:
-            reason = str(error).strip().splitlines()[-1]
+            step = compiled(self.step, float64(float64, float64))
+            final = compiled(self.final, float64(float64, int64))
+        except CompileError as error:
             hint = "use numbers, math.* and local variables only"
-            raise AggregateError(f"aggregate {self.name!r} cannot be compiled: {reason}; {hint}") from error
+            raise AggregateError(f"aggregate {self.name!r} cannot be compiled: {error}; {hint}") from error
         return step, final
 
     @cached_property

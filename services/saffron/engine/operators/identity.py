@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-from numba import int64, types, uint8, uint64, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import int64, types, uint8, uint64, void
 
 _BYTES = types.Array(uint8, 1, "C", readonly=True)
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int32, int64, uint8, uint32, void
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import boolean, float64, int32, int64, uint8, uint32, void
 
 _GRAPHS = (int64[::1], boolean[::1], int64[::1], int32[::1])
 

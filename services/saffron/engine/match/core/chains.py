@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import boolean, int64, uint8, uint32, void
 
 from saffron.engine.kernels.jit import jitable, kernel
+from saffron.engine.kernels.numba_types import boolean, int64, uint8, uint32, void
 from saffron.engine.match.core.kernel_layout import MARK_OF, OWN_OF
 
 _NODES = (uint32[::1], uint32[::1], uint8[::1])

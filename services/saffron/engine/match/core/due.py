@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import int64, void
-
 from saffron.engine.kernels.jit import jitable, separate
+from saffron.engine.kernels.numba_types import int64, void
 from saffron.engine.match.core.runs import (
     BASE,
     BEGIN,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numba import boolean, int64, uint64, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import boolean, int64, uint64, void
 
 _FREE, _NEXT, _USED = range(3)  # counters: length of the stack of free slots, first slot never used, slots in use
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numba import int64, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import int64, void
 from saffron.engine.match.core.automaton import State
 from saffron.engine.match.core.merged import FOLLOWER_COLUMNS, FOLLOWER_ROWS, ROWS
 from saffron.engine.match.core.runs import (

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba import int64, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import int64, void
 from saffron.engine.match.core.rings import copy_ring, unrolled
 
 _SMALLEST = 1024

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import boolean, float64, int64, uint32, void
-
 from saffron.engine.kernels.jit import jitable, separate
+from saffron.engine.kernels.numba_types import boolean, float64, int64, uint32, void
 
 BASE, BEGIN, LENGTH, CAPACITY, OLDEST, STALE, DUE, HORIZON = range(8)  # columns of `segments`: a cache line
 DEADLINE, START = range(2)  # first rows of `ints`

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numba import boolean, int32, int64, types, void
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns, is_null, masked
 from saffron.engine.events.key_words import words_of
 from saffron.engine.events.strings import Strings
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import boolean, int32, int64, types, void
 from saffron.engine.match.core.keys import Keys
 from saffron.language.plan.pairs import rest_of_name
 from saffron.schema.schema import Kind

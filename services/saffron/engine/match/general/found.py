@@ -7,10 +7,10 @@ turn, one that is not bound behind all others: of two sides of an OR, the first 
 from __future__ import annotations
 
 import numpy as np
-from numba import int64, uint8, uint32, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import int64, uint8, uint32, void
 from saffron.engine.match.core.kernel_layout import LOW, SERIAL
 from saffron.engine.match.core.nodes import Nodes
 

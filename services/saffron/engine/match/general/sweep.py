@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int64, uint8, uint32
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import float64, int64, uint8, uint32
 from saffron.engine.match.core.nodes import Nodes
 from saffron.engine.match.core.pools import Pool
 from saffron.engine.match.core.runs import LENGTH, OLDEST

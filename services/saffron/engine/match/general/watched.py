@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import register_jitable
+from saffron.engine.kernels.jit import jitable
 
 TOOK, ENDED, LEFT, HELD_ON, PASSED_ON, GONE_WITH, UNDONE = range(7)
 """By an edge an event was taken, or a match found or begun to wait. A run left a state: for another by taking an event,
@@ -20,7 +20,7 @@ ROWS = 3
 first row says how many places are taken, itself included; beyond the last one notes are counted only."""
 
 
-@register_jitable
+@jitable
 def note(log: Any, what: int, deadline: int, ordinal: int) -> None:
     """Add a note."""
     k = log[0, 0]

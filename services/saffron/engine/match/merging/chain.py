@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64, uint8, uint32
 
 from saffron.engine.kernels.jit import jitable, separate
+from saffron.engine.kernels.numba_types import int64, uint8, uint32
 from saffron.engine.match.core.merged import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, GROUP, MARK, OWN
 from saffron.engine.match.core.runs import BASE, BEGIN, LENGTH
 

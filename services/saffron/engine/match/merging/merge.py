@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import boolean, float64, int64, uint8, uint32
 
 from saffron.engine.kernels.jit import jitable, separate
+from saffron.engine.kernels.numba_types import boolean, float64, int64, uint8, uint32
 from saffron.engine.match.core.due import remember, strike
 from saffron.engine.match.core.merged import (
     ALL,

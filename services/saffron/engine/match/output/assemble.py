@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from numba import int64, types, uint8, void
-
 from saffron.engine.kernels.jit import kernel
 from saffron.engine.kernels.memory import copy_bytes
+from saffron.engine.kernels.numba_types import int64, types, uint8, void
 
 _BYTES = types.Array(uint8, 1, "C", readonly=True)
 

@@ -7,10 +7,10 @@ each other along one chain, so that from the second on only the events since the
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, int32, int64, uint8, uint32, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import boolean, int32, int64, uint8, uint32, void
 from saffron.engine.match.core.chains import is_shared
 from saffron.engine.match.core.kernel_layout import CHAIN, FIRST_ROW, LAST_ROW, MARK_OF, OWN_OF
 from saffron.engine.match.core.nodes import Nodes

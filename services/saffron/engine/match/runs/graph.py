@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numba import int64
 from numpy.typing import NDArray
 
 from saffron.engine.events.strings import Strings
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import int64
 from saffron.engine.match.compressed.bounds import ends_in_windows, firsts
 from saffron.engine.match.compressed.build import Builder, Past, build, builder
 from saffron.engine.match.compressed.graphs import Graphs

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels import lanes, plain_lanes
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.core import arithmetic, due, runs
@@ -16,7 +17,7 @@ from saffron.engine.match.core.classifier import classifier_of
 from saffron.engine.match.core.classify import bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names, begin_bit
 from saffron.engine.match.core.user_functions import called
-from saffron.engine.match.flat import find, lanes, plain_lanes
+from saffron.engine.match.flat import find
 from saffron.engine.match.flat.scan_source import ScanSource
 from saffron.engine.match.flat.step_source import StepSource
 from saffron.engine.match.general import automaton as general

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numba import int32, int64, types, void
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import DTYPES
 from saffron.engine.events.key_words import key_names
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import int32, int64, types, void
 from saffron.engine.match.core.classify import OPENS
 from saffron.engine.match.core.held import column_name, held_kinds
 from saffron.engine.match.core.kernel_layout import (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int64, uint8, uint32
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import jitable, kernel
+from saffron.engine.kernels.numba_types import boolean, float64, int64, uint8, uint32
 from saffron.engine.match.core.due import purge
 from saffron.engine.match.core.kernel_layout import DONE, GROW_NODES, GROW_POOL, LIVE, NODE, NODE_TAIL, place
 from saffron.engine.match.core.merged import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, GROUP, LED, MARK, OWN

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import int64, uint8, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import int64, uint8, void
 from saffron.engine.match.core.kernel_layout import FIRST_ROW, LAST_ROW
 from saffron.engine.match.selection.entries import Entries
 from saffron.engine.match.selection.stored import Stored

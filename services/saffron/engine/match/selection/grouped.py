@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import int64, uint32, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import int64, uint32, void
 from saffron.engine.match.compressed.graphs import Graphs
 from saffron.engine.match.core.kernel_layout import CHAIN, LAST_ROW, PART
 from saffron.engine.match.selection.entries import Entries

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numba import boolean, int64, uint8, uint64, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import boolean, int64, uint8, uint64, void
 from saffron.engine.match.compressed.graphs import Graphs
 
 Ints = NDArray[np.int64]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import int64, uint8, uint32, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import int64, uint8, uint32, void
 from saffron.engine.match.core.kernel_layout import LEAD
 from saffron.engine.match.general.expired import Expired
 from saffron.engine.match.general.transition_table import COMPONENT, FIRST, STOP, STRICT

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import int64
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import int64
 from saffron.engine.match.core.pools import Pool
 from saffron.engine.match.core.rows import SEQ, TS
 from saffron.engine.match.core.runs import BASE, BEGIN, DEADLINE, LENGTH, START

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int64, uint32
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import boolean, float64, int64, uint32
 from saffron.engine.match.core.kernel_layout import LIVE, place
 from saffron.engine.match.core.merged import FOLLOWER_GROUP, GROUP
 from saffron.engine.match.core.rows import SLOT

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from numba.core.types import int64, void
-
 from saffron.engine.kernels import jit
+from saffron.engine.kernels.numba_types import int64, void
 from saffron.engine.match.uncertain.arrays import shape_in, work_in
 from saffron.engine.match.uncertain.inline import apart, inline
 from saffron.engine.match.uncertain.table import (

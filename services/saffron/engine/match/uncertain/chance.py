@@ -16,8 +16,7 @@ TOP: where the level's values end. `low`, `high`: bounds of all times.
 
 from __future__ import annotations
 
-from numba.core.types import boolean, float64, int64
-
+from saffron.engine.kernels.numba_types import boolean, float64, int64
 from saffron.engine.match.uncertain.inline import apart, inline
 from saffron.engine.match.uncertain.laws import UNIFORM, below, weight_at, whole
 from saffron.engine.match.uncertain.table import (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import types
-
 from saffron.engine.kernels import jit
+from saffron.engine.kernels.numba_types import types
 from saffron.engine.match.uncertain.arrays import SHAPE, WORK
 
 inline: Any = jit.jitable(forceinline=True, _nrt=False)

@@ -9,9 +9,8 @@ a condition is to be asked (`source` has the loop with the query's conditions), 
 
 from __future__ import annotations
 
-from numba.core.types import int64, void
-
 from saffron.engine.kernels import jit
+from saffron.engine.kernels.numba_types import int64, void
 from saffron.engine.match.uncertain.arrays import shape_in, work_in
 from saffron.engine.match.uncertain.arrival import arrive
 from saffron.engine.match.uncertain.chance import chance_before, joined, room, start

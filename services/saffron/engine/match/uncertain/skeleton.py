@@ -7,8 +7,7 @@ of the same hash (`joins`). What is bound must be possible pair by pair, and clo
 
 from __future__ import annotations
 
-from numba.core.types import boolean, int64, void
-
+from saffron.engine.kernels.numba_types import boolean, int64, void
 from saffron.engine.match.uncertain.chance import chance_of_order
 from saffron.engine.match.uncertain.inline import apart, inline
 from saffron.engine.match.uncertain.table import (

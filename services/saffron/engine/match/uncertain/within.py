@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from numba.core.types import float64, int64
-
+from saffron.engine.kernels.numba_types import float64, int64
 from saffron.engine.match.uncertain.chance import joined, prefix_here, start, total
 from saffron.engine.match.uncertain.inline import apart, inline
 from saffron.engine.match.uncertain.laws import below, whole

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int16, int32, int64, uint64, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import inlined, kernel
+from saffron.engine.kernels.numba_types import boolean, float64, int16, int32, int64, uint64, void
 from saffron.engine.kernels.splitmix import GOLDEN, finalised
 from saffron.engine.models.features.by_slot import BySlot
 from saffron.engine.models.features.curve import Cut

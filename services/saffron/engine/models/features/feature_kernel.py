@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int16, int32, int64, uint64, void
 
 from saffron.engine.kernels.jit import inlined, kernel
+from saffron.engine.kernels.numba_types import boolean, float64, int16, int32, int64, uint64, void
 
 HEAD, HELD, KEYS = range(3)  # cursor: the pane's oldest event in its ring, events in the pane, distinct keys so far
 

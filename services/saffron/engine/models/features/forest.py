@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import float64, int16, int32, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import float64, int16, int32, void
 
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.int16]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import float64, uint64, void
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.numba_types import float64, uint64, void
 
 Keys = NDArray[np.uint64]
 Floats = NDArray[np.float64]

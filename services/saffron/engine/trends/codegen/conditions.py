@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from numba import cfunc, types
-
 from saffron.engine.kernels import arithmetic, jit
 from saffron.engine.kernels.kernel_source import KernelSource
+from saffron.engine.kernels.numba_functions import pointer
+from saffron.engine.kernels.numba_types import types
 from saffron.engine.trends.core import expressions, layout
 from saffron.engine.trends.core.graphs import Graphs
 from saffron.engine.trends.core.measures import Measures
@@ -96,7 +96,7 @@ def conditions(graphs: Graphs, needs: Reads, *, compiled: bool) -> ModuleType:
     module = jit.load(made.text, helpers=made.helpers, compiled=compiled)
     if compiled and not hasattr(module, "select_pointer"):
         # A pointer has the same type for every query, so that the loops that call it are compiled once.
-        module.select_pointer = cfunc(_SELECT, cache=True, error_model="numpy")(module.select)  # type: ignore[attr-defined]
+        module.select_pointer = pointer(module.select, _SELECT)  # type: ignore[attr-defined]
     elif not compiled:
         module.select_pointer = module.select  # type: ignore[attr-defined]
     return module

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache, lru_cache, partial
 from types import ModuleType
 from typing import Any
 
-from numba import types
-
-from saffron.engine.kernels import jit
+from saffron.engine.kernels import jit, memory
 from saffron.engine.kernels.content_hash import stamp
 from saffron.engine.kernels.kernel_source import KernelSource, constants_text
 from saffron.engine.trends.codegen.folding import Known, named
@@ -126,7 +124,7 @@ def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: 
     if len(wiring.trees):
         functions |= ordered_code.functions()
         text = f"# {functions['ready'].__module__}\n{text}"  # it is named after what it is made from
-    return references.ByReference(jit.load(text, helpers=(references,), functions=functions), _rehash())
+    return references.ByReference(jit.load(text, helpers=(references, memory), functions=functions), _rehash())
 
 
 def loops_source(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> KernelSource:
@@ -170,14 +168,8 @@ def _part(function: Any, *, always: bool = True) -> Any:
     """Decorator of a part of kernels, compiled once whatever literals it is called with: inlining sees to them.
 
     It is kept on disk: its name tells its text and that of all that it calls (`specialise`), but for the index."""
-    part = jit.inlined(function, always=always, made_from=stamp(ordered_code.__name__, ordered_code.__file__))
-    typed = part.get_call_template
-
-    def unliteral(arguments: Sequence[Any], keywords: Any) -> Any:
-        return typed(tuple(map(types.unliteral, arguments)), keywords)
-
-    part.get_call_template = unliteral
-    return part
+    of_index = stamp(ordered_code.__name__, ordered_code.__file__)
+    return jit.inlined(function, always=always, literals=False, made_from=of_index)
 
 
 def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, readable: bool = False) -> str:

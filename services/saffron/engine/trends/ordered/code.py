@@ -15,9 +15,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from numba import types
-
 from saffron.engine.kernels import jit
+from saffron.engine.kernels.numba_types import types
 from saffron.engine.trends.core import exact, layout, numbers
 from saffron.engine.trends.ordered import few as ordered_few
 from saffron.engine.trends.ordered import nodes as ordered_nodes

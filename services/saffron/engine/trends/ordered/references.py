@@ -1,14 +1,9 @@
 """The arrays of a trend query as its machine code takes them: one address each tuple (`engine.kernels.addresses`)."""
-# mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations
 
 from types import ModuleType
 from typing import Any
-
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 
 from saffron.engine.kernels.addresses import Reference, Table, arrays_of, reader
 from saffron.engine.trends.core.layout import Batch, Store, Wiring
@@ -37,24 +32,6 @@ BATCH = Reference(
     ),
 )
 INDEX = Reference("trends.Index", arrays_of(Index, {2: "meta ints smalls floats"}))
-
-
-@intrinsic(prefer_literal=True)
-def sized(typing_context, array, axis, size):
-    """The array, which is as long along an axis as this says: machine code is made for that size."""
-
-    def lowered(context, builder, signature, arguments):
-        kind = signature.args[0]
-        known = make_array(kind)(context, builder, arguments[0])
-        shape = cgutils.unpack_tuple(builder, known.shape)
-        shape[axis.literal_value] = cgutils.intp_t(size.literal_value)
-        strides = [known.itemsize]
-        for length in reversed(shape[1:]):
-            strides.insert(0, builder.mul(strides[0], length))
-        known.shape, known.strides = cgutils.pack_array(builder, shape), cgutils.pack_array(builder, strides)
-        return known._getvalue()
-
-    return array(array, axis, size), lowered
 
 
 store_in, batch_in, index_in = reader(STORE), reader(BATCH), reader(INDEX)

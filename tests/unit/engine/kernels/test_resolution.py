@@ -8,7 +8,6 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from numba.core.compiler import Flags
 from numba.core.types.functions import BaseFunction
 
 from saffron.engine.kernels import resolution
@@ -45,13 +44,3 @@ def test_answers_and_signatures_are_those_of_a_fresh_choice(
     remembered = compiled(**options)
     monkeypatch.setattr(BaseFunction, "get_call_type", resolution._resolve)
     assert compiled(**options) == remembered
-
-
-def test_flags_are_equal_if_all_their_options_are() -> None:
-    plain, told, other = Flags(), Flags(), Flags()
-    told.nrt = plain.nrt
-    other.nrt = not plain.nrt
-    assert plain == told
-    assert hash(plain) == hash(told)
-    assert plain != other
-    assert plain != "flags"

@@ -7,8 +7,8 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels import lanes, plain_lanes
 from saffron.engine.kernels.jit import load
-from saffron.engine.match.flat import lanes, plain_lanes
 
 SOURCE = """
 import numpy as np

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from saffron.engine.match.flat.lanes import LANES
+from saffron.engine.kernels.lanes import LANES
 
 Array = np.ndarray[Any, Any]
 
