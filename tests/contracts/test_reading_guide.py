@@ -18,7 +18,7 @@ def files_of(name: str) -> list[Path]:
 
 
 def test_files_and_functions_are_there() -> None:
-    assert [name for name in set(re.findall(FILE, TEXT)) if not files_of(name)] == []
+    assert [name for name in set(re.findall(FILE, TEXT)) if not files_of(name) and not (ROOT / name).is_file()] == []
     named = NAMED.findall(TEXT)
     assert len(named) > 20
     for name, first, second in named:
