@@ -135,11 +135,8 @@ def check(
             "nothing runs here, so streams, attributes and kinds were not checked; --schema FILE checks the latter two"
         )
     if json:
-        parts = [(one.plan, one.warnings) for one in found]
-        console.print_json([
-            {"name": plan.name, "stream": plan.stream, "text": plan.text, "warnings": list(warnings)}
-            for plan, warnings in parts
-        ])  # fmt: skip
+        rows = [(one.plan.name, one.plan.stream, one.plan.text, list(one.warnings)) for one in found]
+        console.print_json([dict(zip(("name", "stream", "text", "warnings"), row, strict=True)) for row in rows])
 
 
 @app.command("list")

@@ -1,4 +1,4 @@
-"""From which position on the names of a stream are known that came with a later version of its schema.
+"""Positions from which on names of a stream are known, of names that came with a later version of its schema.
 
 Blocks before that position have null for such an attribute, and no event of such a type.
 """
@@ -50,13 +50,11 @@ class KnownSince:
         return Schema(kinds, types, {}, times=schema.times)
 
     def told(self, plan: Plan) -> str:
-        """What of the names in this plan came later, as a sentence; "": nothing. `plan`: for the first version."""
-        words = [f"attribute {quoted(name)}" for name in plan.unseen if name in self.attributes]
-        places = [self.attributes[name] for name in plan.unseen if name in self.attributes]
-        later = sorted(types_of(plan) & self.types.keys())
-        words += [f"event type {quoted(name)}" for name in later]
-        places += [self.types[name] for name in later]
-        if not words:
+        """A sentence on the names of a plan that came later; "" if none did. `plan`: bound to the first version."""
+        later = {f"attribute {quoted(one)}": self.attributes[one] for one in plan.unseen if one in self.attributes}
+        types = sorted(types_of(plan) & self.types.keys())
+        later |= {f"event type {quoted(one)}": self.types[one] for one in types}
+        if not later:
             return ""
-        known = ", ".join(f"{word} from {place}" for word, place in zip(words, places, strict=True))
+        known = ", ".join(f"{name} from {position}" for name, position in later.items())
         return f"known only from these positions on, and null or unseen before: {known}"
