@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import NULLS
 from saffron.engine.kernels.jit import kernel
-from saffron.schema.schema import NULL_CODE, NULL_INT, Kind, Schema
+from saffron.schema.schema import NULL_INT, Kind, Schema
 
 _T = TypeVar("_T", bound=np.generic)
 Words = NDArray[np.uint64]
@@ -150,14 +149,18 @@ def places_of(schema: Schema) -> dict[str, tuple[Kind, int]]:
 def cells_for(schema: Schema, n: int) -> Cells:
     """Cells of n events, all null."""
     kinds = [kind.column for kind in schema.kinds.values()]
+
+    def nulls(kind: Kind, more: int = 0) -> NDArray[Any]:
+        return np.full((kinds.count(kind) + more, n), kind.null, kind.dtype)
+
     return Cells(
         ts=np.zeros(n, dtype=np.int64),
         latest=np.full(n if schema.times else 0, NULL_INT, dtype=np.int64),
-        ints=np.full((kinds.count(Kind.INT), n), NULL_INT, dtype=np.int64),
-        floats=np.full((kinds.count(Kind.FLOAT), n), np.nan, dtype=np.float64),
-        numbers=np.full((kinds.count(Kind.NUMBER), n), NULLS[Kind.NUMBER], dtype=np.complex128),
-        bools=np.full((kinds.count(Kind.BOOL), n), -1, dtype=np.int8),
-        codes=np.full((1 + kinds.count(Kind.STRING), n), NULL_CODE, dtype=np.int32),
+        ints=nulls(Kind.INT),
+        floats=nulls(Kind.FLOAT),
+        numbers=nulls(Kind.NUMBER),
+        bools=nulls(Kind.BOOL),
+        codes=nulls(Kind.STRING, more=1),
         exact=np.zeros(n, dtype=np.uint8),
         unknown=np.zeros(n, dtype=np.int32),
         fresh=np.zeros(n, dtype=np.uint8),
