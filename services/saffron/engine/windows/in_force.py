@@ -7,7 +7,7 @@ from typing import Any
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.schema_record import schema_from_record
-from saffron.engine.windows.bounds import opened_deadline
+from saffron.engine.windows.bounds import window_deadline
 from saffron.engine.windows.known_since import KnownSince
 from saffron.language.cost.shedding import AUTO
 from saffron.language.plan.plan import Window
@@ -64,7 +64,7 @@ class InForce:
             if window is None:
                 continue
             place, passed = (0, next_seq) if window.events else (1, watermark)
-            still = [opening for opening in openings if opened_deadline(opening[place], window.size) >= passed]
+            still = [opening for opening in openings if window_deadline(opening[place], window.size) >= passed]
             if still:
                 self.open[name] = still
             else:

@@ -40,16 +40,6 @@ Reason = Literal[
 DAY = 86_400_000
 _OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent")
 
-_KIND_NAMES = {
-    Kind.INT: "an integer",
-    Kind.LONG: "an integer",
-    Kind.FLOAT: "a number",
-    Kind.NUMBER: "a number",
-    Kind.BOOL: "true or false",
-    Kind.STRING: "a string",
-    Kind.NULL: "null",
-}
-
 
 @dataclass(frozen=True)
 class Event:
@@ -364,7 +354,7 @@ def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Even
             if wider is Kind.LONG or (wider is Kind.NUMBER and schema.kinds[name] is Kind.FLOAT):
                 growth[name] = wider
             elif fitted is None:
-                expected = _KIND_NAMES[schema.kinds[name]]
+                expected = schema.kinds[name].noun
                 detail = f"attribute {name!r} of type {kind} should be {expected}, and is {_shown(item)}"
                 raise _Refused("schema", detail + _why_no_value(item))
             if fitted is not None:
