@@ -21,9 +21,9 @@ from saffron.engine.models.transitions.ages import AGES
 from saffron.engine.models.transitions.latency import LatencyFunction
 from saffron.engine.models.transitions.model import LatencyModel, TransitionModel
 from saffron.engine.windows.operator import REASONS
-from saffron.model_builder.batch import Done
+from saffron.model_builder.batch import BatchResult
 from saffron.model_builder.job import Job, Progress
-from saffron.model_builder.main import Desk
+from saffron.model_builder.reporter import Reporter
 from saffron.runtime import service as frame
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
@@ -192,12 +192,12 @@ def test_routes_fill_their_metrics(tmp_path: Path) -> None:
 
 def test_the_model_builder_fills_its_metrics() -> None:
     metrics = Metrics()
-    desk = Desk(Health("test"), metrics, "t.model-builder")
-    desk.done(Done(1, (LATENCY,), 5, 2))
+    reporter = Reporter(Health("test"), metrics, "t.model-builder")
+    reporter.done(BatchResult(1, (LATENCY,), 5, 2))
     progress = Progress(1, 2.5, 3, {("t.observations.latency", "0"): 3})
-    desk.look(cast("Job", SimpleNamespace(progress=lambda: progress)))
+    reporter.refresh(cast("Job", SimpleNamespace(progress=lambda: progress)))
     assert filled(metrics) == FILLED["model_builder"]
-    desk.done(Done(2, (), 0, 0))
+    reporter.done(BatchResult(2, (), 0, 0))
     assert metrics.value(MODEL_BATCHES) == 1, "a batch of nothing teaches nothing"
 
 

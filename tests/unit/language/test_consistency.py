@@ -11,7 +11,7 @@ import pytest
 
 from saffron.engine.match.compressed.slots import Slots
 from saffron.language import compile_query, explain_json, explain_text
-from saffron.language.plan.consistency import Asked, Consistency, consistency, postponing
+from saffron.language.plan.consistency import Consistency, EvaluationTime, condition_timings, consistency
 from saffron.language.plan.plan import (
     Aggregate,
     Attribute,
@@ -158,7 +158,7 @@ def test_what_is_postponed_is_what_graphs_take() -> None:
         assert isinstance(made, MatchPlan)
         if not any(component.closure for component in made.components):
             continue
-        asked = {one.asked for one in postponing(made)}
-        assert (Asked.ONWARD in asked) is not Slots(made).possible, made
-        assert (asked <= {Asked.EARLY}) is not bool(Slots(made).questions), made
-        seen[Asked.ONWARD in asked] += 1
+        asked = {one.time for one in condition_timings(made)}
+        assert (EvaluationTime.ONWARD in asked) is not Slots(made).possible, made
+        assert (asked <= {EvaluationTime.EARLY}) is not bool(Slots(made).questions), made
+        seen[EvaluationTime.ONWARD in asked] += 1

@@ -14,12 +14,12 @@ from saffron.language.plan.plan import (
     Choice,
     Distinct,
     InOrder,
+    Interleaved,
     Loop,
     MatchPlan,
     Shape,
     Strategy,
     Take,
-    Together,
 )
 from tests.reference.match import generate
 from tests.reference.match.events import events_of
@@ -44,7 +44,7 @@ def written(shape: Shape, plan: MatchPlan) -> str:
             return "[" + " ".join(written(part, plan) for part in parts) + "]"
         case Choice(parts=parts):
             return "{" + "|".join(written(part, plan) for part in parts) + "}"
-        case Together(parts=parts, count=count):
+        case Interleaved(parts=parts, count=count):
             return f"<{count}: " + " ".join(written(part, plan) for part in parts) + ">"
         case Loop(number=number, body=body, low=low, high=high):
             return f"({written(body, plan)}){number}:{low}..{'' if high is None else high}"

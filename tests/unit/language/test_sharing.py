@@ -10,7 +10,7 @@ from saffron.language import parse
 from saffron.language.plan.plan import TrendPlan
 from saffron.language.scope.scope import Scope
 from saffron.language.trends.plan import bind_trend
-from saffron.language.trends.sharing import likeness, sharing, united, why_apart
+from saffron.language.trends.sharing import sharing, sharing_key, united, why_not_shared
 from tests.unit.language.samples import LETTERS
 
 DOWN = "PATTERN A+ WHERE A.x > NEXT(A).x WITHIN 10 s RETURN COUNT(*)"
@@ -46,7 +46,7 @@ def plan(text: str, name: str = "q") -> TrendPlan:
     ],
 )  # fmt: skip
 def test_why_queries_need_graphs_of_their_own(one: str, other: str, reason: str) -> None:
-    assert why_apart(plan(one), plan(other)) == why_apart(plan(other), plan(one)) == reason
+    assert why_not_shared(plan(one), plan(other)) == why_not_shared(plan(other), plan(one)) == reason
     assert (united(plan(one), plan(other)) is None) == bool(reason)
 
 
@@ -59,7 +59,7 @@ def test_a_graph_for_several_has_the_aggregates_and_the_windows_of_all() -> None
     assert found.window.slide == 5000
     assert (found.returns, found.having, found.name, found.text) == ((), None, "", "")
     assert united(found, one) == found
-    assert likeness(found) == likeness(one) == likeness(replace(other, name="x"))
+    assert sharing_key(found) == sharing_key(one) == sharing_key(replace(other, name="x"))
 
 
 def test_explain_says_with_whom() -> None:

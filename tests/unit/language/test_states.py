@@ -10,7 +10,7 @@ from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.patterns.positions import Positions
 from saffron.language.patterns.states import Counted, count
-from saffron.language.plan.plan import Choice, InOrder, Loop, Shape, Take, Together
+from saffron.language.plan.plan import Choice, InOrder, Interleaved, Loop, Shape, Take
 from tests.unit.language.samples import LETTERS
 
 HOUR = " WITHIN 1 h"
@@ -31,7 +31,7 @@ def shapes(depth: int) -> st.SearchStrategy[Shape]:
     parts = st.lists(inner, min_size=1, max_size=3).map(tuple)
     bounds = st.tuples(st.integers(1, 2), st.one_of(st.none(), st.integers(0, 2)))
     loops = st.builds(lambda body, at: Loop(depth, body, at[0], None if at[1] is None else sum(at)), inner, bounds)
-    any_of = parts.flatmap(lambda some: st.integers(1, len(some)).map(lambda least: Together(some, least)))
+    any_of = parts.flatmap(lambda some: st.integers(1, len(some)).map(lambda least: Interleaved(some, least)))
     return st.one_of(take, st.builds(InOrder, parts), st.builds(Choice, parts), loops, any_of)
 
 

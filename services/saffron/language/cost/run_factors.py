@@ -1,4 +1,4 @@
-"""What lets the number of a pattern's runs grow: repetitions, choices inside them, strategies that skip."""
+"""The factors that let the number of runs grow: repetitions, choices inside them, strategies that skip."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from saffron.language.plan.plan import MatchPlan, Shape, Strategy
 
 
 @dataclass(frozen=True)
-class Growth:
-    """Of the longest way through a shape.
+class RunFactors:
+    """Counts along the longest path through a shape.
 
-    `events`: components that it binds, each as often as a repetition with an end has it under skip-till-any-match.
-    `skipped`: those of them after the first that may be skipped. `loops`: repetitions. `doubling`: repetitions
-    without end in which each event, or each iteration, may split a run; `free`: one of them by skipping. `outside`:
-    components outside of these.
+    `events`: components that it binds; under skip-till-any-match, a bounded repetition counts its body `high` times.
+    `skipped`: those of them that may be skipped. `loops`: repetitions. `doubling`: unbounded repetitions in which each
+    event, or each iteration, may split a run. `free`: one of them splits by skipping. `outside`: components outside of
+    them.
     """
 
     events: int = 0
@@ -27,35 +27,36 @@ class Growth:
     outside: int = 0
 
     def size(self) -> tuple[int, int, int, int]:
+        """The sort key by which one path is longer than another."""
         return self.doubling, self.loops, self.skipped, self.events
 
 
-def growth(query: MatchPlan) -> Growth:
-    """The growth of a query's runs; its first event is never skipped for another one."""
-    found = _growth(query.pattern, query)
+def run_factors(query: MatchPlan) -> RunFactors:
+    """The factors of a query. The first event of a run is not skipped for another: that is a run of its own."""
+    found = _factors(query.pattern, query)
     first = min(1, found.skipped) if found.skipped == found.events else 0
-    return Growth(found.events, found.skipped - first, found.loops, found.doubling, found.free, found.outside)
+    return RunFactors(found.events, found.skipped - first, found.loops, found.doubling, found.free, found.outside)
 
 
-def _growth(shape: Shape, query: MatchPlan) -> Growth:
+def _factors(shape: Shape, query: MatchPlan) -> RunFactors:
     match shape:
         case plan.Take(component=component):
-            return Growth(1, int(query.begins[component] is Strategy.ANY), outside=1)
+            return RunFactors(1, int(query.begins[component] is Strategy.ANY), outside=1)
         case plan.Absent():
-            return Growth()
+            return RunFactors()
         case plan.InOrder(parts=parts):
-            return _sum([_growth(part, query) for part in parts])
+            return _sum([_factors(part, query) for part in parts])
         case plan.Choice(parts=parts):
-            return max((_growth(part, query) for part in parts), key=Growth.size)
-        case plan.Together(parts=parts, count=count):
-            found = sorted((_growth(part, query) for part in parts), key=Growth.size, reverse=True)
+            return max((_factors(part, query) for part in parts), key=RunFactors.size)
+        case plan.Interleaved(parts=parts, count=count):
+            found = sorted((_factors(part, query) for part in parts), key=RunFactors.size, reverse=True)
             return _sum(found[:count])
         case plan.Loop():
             return _repeated(shape, query)
 
 
-def _sum(parts: list[Growth]) -> Growth:
-    return Growth(
+def _sum(parts: list[RunFactors]) -> RunFactors:
+    return RunFactors(
         sum(part.events for part in parts),
         sum(part.skipped for part in parts),
         sum(part.loops for part in parts),
@@ -65,19 +66,19 @@ def _sum(parts: list[Growth]) -> Growth:
     )
 
 
-def _repeated(loop: plan.Loop, query: MatchPlan) -> Growth:
-    body = _growth(loop.body, query)
+def _repeated(loop: plan.Loop, query: MatchPlan) -> RunFactors:
+    body = _factors(loop.body, query)
     free = _skips(loop, query)
     if loop.high is None and (free or _splits(loop, query)):
-        return Growth(body.events, body.skipped, body.loops + 1, body.doubling + 1, free or body.free, 0)
+        return RunFactors(body.events, body.skipped, body.loops + 1, body.doubling + 1, free or body.free, 0)
     if loop.high is None or not free:
-        return Growth(body.events, body.skipped, body.loops + 1, body.doubling, body.free, body.outside)
+        return RunFactors(body.events, body.skipped, body.loops + 1, body.doubling, body.free, body.outside)
     times, places = loop.high, max(body.events, 1)
-    return Growth(times * places, times * places, body.loops, body.doubling, body.free, body.outside)
+    return RunFactors(times * places, times * places, body.loops, body.doubling, body.free, body.outside)
 
 
 def _skips(loop: plan.Loop, query: MatchPlan) -> bool:
-    """Whether an event of the repetition may be skipped for a later one."""
+    """Whether a run may skip an event of the repetition for a later one."""
     inside = paths(loop.body)
     if any(query.continues[component] is Strategy.ANY for component in inside):
         return True
@@ -85,7 +86,7 @@ def _skips(loop: plan.Loop, query: MatchPlan) -> bool:
 
 
 def _splits(loop: plan.Loop, query: MatchPlan) -> bool:
-    """Whether an iteration can be gone through in several ways."""
+    """Whether one iteration can match the same events in several ways."""
     inside = paths(loop.body)
     if not _chooses(loop.body):
         return False
@@ -101,4 +102,4 @@ def _splits(loop: plan.Loop, query: MatchPlan) -> bool:
 def _chooses(shape: Shape) -> bool:
     if isinstance(shape, plan.InOrder):
         return any(map(_chooses, shape.parts))
-    return isinstance(shape, plan.Choice | plan.Together | plan.Loop)
+    return isinstance(shape, plan.Choice | plan.Interleaved | plan.Loop)

@@ -1,4 +1,4 @@
-"""The templates of an aggregate query in words: names of states, what stands between, where predecessors are found."""
+"""Texts about an aggregate query's templates: names of states, events in between, ways to find predecessors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SKIPPING = {
 
 @dataclass(frozen=True)
 class Graph:
-    """A template, its transitions' `indexes`. `negative`: the number of its NOT, None for one of trends."""
+    """A template with its title and its transitions' indexes. `negative`: its NOT, None for a template of trends."""
 
     title: str
     template: Template
@@ -42,7 +42,7 @@ def graphs(plan: TrendPlan) -> Iterator[Graph]:
 
 
 def dependencies(plan: TrendPlan) -> dict[str, list[str]]:
-    """For each graph that waits for others, which: an event passes these first (T4, T8)."""
+    """Title of a graph -> the NOTs that it depends on; an event passes their graphs first (T4, T8)."""
     found: dict[str, list[str]] = {}
     for graph in graphs(plan):
         absent = {number for link in graph.template.transitions for number in link.absences}
@@ -54,7 +54,7 @@ def dependencies(plan: TrendPlan) -> dict[str, list[str]]:
 
 
 def state_names(template: Template, plan: TrendPlan) -> list[str]:
-    """`A`, or `A:1`, `A:2` where several states have one component."""
+    """Names of a template's states: `A`, or `A:1`, `A:2` if several states have one component."""
     components = [state.component for state in template.states]
     names = []
     for at, component in enumerate(components):
@@ -65,12 +65,12 @@ def state_names(template: Template, plan: TrendPlan) -> list[str]:
 
 
 def nots(absences: tuple[int, ...]) -> str:
-    """`NOT 1, 2`, or nothing."""
+    """`NOT 1, 2`, or "" without absences."""
     return f"NOT {', '.join(str(number + 1) for number in absences)}" if absences else ""
 
 
 def marks_of(template: Template, state: int) -> list[str]:
-    """start, end, with the NOTs before and behind."""
+    """The marks of a state: `start after NOT 1`, `end before NOT 2`."""
     found = template.states[state]
     marks = []
     if found.start:
@@ -81,7 +81,7 @@ def marks_of(template: Template, state: int) -> list[str]:
 
 
 def between(transition: Transition, names: list[str], template: Template) -> list[str]:
-    """What must not stand between two adjacent events, and what ends their waiting."""
+    """Texts about the events between two adjacent ones, and about the waits that the transition ends."""
     words = [nots(transition.absences), SKIPPING[transition.strategy]]
     others = [template.transitions[one] for one in transition.ends if template.transitions[one] is not transition]
     if others:
@@ -90,7 +90,7 @@ def between(transition: Transition, names: list[str], template: Template) -> lis
 
 
 def found_by(index: EdgeIndex, names: list[str]) -> str:
-    """`an ordered tree by A.x, below NEXT(A).x`."""
+    """The way to find predecessors: `an ordered tree by A.x, below NEXT(A).x`."""
     where = str(index.search.value)
     if index.search is not Search.TREE:
         return where
