@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import psutil
 
 _SECONDS = 600
 """When a command hangs. A first start beside two others, everything still to be fetched and compiled, has taken 200."""
@@ -81,14 +82,10 @@ class Command:
 
     def survivors(self) -> list[str]:
         """Command lines of all running processes that came of this object's commands."""
-        mark = self._mark.encode()
-        found = []
-        for process in Path("/proc").iterdir():
-            try:
-                if process.name.isdigit() and mark in (process / "environ").read_bytes():
-                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-            except (PermissionError, FileNotFoundError, ProcessLookupError):
-                continue
+        running = psutil.process_iter(["environ", "cmdline"])
+        found = [
+            " ".join(one.info["cmdline"] or ()) for one in running if self._mark in (one.info["environ"] or {}).values()
+        ]
         return [line for line in found if line]
 
 

@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
+import pytest
+
 from saffron.runtime.local import processes
 from saffron.runtime.local.processes import ProcessId
 
@@ -64,5 +67,22 @@ def test_a_pid_file_names_a_process_only_while_it_runs(tmp_path: Path) -> None:
     assert processes.read(path) == me
     processes.write(path, ProcessId(me.pid, "earlier"))
     assert processes.read(path) is None
-    path.write_text("nonsense")
-    assert processes.read(path) is None
+    for text in ("nonsense", "-1 5", f"{2**70} 5"):
+        path.write_text(text)
+        assert processes.read(path) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_a_start_time_is_what_earlier_versions_wrote() -> None:
+    me = processes.identify(os.getpid())
+    assert me is not None
+    assert me.began == Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a start time is a time of day")
+def test_a_clock_that_is_set_makes_no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    me = processes.identify(os.getpid())
+    assert me is not None
+    boot = psutil.boot_time()
+    monkeypatch.setattr("psutil._pslinux.boot_time", lambda: boot + 3600.0)
+    assert me.alive()
