@@ -13,8 +13,8 @@ from saffron.language.cost.complexity import trend_complexity
 from saffron.language.plan.plan import TrendPlan
 from saffron.language.scope.scope import Scope
 from saffron.language.trends.plan import bind_trend
+from tests.unit.language.explain.test_explain import boxes
 from tests.unit.language.samples import LETTERS
-from tests.unit.language.test_explain import boxes
 
 NESTED = """PATTERN (SEQ(A+, NOT SEQ(C, NOT D, B n), B b))+
 WHERE A.x < NEXT(A).x AND A.flag = NEXT(A).flag AND A.y + NEXT(b).y > 3

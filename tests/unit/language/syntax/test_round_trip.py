@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from saffron.language import parse
 from saffron.language.syntax import tree
 from saffron.language.syntax.printer import query_text
-from tests.unit.language.trees import queries
+from tests.unit.language.syntax.trees import queries
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])

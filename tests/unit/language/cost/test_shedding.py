@@ -29,7 +29,7 @@ from saffron.language.plan.plan import MatchPlan, Plan, Strategy
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.texts import text_of
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 LISTS = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match { a.x < c.x } WITHIN 9 ms"
 PAIRS = "PATTERN SEQ(A a, B b) WHERE skip-till-any-match WITHIN 9 ms"
 SUMS = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match { c.x > sum(b[].x) } WITHIN 9 ms"

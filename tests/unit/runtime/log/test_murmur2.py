@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+
+import confluent_kafka
 import pytest
 
 from saffron.runtime.log.murmur2 import murmur2, partition_of
@@ -21,6 +24,13 @@ VECTORS = {
 def test_the_hash_is_that_of_kafkas_java_client(key: bytes) -> None:
     assert murmur2(key) == VECTORS[key] % 2**32  # Java's integers are signed
     assert partition_of(key, 12) == (VECTORS[key] & 0x7FFFFFFF) % 12
+
+
+def test_the_hash_is_that_of_librdkafka() -> None:
+    draw = random.Random(1)
+    for length in range(40):
+        key = draw.randbytes(length)
+        assert partition_of(key, 1009) == confluent_kafka.murmur2(key, 1009)
 
 
 def test_a_key_is_the_text_that_a_string_serializer_would_write() -> None:
