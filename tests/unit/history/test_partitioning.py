@@ -18,7 +18,7 @@ from saffron.engine.match.runs.program import compile_program
 from saffron.engine.trends.queries import shared
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.errors import SaffronError
-from saffron.history.spread import Spread, spread_of
+from saffron.history.partitioning import Spread, spread_of
 from saffron.language import compile_query
 from saffron.runtime.replay.fused import Query
 from tests.reference.match import generate as matches

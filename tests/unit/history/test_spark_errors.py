@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from saffron.errors import InputError, SaffronError
-from saffron.history.plainly import told
 from saffron.history.session import java_options, opened, settings
+from saffron.history.spark_errors import told
 
 TASK = """
   An exception was thrown from the Python worker. Please see the stack trace below.
