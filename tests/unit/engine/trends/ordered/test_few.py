@@ -14,7 +14,7 @@ from saffron.engine.trends.ordered import ordered
 from saffron.engine.trends.ordered.ordered import BEFORE, BLOCK, BLOCKS, FEW, FOUND, GIVEN, KEY, LAST, LISTS, USED
 from tests.reference.trends import walk
 from tests.unit.engine.trends.language import Case, blocks, case, found_lines, near, run
-from tests.unit.engine.trends.test_ordered import free_blocks
+from tests.unit.engine.trends.ordered.test_ordered import free_blocks
 
 SEEDS = 96_000
 CASES = 14
