@@ -10,6 +10,7 @@ long parts are called by their addresses (`jit.separate`): a query's kernels nam
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import ModuleType
@@ -25,6 +26,7 @@ from saffron.engine.trends.ordered import removal as ordered_removal
 from saffron.engine.trends.ordered import tree as ordered_tree
 
 _BEGIN = "# ---- template begins"
+_NAMESPACE = re.compile(r"\b(?:layout|ordered)\.(?=[A-Z])")
 _PARTS = (ordered_nodes, ordered_tree, ordered_removal, ordered_few)
 PUBLIC = ("ready", "insert", "aggregate", "tend", "fell_tree")
 """What kernels call; the docstrings are in `ordered_tree`, `ordered_few` and `ordered_removal`."""
@@ -61,9 +63,9 @@ def _machine() -> ModuleType:
 
 
 def text_of(part: ModuleType) -> str:
-    """The functions of a template module."""
+    """The functions of a template module; constants of `layout` and `ordered` go by their own names there."""
     text = inspect.getsource(part)
-    return text[text.index(_BEGIN) :]
+    return _NAMESPACE.sub("", text[text.index(_BEGIN) :])
 
 
 def _signatures() -> Mapping[str, Any]:

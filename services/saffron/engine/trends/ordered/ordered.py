@@ -60,9 +60,8 @@ PATH = LAST + 2  # scratch: (block, child) of each inner node from the root
 HEAD_SIZE = PATH + 128
 
 # ---- meta [blocks, 2], of a node's first block
-USED = 0  # entries; of a free run: 1 + the block of the next one that is as long
-ROOM = 1  # blocks
-FILLED = USED  # for kernels in which USED is a field of other lists
+FILLED = 0  # entries; of a free run: 1 + the block of the next one that is as long
+LENGTH = 1  # blocks
 
 # ---- the last rows of `smalls` and of `floats`
 CHILD = -1

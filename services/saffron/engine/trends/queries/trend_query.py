@@ -15,38 +15,10 @@ from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.operators.engine_choice import Engine
 from saffron.engine.trends.codegen import conditions, source
 from saffron.engine.trends.codegen.prepare import nothing, prepare, ranked, rounded_in, row_hashes
+from saffron.engine.trends.core import layout
 from saffron.engine.trends.core.engine import engine_of_graphs
 from saffron.engine.trends.core.graphs import graphs_of
-from saffron.engine.trends.core.layout import (
-    DROPPED,
-    GROUP_WIDTH,
-    GROUPS,
-    IN_EVENTS,
-    KEY_WIDTH,
-    KEYS,
-    KHI,
-    KLO,
-    NEED,
-    NEED_ARENA,
-    NEED_ENTRIES,
-    NEED_GROUPS,
-    NEED_KEYS,
-    NEED_MATRICES,
-    NEED_NODES,
-    NEED_OUT,
-    NEED_WINDOWS,
-    ON_OPEN,
-    OPENED,
-    OUT,
-    ROOM,
-    S_ENTRIES,
-    S_LOW,
-    S_SEQ,
-    SLIDE,
-    TOUCHED,
-    Batch,
-    Store,
-)
+from saffron.engine.trends.core.layout import Batch, Store
 from saffron.engine.trends.core.measures import measures_of
 from saffron.engine.trends.core.sizes import Sizes
 from saffron.engine.trends.ordered import forest
@@ -60,7 +32,11 @@ from saffron.engine.trends.values.returns import Rows, kinds_of
 from saffron.language.plan.plan import TrendPlan
 from saffron.schema.schema import Kind
 
-_GROWN = {NEED_ENTRIES: store.grow_entries, NEED_MATRICES: store.pack_matrices, NEED_OUT: store.grow_out}
+_GROWN = {
+    layout.NEED_ENTRIES: store.grow_entries,
+    layout.NEED_MATRICES: store.pack_matrices,
+    layout.NEED_OUT: store.grow_out,
+}
 _SWEEP = 4096
 _SLACK = 1024  # each query has a table of its own
 
@@ -189,25 +165,25 @@ class TrendQuery:
 
     def begin_at(self, low: int) -> None:
         """Before the first event: no window before this one."""
-        self._store.head[KLO] = low // int(self.wiring.params[SLIDE])
+        self._store.head[layout.KLO] = low // int(self.wiring.params[layout.SLIDE])
 
     def openings(self) -> tuple[tuple[int, int], ...]:
         """OPEN ON: (where it begins, seq of the event that opened it) of each open window; else none."""
-        return contents.openings(self._store) if self.wiring.params[ON_OPEN] else ()
+        return contents.openings(self._store) if self.wiring.params[layout.ON_OPEN] else ()
 
     def reopen(self, openings: Iterable[tuple[int, int]]) -> None:
         """OPEN ON: these windows (`openings`) are open; what they held before is unknown."""
         for low, seq in openings:
-            if self._store.head[OPENED] - self._store.head[KLO] >= len(self._store.slots):
+            if self._store.head[layout.OPENED] - self._store.head[layout.KLO] >= len(self._store.slots):
                 self._widen()
-            slot = self._store.head[OPENED] % len(self._store.slots)
-            self._store.slots[slot, [S_LOW, S_SEQ]] = low, seq
-            self._store.head[OPENED] += 1
+            slot = self._store.head[layout.OPENED] % len(self._store.slots)
+            self._store.slots[slot, [layout.S_LOW, layout.S_SEQ]] = low, seq
+            self._store.head[layout.OPENED] += 1
 
     def apply(self, batch: Batch, begin: int, stop: int) -> None:
         """Apply events begin..stop-1 of the batch."""
         states = batch.states[begin:stop]
-        lacking = begin + np.flatnonzero((states < 0) & (states != DROPPED))  # others would have changed nothing
+        lacking = begin + np.flatnonzero((states < 0) & (states != layout.DROPPED))  # others would have changed nothing
         instants = batch.seq if self.plan.window.events else batch.ts
         self.shed.add(instants[lacking], batch.seq[lacking])
         rounded = begin + np.flatnonzero(self._is_rounded[begin:stop])
@@ -216,28 +192,30 @@ class TrendQuery:
 
     def pass_position(self, position: int) -> None:
         """Every event before `position` has been applied: EVENTS windows that end there are complete."""
-        if self.wiring.params[IN_EVENTS]:
+        if self.wiring.params[layout.IN_EVENTS]:
             self._close_until(position, position)
 
     def pass_time(self, watermark: int, position: int) -> None:
         """No event with ts below `watermark` will come; `position` is that of the next event."""
-        if not self.wiring.params[IN_EVENTS]:
+        if not self.wiring.params[layout.IN_EVENTS]:
             self._close_until(max(watermark, -contents.FARTHEST), position)
 
     def end(self, last_ts: int | None, watermark: int, position: int) -> None:
         """Close all windows; those that begin before the next event (number `position`) take no later one."""
         head, params = self._store.head, self.wiring.params
         self._close_until(2 * contents.FARTHEST, position)
-        if params[ON_OPEN]:
+        if params[layout.ON_OPEN]:
             return
         begin = (
-            position if params[IN_EVENTS] else max(watermark, -contents.FARTHEST if last_ts is None else last_ts + 1)
+            position
+            if params[layout.IN_EVENTS]
+            else max(watermark, -contents.FARTHEST if last_ts is None else last_ts + 1)
         )
-        head[KLO] = -(-begin // int(params[SLIDE]))
+        head[layout.KLO] = -(-begin // int(params[layout.SLIDE]))
 
     def take_results(self) -> Rows:
         """The results since the last call, in the order in which they fired."""
-        found = self._store.head[OUT]
+        found = self._store.head[layout.OUT]
         state = self._store
         rows = Rows(
             state.out[:found].copy(),
@@ -245,20 +223,20 @@ class TrendQuery:
             state.out_scales[:found].copy(),
             self._extremes.values(state.out_extremes[:found]),
         )
-        state.head[OUT] = 0
+        state.head[layout.OUT] = 0
         return rows
 
     def tidy(self) -> None:
         """Free keys without an open window, and strings that nobody holds; costs O(1) an event (amortised)."""
         head = self._store.head
-        idle = head[KEYS] > 0 and head[KLO] > head[KHI]
-        if idle or head[TOUCHED] > max(_SWEEP, len(self._store.keys)):
+        idle = head[layout.KEYS] > 0 and head[layout.KLO] > head[layout.KHI]
+        if idle or head[layout.TOUCHED] > max(_SWEEP, len(self._store.keys)):
             if idle or len(self._store.keys) > store.SMALLEST:  # else there is nothing to be had
                 self._store = store.sweep(self._store, self.wiring, self._kernels.rehash)
-            head[TOUCHED] = 0
+            head[layout.TOUCHED] = 0
             if len(self._store.marks):
                 self._shrink_arena()
-            if self._store.head[KEYS] == 0:
+            if self._store.head[layout.KEYS] == 0:
                 self._index = self._forest()  # without keys there is no tree
         self.shed.forget(self.low())
         self.rounded.forget(self.low())
@@ -277,8 +255,8 @@ class TrendQuery:
             planted, size = forest.entries(self._index, self._store, self.wiring), forest.size(self._index)
         return {
             "vertices": len(rows) + planted,
-            "open_windows": int(np.count_nonzero(self._store.slots[:, S_ENTRIES])),
-            "keys": int(head[KEYS]),
+            "open_windows": int(np.count_nonzero(self._store.slots[:, layout.S_ENTRIES])),
+            "keys": int(head[layout.KEYS]),
             "state_bytes": sum(array.nbytes for array in self._store) + size,
         }
 
@@ -319,8 +297,8 @@ class TrendQuery:
         self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
         held, params = self._store, self.wiring.params
         for table, rows, used, width in (
-            (held.table, held.keys, held.head[KEYS], params[KEY_WIDTH]),
-            (held.group_table, held.groups, held.head[GROUPS], params[GROUP_WIDTH]),
+            (held.table, held.keys, held.head[layout.KEYS], params[layout.KEY_WIDTH]),
+            (held.group_table, held.groups, held.head[layout.GROUPS], params[layout.GROUP_WIDTH]),
         ):
             rows[:used, 0] = row_hashes(np.ascontiguousarray(rows[:used, 1 : 1 + width].T))
             table[:] = 0
@@ -342,19 +320,19 @@ class TrendQuery:
     def _make_room(self) -> None:
         """Give the kernel what it stopped for."""
         state, rehash = self._store, self._kernels.rehash
-        need = int(state.head[NEED])
-        if need in (NEED_KEYS, NEED_GROUPS):
+        need = int(state.head[layout.NEED])
+        if need in (layout.NEED_KEYS, layout.NEED_GROUPS):
             state = store.sweep(state, self.wiring, rehash)
         elif need in _GROWN:
             state = _GROWN[need](state)
-        elif need == NEED_ARENA:
+        elif need == layout.NEED_ARENA:
             state = store.repack(state, self.wiring)
-        elif need == NEED_WINDOWS:
+        elif need == layout.NEED_WINDOWS:
             self._widen()
             return
-        elif need == NEED_NODES:
+        elif need == layout.NEED_NODES:
             assert isinstance(self._index, Index)
-            self._index = forest.with_room(self._index, int(state.head[ROOM]))
+            self._index = forest.with_room(self._index, int(state.head[layout.ROOM]))
         self._store = state
 
     def _widen(self) -> None:
