@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Ints
+from saffron.engine.trends.core.arrays import Ints
 from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.values.returns import Rows
 from saffron.engine.trends.writer import Writer

@@ -17,7 +17,7 @@ from saffron.engine.events.json_pieces import Pieces, cut
 from saffron.engine.events.strings import Strings
 from saffron.engine.operators.identity import digits, identify, seeds
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Ints
+from saffron.engine.trends.core.arrays import Ints
 from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.values.returns import Rows
 

@@ -65,7 +65,7 @@ def test_a_list_becomes_a_tree_of_the_same_entries_and_a_tree_that_shrinks_a_lis
         functions.aggregate(root, 0, 20.0, BEFORE, 40.0, BEFORE, index)
         for k in range(10 + closed, 14):
             assert index.ints[k % 4, FOUND] == sum(n for key, last, n in entries if 20 <= key < 40 and k <= last)
-        root = functions.tend(root, 11 + closed, index)
+        root = functions.rebalance(root, 11 + closed, index)
     assert root < -LISTS
     run = range((-root - LISTS - 1) * BLOCK, (-root - LISTS - 1) * BLOCK + index.meta[-root - LISTS - 1, FILLED])
     found = [(index.floats[KEY, at], index.ints[0, at], index.ints[index.head[LAST], at]) for at in run]
@@ -74,5 +74,5 @@ def test_a_list_becomes_a_tree_of_the_same_entries_and_a_tree_that_shrinks_a_lis
         if last == 12:
             twelfth[key] = twelfth.get(key, 0) + n
     assert found == [(key, n, 12) for key, n in sorted(twelfth.items())]
-    functions.fell_tree(root, index)
+    functions.free_root(root, index)
     assert free_blocks(index) + 1 == index.head[BLOCKS]

@@ -15,8 +15,8 @@ from saffron.engine.events.strings import Strings
 from saffron.engine.kernels.hashing import hashes_of
 from saffron.engine.trends.codegen.conditions import Reads
 from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Batch, Flags, Floats, Ints, Smalls
 from saffron.engine.trends.core.graphs import Graphs
-from saffron.engine.trends.core.layout import Batch, Flags, Floats, Ints, Smalls
 from saffron.engine.trends.core.order import Order
 from saffron.engine.trends.core.wide import split
 from saffron.errors import SaffronError

@@ -11,10 +11,11 @@ from typing import Any
 from saffron.engine.kernels import jit, memory
 from saffron.engine.kernels.content_hash import stamp
 from saffron.engine.kernels.kernel_source import KernelSource, constants_text
-from saffron.engine.trends.codegen.folding import Known, named
+from saffron.engine.trends.codegen.folding import Known
 from saffron.engine.trends.codegen.specialise import Specialiser
-from saffron.engine.trends.core import exact, layout, numbers
-from saffron.engine.trends.core.layout import Wiring
+from saffron.engine.trends.codegen.syntax import named
+from saffron.engine.trends.core import arrays, exact, layout, numbers
+from saffron.engine.trends.core.arrays import Wiring
 from saffron.engine.trends.kernels import absences as kernels_absences
 from saffron.engine.trends.kernels import cells as kernels_cells
 from saffron.engine.trends.kernels import final as kernels_final
@@ -102,7 +103,7 @@ def core(*, unlimited: bool = False) -> ModuleType:
     names = _CONSTANTS | {name: getattr(trees, name) for name in ordered_code.PUBLIC}
     if unlimited:
         names |= {name: value for name, value in vars(exact).items() if not name.startswith("_")}
-    return jit.load("\n".join([*_IMPORTS, *texts]), helpers=(layout,), functions=names, compiled=False)
+    return jit.load("\n".join([*_IMPORTS, *texts]), helpers=(arrays,), functions=names, compiled=False)
 
 
 def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: bool) -> Any:

@@ -1,6 +1,6 @@
 """Partial evaluation: the text of kernels, and what is known of a query, give straight-line kernels for that query.
 
-Kernels are written once, over arrays that describe any plan (`layout.Wiring`), and run so as plain Python. Compiled so
+Kernels are written once, over arrays that describe any plan (`arrays.Wiring`), and run so as plain Python. Compiled so
 they would be slow, and long in compiling: each function would be handed all arrays, each loop would look up what the
 plan says. Here everything that a plan says becomes a literal: loops over states and transitions are unrolled, branches
 that cannot be taken are left out, functions are made anew for each set of literal arguments, and of the store and the
@@ -25,11 +25,8 @@ from saffron.engine.trends.codegen.folding import (
     Known,
     Made,
     Path,
-    assigned_once,
-    attribute_of,
-    leaves_early,
-    text_of,
 )
+from saffron.engine.trends.codegen.syntax import assigned_once, attribute_of, leaves_early, text_of
 
 
 @dataclass
@@ -203,7 +200,7 @@ class _Body(Folder):
         return [ast.For(target, ast.Call(called.func, bounds, []), inner, [], lineno=0)] if inner else []
 
     def _between(self, slot: str, bounds: list[ast.expr], body: list[ast.stmt]) -> list[ast.stmt]:
-        """A loop over the slots of windows, of which there is at least one (`layout.between`)."""
+        """A loop over the slots of windows, of which there is at least one (`arrays.between`)."""
         assert not leaves_early(body)
         if self._literal(bounds[2]) == 1:
             return self._round(slot, 0, body)

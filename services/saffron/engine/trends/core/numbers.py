@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Ints, Smalls
+from saffron.engine.trends.core.arrays import Ints, Smalls
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Ints, Store, Wiring
+from saffron.engine.trends.core.arrays import Ints, Store, Wiring
 from saffron.engine.trends.kernels.cells import pour, zero
-from saffron.engine.trends.kernels.trees import fell, plant_waiting
+from saffron.engine.trends.kernels.trees import free_ended, insert_waiting
 from saffron.engine.trends.ordered.ordered import Index
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
@@ -76,9 +76,9 @@ def settle(row: int, after: int, ts: int, klo: int, khi: int, wiring: Wiring, st
         absent[row, g, layout.P_WINDOW] = max(absent[row, g, layout.P_WINDOW], absent[row, g, layout.P_NEW_WINDOW])
     if raised != 0:
         cut_off(row, raised, klo, khi, wiring, store)
-        fell(row, raised, wiring, store, index)
+        free_ended(row, raised, wiring, store, index)
     if len(wiring.trees) > 0:
-        plant_waiting(row, klo, wiring, store, index)
+        insert_waiting(row, klo, wiring, store, index)
     half = len(wiring.barriers)
     for total in range(half):
         pour(row, half + total, total, klo, khi, wiring, store)

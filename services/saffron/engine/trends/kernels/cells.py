@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Batch, Flags, Floats, Ints, Smalls, Store, Wiring, between
+from saffron.engine.trends.core.arrays import Batch, Flags, Floats, Ints, Smalls, Store, Wiring, between
 from saffron.engine.trends.core.numbers import add, add_signed, scaled
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)

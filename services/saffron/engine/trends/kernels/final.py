@@ -6,7 +6,7 @@ Part of what is compiled once for all queries; see `kernels`.
 from __future__ import annotations
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Store, Wiring
+from saffron.engine.trends.core.arrays import Store, Wiring
 from saffron.engine.trends.core.numbers import add, add_signed, product
 from saffron.engine.trends.kernels.cells import enter_numbers, gather_vertex
 from saffron.engine.trends.kernels.lists import begin_of, first_from

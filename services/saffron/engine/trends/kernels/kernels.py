@@ -1,7 +1,7 @@
 """The loops of every trend query: GRETA's algorithms 2 and 3 over flat arrays, with windows shared (T3-T6).
 
 With the other `kernels_...` they are compiled once, for all queries: what a query's text decides comes as arrays
-(`layout.Wiring`) and as one function, `select`, which is called through a pointer. All hold plain functions, so that
+(`arrays.Wiring`) and as one function, `select`, which is called through a pointer. All hold plain functions, so that
 the random tests can run them as Python; `source.core` compiles their text.
 
 An event is taken in three steps: first the numbers of its vertices are gathered, in all graphs, from what was before
@@ -11,7 +11,7 @@ it; then the negative trends that it ends cut off what they cut off; then its ve
 from __future__ import annotations
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Batch, Select, Store, Wiring
+from saffron.engine.trends.core.arrays import Batch, Select, Store, Wiring
 from saffron.engine.trends.kernels.absences import (
     cut_off,
     first_allowed,
@@ -31,7 +31,7 @@ from saffron.engine.trends.kernels.lists import extra_marks, gather_list, make_r
 from saffron.engine.trends.kernels.matrices import has_matrices
 from saffron.engine.trends.kernels.panes import extend, matrix_of
 from saffron.engine.trends.kernels.tables import locate, renew
-from saffron.engine.trends.kernels.trees import fell, gather_tree, has_nodes, hold_back, plant
+from saffron.engine.trends.kernels.trees import free_ended, gather_tree, has_nodes, hold_back, insert_vertex
 from saffron.engine.trends.kernels.windows import close_until, enter, finish, last_begun, open_window
 from saffron.engine.trends.ordered.ordered import Index
 
@@ -138,7 +138,7 @@ def record(row: int, s: int, i: int, khi: int, wiring: Wiring, store: Store, bat
                 store.latest[row, total, place] = max(store.latest[row, total, place], store.starts[s, field])
         return
     if wiring.params[layout.STRICT] == 0:
-        plant(row, s, i, klo, khi, wiring, store, batch, index)
+        insert_vertex(row, s, i, klo, khi, wiring, store, batch, index)
     pending = len(wiring.barriers) if wiring.params[layout.STRICT] else 0
     for feed in range(states[s, layout.FEEDING], states[s, layout.FEEDING] + states[s, layout.FEEDING_SIZE]):
         accumulate(row, pending + wiring.feeds[feed], s, klo, khi, wiring, store)
@@ -168,7 +168,7 @@ def take(i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: 
         raised = raise_marks(row, found, wiring, store)
         if raised != 0:
             cut_off(row, raised, klo, khi, wiring, store)
-            fell(row, raised, wiring, store, index)
+            free_ended(row, raised, wiring, store, index)
     if events & params[layout.STARTS] != 0:
         last = 1 + params[layout.GROUP_WIDTH] + layout.GROUP_LAST
         enter(keys[row, after + layout.AFTER_GROUP], batch.seq[i], klo, khi, last, store)

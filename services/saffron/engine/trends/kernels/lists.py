@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Batch, Flags, Ints, Select, Store, Wiring
+from saffron.engine.trends.core.arrays import Batch, Flags, Ints, Select, Store, Wiring
 from saffron.engine.trends.kernels.absences import barrier
 from saffron.engine.trends.kernels.cells import gather_chosen
 

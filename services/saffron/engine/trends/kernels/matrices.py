@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Store, Wiring
+from saffron.engine.trends.core.arrays import Store, Wiring
 from saffron.engine.trends.core.numbers import add, add_signed, product, times
 from saffron.engine.trends.kernels.cells import start_sums
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Batch, Store, Wiring
+from saffron.engine.trends.core.arrays import Batch, Store, Wiring
 from saffron.engine.trends.kernels.cells import enter_numbers, measure, measure_extreme, start_sums
 from saffron.engine.trends.kernels.matrices import (
     add_cell,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Batch, Ints, Smalls, Store, Wiring, between
+from saffron.engine.trends.core.arrays import Batch, Ints, Smalls, Store, Wiring, between
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 

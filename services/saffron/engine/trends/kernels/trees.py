@@ -11,10 +11,10 @@ import math
 from typing import Any
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Batch, Store, Wiring, between
+from saffron.engine.trends.core.arrays import Batch, Store, Wiring, between
 from saffron.engine.trends.core.numbers import add, add_signed
 from saffron.engine.trends.ordered import ordered
-from saffron.engine.trends.ordered.few import fell_tree, ready, tend
+from saffron.engine.trends.ordered.few import free_root, ready, rebalance
 from saffron.engine.trends.ordered.ordered import Index
 from saffron.engine.trends.ordered.tree import aggregate, insert
 
@@ -99,7 +99,7 @@ def give_nothing(index: Index) -> None:
         index.floats[r, ordered.GIVEN] = layout.INFINITE
 
 
-def plant(
+def insert_vertex(
     row: int, s: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch, index: Index
 ) -> None:
     """Enter event i, a vertex of state s, into the trees of its key."""
@@ -150,7 +150,7 @@ def hold_back(v: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> Non
         store.marks[v, column + tree] = batch.range_own[tree, i]
 
 
-def plant_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Index) -> None:
+def insert_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Index) -> None:
     """TIME STRICT: time has moved on; what waits in lists goes into the trees."""
     first = len(store.values) - len(wiring.trees)
     marked = store.marks.shape[1] - len(wiring.trees)
@@ -199,11 +199,11 @@ def has_nodes(row: int, wiring: Wiring, store: Store, index: Index) -> bool:
     return False
 
 
-def fell(row: int, raised: int, wiring: Wiring, store: Store, index: Index) -> None:
+def free_ended(row: int, raised: int, wiring: Wiring, store: Store, index: Index) -> None:
     """Empty the trees that raised marks (mask) end."""
     for tree in range(len(wiring.trees)):
         if wiring.trees[tree, layout.T_BARRIERS] & raised != 0:
-            fell_tree(store.keys[row, wiring.trees[tree, layout.T_COLUMN]], index)
+            free_root(store.keys[row, wiring.trees[tree, layout.T_COLUMN]], index)
             store.keys[row, wiring.trees[tree, layout.T_COLUMN]] = 0
 
 
@@ -216,8 +216,8 @@ def clear_window(k: int, wiring: Wiring, store: Store, index: Index) -> None:
             root = store.keys[row, wiring.trees[tree, layout.T_COLUMN]]
             if root != 0:
                 if dead:
-                    fell_tree(root, index)
+                    free_root(root, index)
                     root = 0
                 elif root >= -ordered.LISTS:
-                    root = tend(root, k + 1, index)
+                    root = rebalance(root, k + 1, index)
                 store.keys[row, wiring.trees[tree, layout.T_COLUMN]] = root

@@ -6,7 +6,7 @@ Part of what is compiled once for all queries; see `kernels`.
 from __future__ import annotations
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Ints, Store, Wiring, between
+from saffron.engine.trends.core.arrays import Ints, Store, Wiring, between
 from saffron.engine.trends.kernels.cells import enter_numbers
 from saffron.engine.trends.kernels.final import finish_keys
 from saffron.engine.trends.kernels.matrices import has_matrices

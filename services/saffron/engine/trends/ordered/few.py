@@ -81,7 +81,7 @@ def sort_list(block: int, klo: int, index: Index) -> Any:
     return number
 
 
-def planted(block: int, klo: int, index: Index) -> Any:
+def tree_of_list(block: int, klo: int, index: Index) -> Any:
     """A tree in place of a list without old entries: leaves of some blocks, and a node above them."""
     head, meta = index.head, index.meta
     number = sort_list(block, klo, index)
@@ -124,13 +124,13 @@ def ready(root: int, klo: int, index: Index) -> Any:
     if meta[block, ordered.FILLED] == min(meta[block, ordered.LENGTH] * ordered.BLOCK, head[ordered.FEW]):
         drop_old(block, klo, index)
         if meta[block, ordered.FILLED] == head[ordered.FEW]:
-            return planted(block, klo, index)
+            return tree_of_list(block, klo, index)
         if meta[block, ordered.FILLED] == meta[block, ordered.LENGTH] * ordered.BLOCK:
             block = moved(block, index)
     return -(ordered.LISTS + block + 1)
 
 
-def tend(root: int, klo: int, index: Index) -> Any:
+def rebalance(root: int, klo: int, index: Index) -> Any:
     """The root of a tree once a window has closed and `klo` is the first open one. Costs O(n)."""
     root = prune(root, (klo - 1) % index.head[ordered.WINDOWS], index)
     if root >= 0 or 4 * index.meta[-root - 1, ordered.FILLED] > index.head[ordered.FEW]:
@@ -145,6 +145,6 @@ def tend(root: int, klo: int, index: Index) -> Any:
     return int(root) - ordered.LISTS
 
 
-def fell_tree(root: int, index: Index) -> None:
+def free_root(root: int, index: Index) -> None:
     """Give back all blocks of a tree or a list; its root is 0 from now on."""
     free_tree(root + ordered.LISTS if root < -ordered.LISTS else root, index)

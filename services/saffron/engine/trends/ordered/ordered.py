@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.trends.core.layout import Floats, Ints, Smalls
+from saffron.engine.trends.core.arrays import Floats, Ints, Smalls
 
 BLOCK = 8
 FAN = 4  # blocks in the largest node; of 2 a million random keys cost a tenth less time and a fifth more memory

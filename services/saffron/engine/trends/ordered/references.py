@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from saffron.engine.kernels.addresses import Reference, Table, arrays_of, reader
-from saffron.engine.trends.core.layout import Batch, Store, Wiring
+from saffron.engine.trends.core.arrays import Batch, Store, Wiring
 from saffron.engine.trends.ordered.ordered import Index
 
 STORE = Reference(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.key_words import widened_words
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Floats, Ints, Wiring
+from saffron.engine.trends.core.arrays import Floats, Ints, Wiring
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language.plan.pairs import rest_of_name
 from saffron.schema.schema import Kind

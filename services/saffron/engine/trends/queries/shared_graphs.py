@@ -24,7 +24,7 @@ TakeStep = Callable[[Sequence[Reader], str], Step]
 
 
 @dataclass
-class Together:
+class SharedGraphs:
     """The graphs of all readers in force. `shares`: False gives each reader its own."""
 
     compiled: bool

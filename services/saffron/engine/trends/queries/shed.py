@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.trends.core.layout import Ints
+from saffron.engine.trends.core.arrays import Ints
 from saffron.language.plan.plan import Window
 
 _NAMES = ("instants", "seqs", "counts")

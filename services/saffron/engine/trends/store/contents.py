@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Ints, Store, Wiring
+from saffron.engine.trends.core.arrays import Ints, Store, Wiring
 from saffron.engine.trends.store.store import live_vertices
 from saffron.schema.schema import Kind
 

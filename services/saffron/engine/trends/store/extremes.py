@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.trends.codegen.prepare import column_of
-from saffron.engine.trends.core.layout import Floats, Store
+from saffron.engine.trends.core.arrays import Floats, Store
 from saffron.engine.trends.core.measures import Measures
 from saffron.engine.trends.core.order import Order, Pairs
 from saffron.engine.trends.ordered import ordered

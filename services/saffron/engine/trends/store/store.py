@@ -1,4 +1,4 @@
-"""Making room and giving it back: how the arrays of `layout.Store` are made, grow, shrink and are swept.
+"""Making room and giving it back: how the arrays of `arrays.Store` are made, grow, shrink and are swept.
 
 Everything here costs time in proportion to the rows it touches and runs once per that many events (amortised), so an
 event costs the same however many keys come and go.
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Floats, Ints, Smalls, Store, Wiring
+from saffron.engine.trends.core.arrays import Floats, Ints, Smalls, Store, Wiring
 from saffron.engine.trends.core.sizes import Sizes
 
 SMALLEST = 16

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Flags, Ints, Wiring
 from saffron.engine.trends.core.graphs import Graphs
-from saffron.engine.trends.core.layout import Flags, Ints, Wiring
 from saffron.engine.trends.core.limits import windows_of
 from saffron.engine.trends.core.measures import Measures
 from saffron.engine.trends.core.sizes import Sizes

@@ -22,7 +22,7 @@ from saffron.engine.events.json_pieces import Pieces
 from saffron.engine.events.strings import Strings
 from saffron.engine.trends.codegen.prepare import value_of
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.layout import Floats, Ints, Smalls
+from saffron.engine.trends.core.arrays import Floats, Ints, Smalls
 from saffron.engine.trends.core.measures import Measures, parts_of
 from saffron.engine.trends.core.order import Pairs
 from saffron.engine.trends.core.wide import decimal, written, written_sum

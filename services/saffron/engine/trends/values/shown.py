@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from saffron.engine.trends.core.layout import Floats, Ints, Smalls
+from saffron.engine.trends.core.arrays import Floats, Ints, Smalls
 from saffron.engine.trends.core.order import Pairs
 
 _WHOLE = 2**53

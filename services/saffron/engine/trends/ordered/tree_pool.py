@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Ints, Store, Wiring
 from saffron.engine.trends.core.graphs import Graphs
-from saffron.engine.trends.core.layout import Ints, Store, Wiring
 from saffron.engine.trends.core.measures import Measures
 from saffron.engine.trends.ordered import ordered
 from saffron.engine.trends.ordered.ordered import Index, new, reserve, with_blocks
@@ -20,7 +20,7 @@ WIDE = ("index.ints",)
 """The arrays that hold integers of any size under EXACT."""
 
 
-def planted(graphs: Graphs, measures: Measures, windows: int) -> Index:
+def new_pool(graphs: Graphs, measures: Measures, windows: int) -> Index:
     """An empty index for a query's vertices in so many windows at a time."""
     sums = sum(measure.function == "sum" for measure in measures.numbers)
     return new(
