@@ -1,4 +1,4 @@
-"""Results of a trend query: written as JSON when asked for."""
+"""The results of a trend query, which write themselves as JSON on request."""
 
 from __future__ import annotations
 

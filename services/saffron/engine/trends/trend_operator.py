@@ -1,4 +1,4 @@
-"""`greta`'s operator: any number of trend queries over the blocks of one partition."""
+"""The operator of `greta`: any number of trend queries over the blocks of one partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions of kernels with what is known of a query put in: the half of `specialise` that is about expressions."""
+"""Constant folding of expressions, given what is known of a query: half of `specialise`."""
 
 from __future__ import annotations
 

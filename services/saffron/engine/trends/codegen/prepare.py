@@ -1,4 +1,4 @@
-"""A block's columns in the form in which a trend query's kernel reads them."""
+"""The batch of a block: its columns in the form in which a trend query's kernel reads them."""
 
 from __future__ import annotations
 

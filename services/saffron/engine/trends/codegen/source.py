@@ -1,4 +1,4 @@
-"""The loops of a trend query: as Python for any query, or made for this one (`specialise`)."""
+"""The source of a trend query's loops: Python for any query, or code specialised for one (`specialise`)."""
 
 from __future__ import annotations
 

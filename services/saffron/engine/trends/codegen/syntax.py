@@ -1,4 +1,4 @@
-"""Functions on Python's syntax trees: text, names that are bound, literals worked out."""
+"""Functions on Python's syntax trees: text, bound names, evaluation of literals."""
 
 from __future__ import annotations
 

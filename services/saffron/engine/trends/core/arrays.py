@@ -1,17 +1,18 @@
 """The flat arrays of one trend query, as the tuples in which kernels receive them; `layout` names their columns.
 
 GRETA's graphs (paper section 4.2, requirements T3-T5) lie in three kinds of rows. A *key* is one value of the
-equivalence and group attributes (T6, T7); it owns *totals*, each the sum over the vertices of one state that may still
-be followed, and *lists*, each the vertices of one state, contiguous and in time order, where conditions choose among
-them. A *group* is one value of the GROUP BY attributes. An *entry* is the final result of one group in one window;
-the entries of a window form a list in order of their first vertex, so that closing a window reads its own groups only.
+equivalence and group attributes (T6, T7). It owns *totals* and *lists*. A total is the sum over the vertices of one
+state that may still be followed. A list is the vertices of one state, contiguous and in time order; it exists where
+conditions choose among them. A *group* is one value of the GROUP BY attributes. An *entry* is the final result of one
+group in one window. The entries of a window form a list in order of their first vertex, so that a closing window reads
+its own groups only.
 
-Windows are numbered; window k keeps its numbers in slot k mod K, K being as many windows as may be open at a time.
-Of each vertex, total and entry there are A *numbers* a window (counts and sums, `numbers`; the first is COUNT(*)) and
-B *extremes* (float64: minima, and maxima with their sign changed, so that all are minima; inf for none).
+Windows are numbered. Window k keeps its numbers in slot k mod K, where K is the number of windows that may be open at a
+time. Each vertex, total and entry has A *numbers* a window (counts and sums, `numbers`); the first is COUNT(*). It has
+B *extremes* a window: float64 minima, inf for none; a maximum is the minimum of values with their sign turned.
 
-The *order* of an event is what decides which of two is the earlier: its seq; under TIME STRICT its ts. All states of
-all graphs, negative ones too, are numbered through; bit s of a mask is state s.
+The *order* of an event decides which of two is the earlier: it is its seq, under TIME STRICT its ts. All states of all
+graphs, negative ones too, are numbered in one sequence. Bit s of a mask is state s.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The columns of a trend query's arrays (`arrays`), and other constants of its kernels: a name for each number."""
+"""Constants of a trend query's kernels: the columns of its arrays (`arrays`), and other numbers by name."""
 
 from __future__ import annotations
 

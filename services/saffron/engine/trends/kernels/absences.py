@@ -1,8 +1,8 @@
-"""Negative graphs: what their finished trends mean for the totals and lists of others (T4).
+"""Negative graphs: the effect of their finished trends on totals and lists of others (T4).
 
-The mark of a negative, per key, is the latest start of its trends that are finished: of two vertices that nothing of
-it may come between, the earlier must not be before that start. Marks never fall. Under TIME STRICT what happens at one
-ts shows only when ts moves on: new marks and totals are pending until then.
+Each key has a mark for each negative: the latest start of its finished trends. Two vertices are not adjacent, where the
+negative stands between them, if the earlier one is before the mark. Marks never fall. Under TIME STRICT new marks and
+totals are pending until ts moves on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Loops over the numbers and extremes of totals, vertices, entries and of the event being taken (T9).
+"""Loops over numbers and extremes: of totals, vertices, entries and the event being taken (T9).
 
-Everywhere `klo`..`khi` are the windows meant. Part of what is compiled once for all queries; see `kernels`.
+`klo`..`khi` are always the windows of the loop.
 """
 
 from __future__ import annotations

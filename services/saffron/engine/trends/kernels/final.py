@@ -1,7 +1,4 @@
-"""Results that are known only when their window closes, key by key: behind a trailing NOT, and for AND (T4, T10).
-
-Part of what is compiled once for all queries; see `kernels`.
-"""
+"""Results that are known only when their window closes, key by key: behind a trailing NOT, and for AND (T4, T10)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
-"""The loops of every trend query: GRETA's algorithms 2 and 3 over flat arrays, with windows shared (T3-T6).
+"""The main loop of every trend query: GRETA's algorithms 2 and 3, with windows shared (T3-T6).
 
-With the other `kernels_...` they are compiled once, for all queries: what a query's text decides comes as arrays
-(`arrays.Wiring`) and as one function, `select`, which is called through a pointer. All hold plain functions, so that
-the random tests can run them as Python; `source.core` compiles their text.
-
-An event is taken in three steps: first the numbers of its vertices are gathered, in all graphs, from what was before
-it; then the negative trends that it ends cut off what they cut off; then its vertices are recorded.
+What a query's text decides comes as arrays (`arrays.Wiring`) and as one function, `select`, called through a pointer.
+An event is taken in three steps. First the numbers of its vertices are gathered, in all graphs, from earlier vertices.
+Then the negative trends that end with it cut off what they forbid. Then its vertices are recorded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Loops over lists of vertices: which of them the event being taken may follow, and room for more of them.
-
-Part of what is compiled once for all queries; see `kernels`.
-"""
+"""Loops over lists of vertices: the choice of those that the event being taken may follow, and room for more."""
 
 from __future__ import annotations
 

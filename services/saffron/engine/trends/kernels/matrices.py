@@ -1,11 +1,9 @@
-"""Matrices over aggregates of sets of paths: what `kernels_panes` makes panes of.
+"""Matrices over aggregates of sets of paths, from which `kernels.panes` makes panes.
 
-Entries are (counts; sums; least values). Of two sets, of which each path of one is followed by each of the other, they
-are (c c', c s' + s c', the least of both), of none if c or c' is 0.
+A cell is (counts; sums; least values) of a set of paths. The product of two cells is the set of all pairs, the path of
+one followed by that of the other: (c c', c s' + s c', the least of both); it is empty if c or c' is 0.
 
-All matrices of all keys are in one pool (`Store.totals`), for most keys have few.
-
-Part of what is compiled once for all queries; see `kernels`.
+The matrices of all keys share one pool (`Store.totals`), since most keys have few.
 """
 
 from __future__ import annotations

@@ -1,17 +1,15 @@
-"""Overlapping windows at the cost of one, where nothing chooses among vertices: matrices of panes (T5).
+"""Matrices of panes: overlapping windows at the cost of one, where nothing chooses among vertices (T5).
 
-Pane p is what comes from the beginning of window p to that of the next: window k is all panes from k on, until it
-closes. What an event does to the numbers of its key is linear. With the row vector (1, numbers of each state) it is a
-matrix, a pane the product of its events' matrices, a window that of its panes; its first row is the window's result.
-Row i, column s of a matrix (`cells`: rows of as many numbers as there are states): what the paths from state i - 1 to
-state s add up to, row 0 of paths that begin in the pane; its first column would say nothing.
+Pane p reaches from the beginning of window p to that of the next. Window k is all panes from k on, until it closes.
+The effect of an event on the numbers of its key is linear: a matrix, applied to the row vector (1, numbers of each
+state). The matrix of a pane is the product of its events' matrices. The matrix of a window is the product of its
+panes'; its first row is the window's result. Row i, column s of a matrix (`cells`) is the sum over all paths from state
+i - 1 to state s. Row 0 is of paths that begin in the pane. The first column of each matrix is known, and left out.
 
-So an event costs one small matrix whatever the number of windows. Products come from a queue of two stacks
-(Tangwongsan, Hirzel, Schneider: Low-latency sliding-window aggregation in worst-case constant time, 2017, section 2):
-panes before MIDDLE hold the product of themselves and all behind them up to there, slot K that of all since, but for
-the last pane.
-
-Part of what is compiled once for all queries; see `kernels`.
+So an event costs one small matrix, whatever the number of windows. A queue of two stacks keeps the products
+(Tangwongsan, Hirzel, Schneider: Low-latency sliding-window aggregation in worst-case constant time, 2017, section 2). A
+pane before MIDDLE holds the product of itself and all panes behind it up to MIDDLE. Slot K holds the
+product of all panes since then, without the last one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Loops over keys and groups: finding an event's row, making rows (T6, T7).
+"""Loops over keys and groups: lookup of an event's row, and new rows (T6, T7).
 
-Part of what is compiled once for all queries; see `kernels`.
+The hash table holds row + 1, and 0 where it is empty: new arrays are zeros. Column 0 of a row is its hash.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Loops over ordered trees of vertices: what a range of them adds up to, for conditions that are ranges (T6).
+"""Loops over ordered trees of vertices: aggregates of ranges, for conditions that are ranges (T6).
 
-`batch.ranges` says for each tree and event where the event stands as the earlier one, and which range it asks for as
-the later one (`trends.ranges.Range`). Under TIME STRICT the vertices of the present ts wait in their state's list.
-Part of what is compiled once for all queries; see `kernels`.
+The `range_` arrays of a batch hold two things for each tree and event. One is the event's place as the earlier event
+of a pair; the other is the range that it asks for as the later one. Under TIME STRICT the vertices of the present ts
+wait in the list of their state.
 """
 
 from __future__ import annotations

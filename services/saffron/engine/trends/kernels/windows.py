@@ -1,7 +1,4 @@
-"""Loops over windows and groups: opening and closing windows, final results (T5, T7).
-
-Part of what is compiled once for all queries; see `kernels`.
-"""
+"""Loops over windows and groups: opening and closing windows, writing results (T5, T7)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The ordered index as other kernels use it: as Python, or as machine code that is made once for all queries.
+"""The ordered index for other kernels: as Python, or as machine code that is made once for all queries.
 
-The text behind `# ---- template begins` of `numbers` and of the index's four modules makes one module. Compiled, its
-long parts are called by their addresses (`jit.separate`): a query's kernels name them and compile none of them. So
+The templates of `numbers` and of the index's four modules make one module. In machine code its long parts are called
+by address (`jit.separate`), so that a query's kernels name them without compiling them:
 
     jit.load(source, functions=ordered_code.functions())   # insert, aggregate, ... in kernels, and only in kernels
     ordered_code.plain(unlimited=True)                      # the same names as Python, for EXACT over integers

@@ -1,10 +1,10 @@
-"""Few vertices of a key: a list, read from end to end, and a tree once they are many (see `ordered`).
+"""Lists of few vertices of a key, scanned from end to end; a list becomes a tree when it has many (see `ordered`).
 
-A list is one run of blocks of the trees' pool, its entries in the order in which they came; of each, LAST says in
-which windows its numbers hold: nothing is done to it when a window closes, and what is in no window any more goes when
-the list is full. With more than `FEW` entries it becomes a tree; a tree that has shrunk to a quarter of that becomes a
-list again, so that neither happens at each turn. A list's root is -(LISTS + its first block + 1). Kernels read lists,
-and write behind what `ready` gives them, themselves (`kernels_trees`).
+A list is one run of blocks of the trees' pool. Its entries stand in order of arrival. LAST of an entry is the last
+window in which its numbers hold, so a closing window costs nothing. Entries in no open window are dropped when the
+list is full. A list of more than `FEW` entries becomes a tree. A tree that has shrunk to a quarter of that becomes a
+list again, so that the two do not alternate. The root of a list is -(LISTS + its first block + 1). Query kernels
+(`kernels.trees`) read lists themselves, and append to them where `ready` made room.
 """
 
 from __future__ import annotations

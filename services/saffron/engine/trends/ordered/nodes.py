@@ -1,4 +1,4 @@
-"""One node of the ordered index: searching it, making room in it, adding it up (see `ordered`)."""
+"""Functions on one node of the ordered index: search, room, sums (see `ordered`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arrays of a trend query as its machine code takes them: one address each tuple (`engine.kernels.addresses`)."""
+"""The arrays of a trend query as machine code gets them: one address for each tuple (`engine.kernels.addresses`)."""
 
 from __future__ import annotations
 

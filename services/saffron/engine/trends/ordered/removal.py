@@ -1,4 +1,4 @@
-"""The trees of the ordered index: windows that close, and trees that end (see `ordered`). None of it needs room."""
+"""Removal from trees of the ordered index: of closed windows, and of whole trees (see `ordered`). It needs no room."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The trees of the ordered index: insertion and range aggregates (see `ordered`).
+"""Trees of the ordered index: insertion and range aggregates (see `ordered`).
 
-Before `insert` ask `lacks`; if it says so, let Python do `ordered.grown` and come back. Nothing else needs room.
-The stored root, not `insert`'s argument, is the tree from then on: nodes move.
+Only an insertion needs room: where `lacks` is true, the caller returns to Python, which calls `ordered.grown`. Nodes
+move, so the caller replaces the root by the result of `insert`.
 """
 
 from __future__ import annotations

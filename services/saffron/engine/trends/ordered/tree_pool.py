@@ -1,4 +1,4 @@
-"""The trees of a query (`ordered`): made, given room, written into snapshots, counted."""
+"""The index of a query (`ordered`), seen from Python: creation, growth, snapshots, statistics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a trend query holds, under a wider schema: more attributes, and kinds that have all values of those before.
+"""The state of a trend query under a wider schema: with more attributes, and kinds that have all earlier values.
 
-Trends are counted in float64, and of numbers that are none in codes, or pairs; so most of it stays as it is. What
-orders vertices by a number cannot be held otherwise: there a query begins anew (`adopt` says so).
+Trends are counted in float64, in codes, or in pairs, so most of the state stays as it is. State that orders vertices by
+a number of another form cannot be kept; then `adopt` is False, and the query begins anew.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An aggregate query as a reader of a graph: which numbers are its own, and what it makes of them."""
+"""An aggregate query as a reader of a graph: its own numbers, and its results."""
 
 from __future__ import annotations
 

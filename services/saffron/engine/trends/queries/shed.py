@@ -1,4 +1,4 @@
-"""Events that were dropped for an aggregate query (shedding): how many of them each of its windows lacks."""
+"""Counts of events that were dropped for an aggregate query (shedding), window by window."""
 
 from __future__ import annotations
 

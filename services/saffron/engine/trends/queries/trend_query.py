@@ -1,4 +1,4 @@
-"""One trend query at work: its plan, its kernels, its state."""
+"""A trend query at run time: its plan, its kernels, its state."""
 
 from __future__ import annotations
 

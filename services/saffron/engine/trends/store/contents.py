@@ -1,4 +1,4 @@
-"""What a query's store holds, for those around the kernels: open windows, and the strings that are in use."""
+"""The contents of a query's store, read from Python: open windows, and strings in use."""
 
 from __future__ import annotations
 

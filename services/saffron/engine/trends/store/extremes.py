@@ -1,4 +1,4 @@
-"""What a query's extremes are codes of, where float64 does not hold the numbers themselves (`order`)."""
+"""The numbers behind a query's extremes, where float64 holds only codes of them (`order`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store as arrays for snapshots, and back: integers of any size (EXACT) are written as text."""
+"""Snapshots of a store: its arrays by name; under EXACT integers of any size are text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Making room and giving it back: how the arrays of `arrays.Store` are made, grow, shrink and are swept.
+"""The arrays of a query's store (`arrays.Store`): creation, growth, shrinking, and removal of dead rows.
 
-Everything here costs time in proportion to the rows it touches and runs once per that many events (amortised), so an
-event costs the same however many keys come and go.
+Each function costs time in proportion to the rows that it touches, and runs once in that many events. So the cost of
+an event does not depend on how many keys come and go.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A plan's graphs (T2, T4) as the arrays that kernels read."""
+"""The arrays that describe a plan's graphs to kernels (T2, T4)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What RETURN and HAVING make of the numbers of a result (T1, T9): exactly, or with 60 digits where numbers are huge.
+"""RETURN and HAVING of a result, computed exactly, or with 60 digits where numbers are huge (T1, T9).
 
-Null is None. A value is an int, a Fraction, a Decimal (where some number has thousands of bits, so that fractions
-would be slow), a bool or a string; `plan.Binary` says what operators mean.
+A value is None for null, an int, a Fraction, a bool, a string, or a Decimal. Decimals stand for numbers with thousands
+of bits, of which fractions would be slow. `plan.Binary` defines the operators.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values of an aggregate as results show them, all at once where 64 bits hold them."""
+"""The values of an aggregate as results show them: computed in arrays where 64 bits hold them."""
 
 from __future__ import annotations
 
