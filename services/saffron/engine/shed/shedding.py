@@ -79,10 +79,13 @@ class Queries:
 
 @dataclass(frozen=True)
 class Shed:
-    """What was decided of a block. `mask`: bits to set in `Columns.dropped`, None: no event goes. `orders`: bodies of
-    "keep" records. `share`: of the work, planned to be saved by dropping events. `gone`: of what each query's
-    matches need of the block, the part that goes; `masked`: the share of its events that does; `false`: matches too
-    many for each true one, as models expect. `why`: for statistics."""
+    """What was decided of a block.
+
+    `mask`: bits to set in `Columns.dropped`, None: no event goes. `orders`: bodies of "keep" records. `share`: of the
+    work, planned to be saved by dropping events. `gone`: of what each query's matches need of the block, the part that
+    goes, and `promised`: the part that the choice of means counted with. `masked`: the share of a query's events that
+    goes; `false`: matches too many for each true one, as models expect. `why`: for statistics.
+    """
 
     mask: Bits | None = None
     orders: tuple[Mapping[str, Any], ...] = ()
@@ -90,6 +93,7 @@ class Shed:
     gone: Mapping[str, float] = field(default_factory=dict)
     masked: Mapping[str, float] = field(default_factory=dict)
     false: Mapping[str, float] = field(default_factory=dict)
+    promised: Mapping[str, float] = field(default_factory=dict)
     why: str = "pass"
 
     @property
@@ -355,14 +359,18 @@ class Shedding:
 
     def _curve(self, name: str, queries: Queries) -> LossCurve:
         """What dropping its events loses, with what was measured of such promises."""
-        by, at_random = queries.traits[name].by, queries.corrections.get(name, _AS_PROMISED).at_random
+        at_random = queries.corrections.get(name, _AS_PROMISED).at_random
         known = self._curves.get(name)
         if known is None:
-            length = _length(name, queries)
-            promised, evenly = self.events.curve(name, by), self.events.even(name, by).curve(length)
-            believed = promised.towards(evenly, 1.0 - self.believed[name].events)
-            known = self._curves[name] = believed.towards_random(at_random, length)
+            believed = self._believed_curve(name, queries)
+            known = self._curves[name] = believed.towards_random(at_random, _length(name, queries))
         return known
+
+    def _believed_curve(self, name: str, queries: Queries) -> LossCurve:
+        """What dropping its events loses, as far as the model is believed, and else as even dropping does."""
+        by = queries.traits[name].by
+        promised, evenly = self.events.curve(name, by), self.events.even(name, by).curve(_length(name, queries))
+        return promised.towards(evenly, 1.0 - self.believed[name].events)
 
     def _shed(self, block: Block, decisions: Mapping[str, Decision], queries: Queries, queueing: float) -> Shed:
         keep = decisions[READER].keep
@@ -378,6 +386,7 @@ class Shedding:
         if queueing < (1 + self.settings.start) / 2 * self.settings.bound:
             kept = exempt(self.settings.seed, seq, _span(queries.models), self.settings.exempt)
         mask, gone, masked, false, left = np.zeros(len(seq), np.uint64), {}, {}, {}, float(1 - kept.mean())
+        promised = {}
         shares = self._shares(saved, queries)
         self._try(block, shares, queries)
         for name, share in shares.items():
@@ -388,7 +397,9 @@ class Shedding:
             masked[name] = float(going.mean())
             gone[name] = self._parts(name, share, marks, queries) * left
             false[name] = self.events.false(name, traits.by, share) * left
-        return Shed(mask if mask.any() else None, orders, max(saved.values()), gone, masked, false, "shed")
+            lost = self._believed_curve(name, queries).at(share)
+            promised[name] = (1.0 - (1.0 - lost) ** (1.0 / _length(name, queries))) * left
+        return Shed(mask if mask.any() else None, orders, max(saved.values()), gone, masked, false, promised, "shed")
 
     def _parts(self, name: str, share: float, marks: NDArray[np.bool_], queries: Queries) -> float:
         """Of what the query's matches need of the block, the part that goes with the marked events: as models say, as

@@ -183,7 +183,7 @@ class Interpreter:
         """Whether a run may go on waiting for an edge when the event has passed (the ignore edge, N2)."""
         strategy = (self.plan.continues if edge.again else self.plan.begins)[edge.component]
         if strategy is Strategy.NEXT:
-            return not any(one.holds for one in fired)
+            return not any(one.exclusive for one in fired)
         return strategy is Strategy.ANY or (strategy is Strategy.PARTITION and not ours)
 
     def _type(self, edge: Edge) -> str:

@@ -66,6 +66,20 @@ def test_where_nothing_was_promised_to_be_lost_what_was_is_told_by_what_chance_w
     assert correction.at_random == pytest.approx(at_random, abs=0.07), "a third of events is 0.66 of matches of three"
 
 
+@pytest.mark.parametrize(("promised", "at_random"), [(0.3, 0.0), (0.1, 0.4), (0.0, 0.5)])
+def test_a_choice_that_counted_with_less_than_its_events_foretell_is_corrected(
+    promised: float, at_random: float
+) -> None:
+    losses = Losses()
+    part, by_promise = (1 - (1 - lost) ** (1 / 3) for lost in (0.3, promised))
+    for begin in range(0, 10_000, 100):
+        block = (begin, begin + 100)
+        losses.add(block, {"q": 100.0}, {}, {"q": part}, {}, {"q": 0.3}, {"q": by_promise})
+    losses.heard({"found": {"q": 1000}, "loss": {"q": 0.0}, "position": 10_000})
+    assert losses.missed("q") == pytest.approx(0.3, abs=0.01), "as the events of the blocks foretell"
+    assert losses.correction("q").at_random == pytest.approx(at_random, abs=0.07)
+
+
 def false_beside(promised: float, told: dict[str, float]) -> float:
     """The share of 900 that were found that is none, where so many are promised for each true one."""
     losses = Losses()

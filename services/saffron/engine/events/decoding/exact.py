@@ -13,11 +13,12 @@ from typing import Any, Literal, cast
 import orjson
 
 from saffron.engine.events.decoding.as_json import NO_NUMBERS
-from saffron.engine.events.decoding.scan_tables import WATERMARK_TYPE
 from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.schema.numbers import EXACT, kind_of_number, number_of, number_of_text
 from saffron.schema.schema import MAX_INSTANTS, MAX_TS, Kind, Schema, widened
 from saffron.schema.times import parse_iso
+
+WATERMARK_TYPE = "$watermark"
 
 Scalar = int | float | str | bool | None
 Reason = Literal[

@@ -28,8 +28,6 @@ TYPE, TS = 0, 1
 MAX_UNKNOWN = 8
 """An event with more unknown attributes than this is left to the exact path."""
 
-WATERMARK_TYPE = "$watermark"
-
 # Kinds of fields, as the kernel sees them.
 FIELD_TYPE, FIELD_TS, FIELD_INT, FIELD_FLOAT, FIELD_NUMBER, FIELD_BOOL, FIELD_STRING, FIELD_NULL = range(8)
 

@@ -42,7 +42,7 @@ dozen of them tell no more than one."""
 _MOST_MARKS = 8_192
 """Of a reader that does not report any more: beyond that, the older half goes, and with it how finely is known when
 matches were due."""
-_DUE, _LOST, _AT_RANDOM = 0, 1, 2
+_DUE, _LOST, _AT_RANDOM, _PROMISED = 0, 1, 2, 3
 """Rows of the sums of matches."""
 
 
@@ -56,18 +56,20 @@ class Extent:
 
 @dataclass(frozen=True)
 class _Mark:
-    """The end of a block, and sums up to there: what its events contribute, the part of it that `gone` is, events that
-    are `masked`, and the `matches` that were due, those lost, and those lost if at random (3 x powers, all pairs)."""
+    """Sums up to the end of a block. `contributed`: what its events contribute; `gone`: the part of it that is dropped;
+    `masked`: events; `promised`: the part that the choice of means counted with. `matches` (4 x powers, all pairs):
+    due, lost, lost if at random, lost by that promise."""
 
     end: float
     contributed: float
     gone: float
     masked: float
+    promised: float
     matches: Floats
 
 
 def _no_matches() -> Floats:
-    return np.zeros((3, len(_OF_ALIVE)))
+    return np.zeros((4, len(_OF_ALIVE)))
 
 
 @dataclass
@@ -86,15 +88,25 @@ class EventLosses:
     _logs: Floats = field(default_factory=lambda: np.zeros((len(_OF_ALIVE), len(_INSTEAD))))
     _powers: int = _UNKNOWN
 
-    def add(self, block: tuple[int, int], contributed: float, alive: int, part: float, masked: float = 0.0) -> None:
+    def add(
+        self,
+        block: tuple[int, int],
+        contributed: float,
+        alive: int,
+        part: float,
+        masked: float = 0.0,
+        promised: float | None = None,
+    ) -> None:
         """A block of events [begin, end): what they contribute, in means of all events, the partial matches that wait,
-        the part of it that goes, the share of events that is `masked`."""
+        the part of it that goes, the share of events that is `masked`, and the part that was `promised` to go; None: as
+        much as goes."""
         begin, end = block
         if not self._marks:
-            self._marks.append(_Mark(begin, 0.0, 0.0, 0.0, _no_matches()))
+            self._marks.append(_Mark(begin, 0.0, 0.0, 0.0, 0.0, _no_matches()))
         last = self._marks[-1]
         whole, gone = last.contributed + contributed, last.gone + contributed * part
         dropped = last.masked + (end - begin) * masked
+        by_promise = last.promised + contributed * (part if promised is None else promised)
         one, other, between = self._around(min(end - self.extent.reach, begin))
         lost = self._lost(
             whole - one.contributed - between * (other.contributed - one.contributed),
@@ -104,10 +116,14 @@ class EventLosses:
             end - one.end - between * (other.end - one.end),
             dropped - one.masked - between * (other.masked - one.masked),
         )
+        promise = self._lost(
+            whole - one.contributed - between * (other.contributed - one.contributed),
+            by_promise - one.promised - between * (other.promised - one.promised),
+        )
         each = max(_LEAST, contributed / (end - begin))
         due = (end - begin) * np.exp(log(each) * _OF_CONTRIBUTION + log1p(alive) * _OF_ALIVE)
-        matches = last.matches + np.array([[1.0], [lost], [at_random]]) * due
-        self._marks.append(_Mark(end, whole, gone, dropped, matches))
+        matches = last.matches + np.array([[1.0], [lost], [at_random], [promise]]) * due
+        self._marks.append(_Mark(end, whole, gone, dropped, by_promise, matches))
         if self._counted is None:
             self._forget(begin)
         if len(self._marks) > _MOST_MARKS:
@@ -133,6 +149,11 @@ class EventLosses:
     def at_random(self) -> float:
         """The same if each event were as good as any other."""
         return self._share_of(_AT_RANDOM)
+
+    @property
+    def promised(self) -> float:
+        """The same by the promise by which means were chosen."""
+        return self._share_of(_PROMISED)
 
     def _share_of(self, row: int) -> float:
         sums = self._matches if self._found > 0 else self._marks[-1].matches if self._marks else _no_matches()

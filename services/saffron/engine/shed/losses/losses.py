@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import hypot, log2
+from types import MappingProxyType
 from typing import Any
 
 from saffron.engine.shed.losses.event_losses import EventLosses, Extent
@@ -58,15 +59,18 @@ class Losses:
         gone: Mapping[str, float],
         extents: Mapping[str, Extent],
         masked: Mapping[str, float],
+        promised: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         """A block of events [begin, end); `contributed`: what they contribute to each query's matches, in means of all
         events; `gone`: the part that goes, `masked`: the share of events, none where a query is not named; `extents`:
-        of a query's matches, where they are known."""
+        of a query's matches, where they are known; `promised`: the part that the choice of means counted with, as much
+        as goes where a query is not named."""
         begin, end = block
         for query in contributed if end > begin else ():
             own = self._queries.setdefault(query, EventLosses())
             own.extent = extents.get(query, own.extent)
-            own.add(block, contributed[query], alive.get(query, 0), gone.get(query, 0.0), masked.get(query, 0.0))
+            parts = gone.get(query, 0.0), masked.get(query, 0.0), promised.get(query)
+            own.add(block, contributed[query], alive.get(query, 0), *parts)
 
     def let_on(self, contributed: Mapping[str, float], false: Mapping[str, float]) -> None:
         """Of the same block: by query the matches too many that models expect for each true one, none where a query is
@@ -129,7 +133,8 @@ class Losses:
 
     def correction(self, query: str) -> Correction:
         """What was measured beside what models promised."""
-        share, kept = self.share(query), self._kept(query)
+        kept = self._kept(query)
+        share = self._queries[query].promised if query in self._queries else 0.0
         lost = max(0.0, 1.0 - (1.0 - self.missed(query)) / kept) if kept > 0 else share
         by_events = _steps(min(1.0, (lost + _BESIDE) / (share + _BESIDE)))
         most = self._queries[query].at_random - share if query in self._queries else 0.0

@@ -21,7 +21,7 @@ from saffron.engine.trends.values.returns import Rows
 from saffron.engine.windows.bounds import first_window
 from saffron.language.plan.pairs import narrowed
 from saffron.language.plan.plan import TrendPlan
-from saffron.language.trends.sharing import graph_of, in_order, likeness, united
+from saffron.language.trends.sharing import graph_of, in_order, sharing_key, united
 from saffron.schema.schema import Kind
 
 MOST_MEASURES = 32
@@ -63,7 +63,7 @@ class SharedGraph:
         return cls(graph_of(reader.plan), compiled, [reader])
 
     def _liken(self) -> None:
-        self.alike = f"{likeness(self.plan)} {self.readers[0].key_kinds} {sorted(self.narrow)}"
+        self.alike = f"{sharing_key(self.plan)} {self.readers[0].key_kinds} {sorted(self.narrow)}"
 
     def adopt(self) -> None:
         """Its readers have been bound to a wider schema: it goes on under that with all that it holds."""
