@@ -116,7 +116,7 @@ class Results:
         if "=" in wanted or wanted == "*":
             name = self._named(query)
             return Explanation(story_of(reader, run.queries[self._names.index(name)], wanted, events))
-        (story,) = why(reader, wanted, told=events)
+        (story,) = why(reader, wanted, shown=events)
         return Explanation(story)
 
     @property

@@ -112,7 +112,7 @@ def set_stream(
 ) -> None:
     """Change what is said here of a stream, and nothing else.
 
-    A key can be told where none was, by which producers key the messages; a schema can grow. Topic, format and the
+    A key can be given where none was, by which producers key the messages; a schema can grow. Topic, format and the
     number of partitions stay: add another stream for those.
 
     Examples:
