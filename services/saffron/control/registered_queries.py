@@ -92,6 +92,7 @@ class RegisteredQueries:
         ]
 
     def _in_force(self, name: str, version: int) -> list[dict[str, Any]]:
+        """The positions from which a version was in force, by stream and partition."""
         places = self._positions.get(name, {}).get(version, {})
         return [{"stream": s, "partition": p, "position": places[s, p]} for s, p in sorted(places)]
 

@@ -92,6 +92,7 @@ def train(books: Books, version: Version, policy: Policy) -> list[AnyModel]:
 
 
 def _sums(bins: Bins) -> list[list[int]]:
+    """The sums of all bins, in the order of the bins."""
     return [sums for _, sums in sorted(bins.items())]
 
 
