@@ -1,7 +1,7 @@
 """Spark's JVM, started without Spark's shell scripts.
 
 `spark-submit` starts a JVM that prints the command of a second one. Starting the second one directly halves the time,
-needs no wrapper for runtimes without an incubator module, makes it our child process, and lets it use a class archive.
+and needs no wrapper for runtimes without an incubator module. It is then our child process, and can use a class archive.
 The JVM ends when its standard input closes, so it never outlives this process.
 """
 

@@ -48,9 +48,11 @@ class Conjunct:
     span: tree.Span
 
     def taking(self) -> list[Use]:
+        """The references that exist only while the list takes events."""
         return [use for use in self.uses if use.index in TAKING]
 
     def finished(self) -> list[Use]:
+        """The references to a finished list."""
         return [use for use in self.uses if use.index in FINISHED]
 
 
@@ -83,6 +85,7 @@ def _leaf(expression: tree.Expression, scope: Scope, uses: list[Use]) -> Typed:
 
 
 def _reference(reference: tree.Reference, scope: Scope, uses: list[Use]) -> Typed:
+    """A bound attribute or b.len; its use is appended to `uses`."""
     component = scope.component(reference.variable, reference.span)
     place = scope.places[component]
     if is_length(reference, place.closure):

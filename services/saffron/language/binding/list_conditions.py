@@ -65,6 +65,7 @@ def _check_shared(use: Use, focus: int, taking: list[Use], layout: Layout, scope
 
 
 def _not_known_yet(use: Use, later: int, scope: Scope) -> QueryError:
+    """The error of a condition on v[i] that reads component `later`, which is bound after it."""
     name, other = scope.places[use.component].variable, scope.places[later].variable
     if use.index is Index.BEFORE:
         hint = f"Aggregate the finished closure: f({name}[].x)."
@@ -75,6 +76,7 @@ def _not_known_yet(use: Use, later: int, scope: Scope) -> QueryError:
 
 
 def _end_not_known(use: Use, scope: Scope) -> QueryError:
+    """The error of a condition on v[i] that reads the end of the same list."""
     name = scope.places[use.component].variable
     hint = f"{name}[i] is being taken when nobody knows the end of {name} yet; compare with {name}[1] or {name}[i-1]."
     return scope.plan_error("a condition on each event cannot know the end of its closure", use.span, hint)

@@ -89,6 +89,7 @@ def _slots(layout: Layout) -> list[Slot]:
 
 
 def _components(layout: Layout, scope: Scope) -> tuple[plan.Component, ...]:
+    """The components of the plan; inside a NOT none is a closure."""
     return tuple(
         plan.Component(place.variable, place.type, place.closure and leaf.absence is None)
         for place, leaf in zip(scope.places, layout.leaves, strict=True)
@@ -215,6 +216,7 @@ def _leaf(expression: tree.Expression, positive: int, scope: Scope) -> Typed:
 
 
 def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:
+    """A bound reference of RETURN; QueryError for v[i] and v[i-1]."""
     component = scope.component(reference.variable, reference.span)
     _check_bound(component, positive, reference.span, scope)
     place = scope.places[component]

@@ -79,6 +79,7 @@ def _check_outside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> 
 
 
 def _written(use: Use, scope: Scope) -> str:
+    """The text of a reference, for errors."""
     return scope.text[use.span.start : use.span.end][:60]
 
 

@@ -10,7 +10,8 @@ from itertools import islice
 
 from saffron.language.binding.conditions import Use
 from saffron.language.patterns.layout import Layout
-from saffron.language.patterns.positions import Edge, Positions
+from saffron.language.patterns.positions import Positions
+from saffron.language.patterns.stances import Edge
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax.tree import Index
 

@@ -70,6 +70,7 @@ def merging(plan: MatchPlan) -> Merging:
 
 
 def _not_merged(why: str) -> Merging:
+    """The decision to keep runs separate."""
     return Merging(None, (), f"each run stays its own: {why}")
 
 

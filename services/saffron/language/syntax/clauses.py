@@ -158,6 +158,7 @@ def _target(cursor: Cursor) -> Target:
 
 
 def parse_within(cursor: Cursor) -> Within:
+    """WITHIN size [SLIDE size] [OPEN ON ...], behind its keyword."""
     start = cursor.tokens[cursor.index - 1].start
     size = _size(cursor, "WITHIN")
     slide = _size(cursor, "SLIDE") if cursor.accept_word("slide") else None
@@ -169,6 +170,7 @@ def parse_within(cursor: Cursor) -> Within:
 
 
 def _size(cursor: Cursor, clause: str) -> Size:
+    """A number and its unit, in ms or events. `clause`: for errors."""
     token, _ = cursor.expect_number(f"a number after {clause}")
     unit = cursor.token
     if unit.lower not in UNITS and unit.lower not in ("event", "events"):
@@ -186,6 +188,7 @@ def _size(cursor: Cursor, clause: str) -> Size:
 
 
 def _opening(cursor: Cursor) -> Opening:
+    """OPEN ON Type [var] [WHERE expr], from OPEN on."""
     start = cursor.advance().start
     cursor.expect_word("ON", "after OPEN")
     name = cursor.expect_name("an event type after OPEN ON")

@@ -50,14 +50,17 @@ class Cursor:
         return token
 
     def span_from(self, start: int) -> Span:
+        """The span from `start` to the end of the last token taken."""
         return Span(start, max(start, self.previous_end))
 
     # -------------------------------------------------------- taking a token if it is there
 
     def accept(self, *symbols: str) -> Token | None:
+        """Take the current token if it is one of these symbols, else return None."""
         return self.advance() if self.token.is_symbol(*symbols) else None
 
     def accept_word(self, *words: str) -> Token | None:
+        """Take the current token if it is one of these words (lower case), else return None."""
         return self.advance() if self.token.lower in words else None
 
     # -------------------------------------------------------- taking a token that must be there
@@ -67,6 +70,7 @@ class Cursor:
         return self.accept(symbol) or self.fail(f"expected '{symbol}' {where}")
 
     def expect_word(self, word: str, where: str) -> Token:
+        """Take this word or fail. `where`: see `expect`."""
         return self.accept_word(word.lower()) or self.fail(f"expected {word} {where}")
 
     def expect_attribute(self, where: str) -> Token:
@@ -92,6 +96,7 @@ class Cursor:
             raise self.error(f"{what} without quotes has letters, digits and _", span, hint=hint)
 
     def expect_number(self, what: str) -> tuple[Token, int | float]:
+        """Take a number or fail: the token and its value."""
         if self.token.kind != "number":
             self.fail(f"expected {what}")
         token = self.advance()
@@ -127,4 +132,5 @@ class Cursor:
         raise self.error(f"{expectation}, found {self.described(self.token)}", self.token, hint=hint)
 
     def described(self, token: Token) -> str:
+        """A token as errors show it."""
         return "the end of the query" if token.kind == "end" else quoted(self.text[token.start : token.end])

@@ -89,6 +89,7 @@ def _refuse_bits(cursor: Cursor, sign: Token, operands: list[Expression]) -> Non
 
 
 def _comparison(cursor: Cursor, left: Expression) -> Expression:
+    """A comparison or [NOT] IN behind its left operand; QueryError for a chain such as 1 < a.x < 5."""
     negated = cursor.accept_word("not") is not None
     if cursor.accept_word("in"):
         result = _membership(cursor, left)
@@ -125,6 +126,7 @@ def _prefix(cursor: Cursor) -> Expression:
 
 
 def _prefixed(cursor: Cursor, operator: str, loosest: int) -> Expression:
+    """An operand behind the prefix `operator`; a minus before a number becomes part of the number."""
     token = cursor.advance()
     cursor.enter(token)
     operand = parse_expression(cursor, loosest)
@@ -143,6 +145,7 @@ def _is_number(value: object) -> bool:
 
 
 def _operand(cursor: Cursor) -> Expression:
+    """A literal, a bracket, a key, a call, a reference or a name."""
     token = cursor.token
     if token.kind == "number":
         return _number(cursor)
@@ -222,6 +225,7 @@ def _starts_clause(cursor: Cursor) -> bool:
 
 
 def _word(cursor: Cursor) -> Expression:
+    """A truth value, a call, a reference, or a bare name."""
     token = cursor.token
     follower = cursor.peek()
     if token.lower in ("true", "false") and not follower.is_symbol(".", "["):
@@ -238,6 +242,7 @@ def _word(cursor: Cursor) -> Expression:
 
 
 def _call(cursor: Cursor) -> Expression:
+    """A function call; NEXT(...), and min and max of several arguments, have their own nodes or names."""
     name = cursor.advance()
     cursor.enter(cursor.advance())
     if name.lower == "next":

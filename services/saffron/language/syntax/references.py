@@ -27,6 +27,7 @@ def parse_reference(cursor: Cursor) -> Expression:
 
 
 def _spread(cursor: Cursor, variable: Token) -> Key:
+    """The attributes of a.(x, y), behind the dot."""
     cursor.advance()
     attributes: list[KeyAttribute] = []
     while True:
@@ -78,6 +79,7 @@ def _before(cursor: Cursor) -> Index:
 
 
 def _first(cursor: Cursor) -> Index:
+    """The index 1; QueryError for other numbers."""
     token = cursor.advance()
     if token.value != "1":
         raise cursor.error(f"no event of a closure has the number {token.value}", token, hint=FORMS)

@@ -133,6 +133,7 @@ class _Binder:
         return self._attribute(expression.variable, expression.attribute, ROLES[expression.index], expression, uses)
 
     def _attribute(self, variable: str, name: str, role: Role, expression: tree.Expression, uses: list[Use]) -> Typed:
+        """A bound attribute in the notation `role`; its use is appended to `uses`."""
         component = self.scope.component(variable, expression.span)
         place = self.scope.places[component]
         alone = role is Role.CURRENT and self.layout.part_of(component).repeated

@@ -128,6 +128,7 @@ def _ends(template: Template, transition: plan.Transition) -> tuple[int, int]:
 
 
 def _check_group(query: tree.Query, keys: Keys, scope: Scope) -> None:
+    """Raise QueryError for GROUP BY of an attribute that only some components have."""
     for attribute in query.group:
         if attribute.owner is not None and attribute.name not in keys.whole:
             hint = f"Write GROUP BY {attribute.name}: all events of a trend then have the same one."
@@ -142,6 +143,7 @@ def _check_conjunction(
     strategies: Strategies,
     scope: Scope,
 ) -> None:
+    """Raise QueryError for AND with skip-till-next-match, or with an ambiguous side."""
     if Strategy.NEXT in (*strategies.begins, *strategies.continues):
         hint = "Write skip-till-any-match, or a query for each side."
         span = next(use.span for use in query.strategies if use.name == Strategy.NEXT.value)
