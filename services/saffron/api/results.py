@@ -136,7 +136,7 @@ class Results:
     def __repr__(self) -> str:
         of = f"{', '.join(self._names)} over {html.shortened(self._source.name, 60)}"
         if self._replay is None:
-            return f"<saffron.Results of {of}: not asked for yet>"
+            return f"<saffron.Results of {of}: not run yet>"
         figures = self._replay.figures()
         return f"<saffron.Results of {of}: {sum(figures['results'].values()):,} from {figures['events']:,} events>"
 

@@ -208,7 +208,7 @@ class Api:
 
 
 def _asset(name: str, kind: str) -> Callable[[web.Request], Awaitable[web.Response]]:
-    """A handler that serves a file of the page."""
+    """A handler that serves a file of the page, of content type `kind`, to everybody."""
     text = (resources.files("saffron.control") / "page" / name).read_text("utf-8")
 
     @open_to_all

@@ -105,7 +105,7 @@ def _point(digests: Iterable[Digest]) -> dict[str, Any]:
 def _overload(digests: Iterable[Digest]) -> dict[str, Any] | None:
     """The shedders' last decisions: the worst of all partitions, or None without a digest.
 
-    Partial matches to keep are added up. Shares `missed` and `false` are over all partitions together.
+    Partial matches to keep are added up. Shares `missed` and `false` are over all partitions.
     """
     decided = [one["shed"] for one in digests if one["service"] == "shedder" and one["shed"] is not None]
     if not decided:

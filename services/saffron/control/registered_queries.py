@@ -41,7 +41,7 @@ class RegisteredQueries:
             del history[min(history)]
 
     def apply_status(self, change: Applied[QueryStatus]) -> None:
-        """Applies a message of `query-status`."""
+        """Applies a message of `query-status`. Windowing's statuses in force give the start positions of versions."""
         status = change.row
         if status is None:
             self._statuses.get(change.key.partition("/")[0], {}).pop(change.key, None)

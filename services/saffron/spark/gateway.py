@@ -1,8 +1,8 @@
 """Spark's JVM, started without Spark's shell scripts.
 
 `spark-submit` starts a JVM that prints the command of a second one. Starting the second one directly halves the time,
-and needs no wrapper for runtimes without an incubator module. It is then our child process, and can use a class archive.
-The JVM ends when its standard input closes, so it never outlives this process.
+and needs no wrapper for runtimes without an incubator module. It is then our child process, and can use a class
+archive. The JVM ends when its standard input closes, so it never outlives this process.
 """
 
 from __future__ import annotations

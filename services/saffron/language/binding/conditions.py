@@ -114,7 +114,7 @@ def check_form(reference: tree.Reference, component: int, scope: Scope) -> None:
         raise scope.schema_error(f"{place.written} is one event, not a closure", reference.span, hint)
     if reference.index in (Index.BEFORE, Index.ALL):
         hint = f"Aggregate it, as in max({place.written}[{reference.index.value.strip('[]')}].{name or 'x'})."
-        raise scope.schema_error("a list of events where one value is asked for", reference.span, hint)
+        raise scope.schema_error("a list of events where one value is needed", reference.span, hint)
     if name is None:
         hint = f"Name an attribute: {place.written}[{reference.index.value}].x."
-        raise scope.schema_error("an event where a value is asked for", reference.span, hint)
+        raise scope.schema_error("an event where a value is needed", reference.span, hint)

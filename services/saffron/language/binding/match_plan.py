@@ -122,7 +122,7 @@ def _check_partition(keys: Keys, query: tree.Query, strategies: Strategies, layo
 
 
 def _conditions(conjuncts: list[Conjunct], keys: Keys, scope: Scope) -> tuple[plan.Condition, ...]:
-    """The conditions of a flat plan: conjuncts and partial keys on their edges."""
+    """The conditions of a flat plan: conjuncts and partial keys on their edges; `false` for an impossible key."""
     conditions = [condition for conjunct in conjuncts for condition in edge_conditions(conjunct)]
     for partial in keys.partial:
         conditions.extend(key_conditions(partial, scope))

@@ -32,7 +32,10 @@ def check_not_in_repetition(uses: Mapping[int, Sequence[Use]], layout: Layout, s
 
 
 def _check(edge: Edge, ahead: frozenset[int], uses: Sequence[Use], scope: Scope) -> None:
-    """Raise QueryError for a reference to a component `ahead`, except the event of `edge`, which ends the gap."""
+    """Raise QueryError for a reference to a component `ahead`.
+
+    The event of `edge`, which ends the gap, may be read by itself, but not as a finished list.
+    """
     for use in uses:
         finished = use.aggregate or use.index in (Index.LAST, Index.ALL)
         if use.component in ahead and (finished or use.component != edge.component):

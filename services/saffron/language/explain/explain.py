@@ -116,7 +116,7 @@ def _timing_lines(plan: MatchPlan) -> list[str]:
     lines = [
         f"  {text:<{width}}  {one.time.value}: {one.consistency.value}" for text, one in zip(texts, found, strict=True)
     ]
-    return ["", "when conditions are asked (SASE++)", *lines] if lines else []
+    return ["", "evaluation time of conditions (SASE++)", *lines] if lines else []
 
 
 def _pattern_lines(plan: MatchPlan) -> list[str]:

@@ -110,7 +110,7 @@ class _Expander:
             self.distinct.append(Choice(components, pattern, self.around + own))
         return found
 
-    # -------------------------------------------------------- putting parts together
+    # -------------------------------------------------------- combining parts
 
     def row(self, parts: list[tuple[Sequences, Sequences]]) -> tuple[Sequences, Sequences]:
         """The parts one after the other. If all are optional, `some` has the sequences of each by itself."""

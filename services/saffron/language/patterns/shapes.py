@@ -119,7 +119,7 @@ class Builder:
         return shape
 
     def _sequence(self, parts: tuple[tree.Pattern, ...], loops: Loops, outermost: bool) -> Shape:
-        """The shape of SEQ: nested sequences are flattened, neighbouring NOTs joined."""
+        """The shape of SEQ: nested sequences flattened, neighbouring NOTs joined. QueryError for a NOT out of place."""
         self._check_nots(parts, outermost)
         found: list[Shape] = []
         waiting: list[tree.Negation] = []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
 
 from saffron.carets import quoted
 from saffron.errors import QueryError
@@ -18,6 +19,9 @@ _NAME_WITH_SIGNS = re.compile(r"\w[\w.$@:/-]*")
 
 RESERVED = frozenset({"pattern", "where", "within", "return", "having", "and", "or", "not", "in", "seq"})
 """Words that cannot be the name of a type or a variable (as attributes, after a dot, all words can)."""
+
+
+Item = TypeVar("Item")
 
 
 class Cursor:
@@ -111,6 +115,13 @@ class Cursor:
         elif (value := float(token.value)) < float("inf"):
             return value
         raise self.error("the number is too large", token, hint="Whole numbers have 63 bits, others are 64-bit floats.")
+
+    def separated(self, parse: Callable[[Cursor], Item]) -> list[Item]:
+        """One or more items, separated by commas."""
+        found = [parse(self)]
+        while self.accept(","):
+            found.append(parse(self))
+        return found
 
     # -------------------------------------------------------- nesting and errors
 

@@ -103,16 +103,17 @@ def _comparison(cursor: Cursor, left: Expression) -> Expression:
 
 def _membership(cursor: Cursor, operand: Expression) -> Expression:
     cursor.expect("(", "after IN")
-    choices: list[Literal] = []
-    while True:
-        value = parse_expression(cursor, ADD)
-        if not isinstance(value, Literal):
-            raise cursor.error("IN takes literals only", value.span, hint="Write numbers, 'strings', true or false.")
-        choices.append(value)
-        if not cursor.accept(","):
-            break
+    choices = cursor.separated(_choice)
     cursor.expect(")", "after the choices of IN")
     return Membership(operand, tuple(choices), span=cursor.span_from(operand.span.start))
+
+
+def _choice(cursor: Cursor) -> Literal:
+    """A literal of IN."""
+    value = parse_expression(cursor, ADD)
+    if not isinstance(value, Literal):
+        raise cursor.error("IN takes literals only", value.span, hint="Write numbers, 'strings', true or false.")
+    return value
 
 
 def _prefix(cursor: Cursor) -> Expression:
@@ -172,9 +173,7 @@ def _parenthesised(cursor: Cursor) -> Expression:
 def parse_key(cursor: Cursor) -> Key:
     """A key: [x, Type.y]."""
     start = cursor.advance().start
-    attributes = [parse_key_attribute(cursor)]
-    while cursor.accept(","):
-        attributes.append(parse_key_attribute(cursor))
+    attributes = cursor.separated(parse_key_attribute)
     cursor.expect("]", "after the attributes on which all events agree")
     return Key(tuple(attributes), span=cursor.span_from(start))
 
@@ -248,11 +247,7 @@ def _call(cursor: Cursor) -> Expression:
     if name.lower == "next":
         cursor.leave()
         return parse_next(cursor, name)
-    arguments: list[Expression] = []
-    if not cursor.token.is_symbol(")"):
-        arguments.append(_argument(cursor))
-        while cursor.accept(","):
-            arguments.append(_argument(cursor))
+    arguments = [] if cursor.token.is_symbol(")") else cursor.separated(_argument)
     cursor.expect(")", f"after the arguments of {name.value[:20]}")
     cursor.leave()
     function = name.lower

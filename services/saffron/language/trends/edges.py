@@ -124,7 +124,7 @@ class _Binder:
         assert isinstance(expression, tree.Reference)
         if expression.index not in ROLES or expression.attribute is None:
             hint = "Conditions on trends read A.x and NEXT(A).x."
-            raise scope.schema_error("a list of events where one value is asked for", expression.span, hint)
+            raise scope.schema_error("a list of events where one value is needed", expression.span, hint)
         if expression.back > 1:
             name = expression.variable
             hint = f"Adjacent events are one apart: {name}[i-1], {name}[i]. {MATCH_INSTEAD}"

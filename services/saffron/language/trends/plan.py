@@ -163,7 +163,7 @@ def _add_partial_key(
     members = set(partial.components)
     if len(parts) != 1 or any(_can_return(templates[part], members) for part in parts):
         hint = f"Write [{partial.written.name}] if all events have it."
-        raise scope.plan_error("events that must agree lie apart in the trend", partial.written.span, hint)
+        raise scope.plan_error("events that must agree are not all in a row in the trend", partial.written.span, hint)
     name, kind = partial.attribute.name, kind_or_guess(partial.attribute)
     for component in sorted(members):
         value = plan.Attribute(component, plan.Which.SINGLE, name, kind)

@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 def refined(items: Iterable[Item], signature: Callable[[Item, dict[Item, int]], object]) -> dict[Item, int]:
     """Item -> class of equivalent items, by partition refinement; classes are numbered in the order of the items.
 
-    `signature`: the value by which one round tells items apart, given the classes so far.
+    `signature`: the value by which one round distinguishes items, given the classes so far.
     """
     classes = dict.fromkeys(items, 0)
     count = 0

@@ -65,11 +65,11 @@ def deterministic(graph: PlaceGraph, refuse: Refuse) -> Automaton:
             by_place.setdefault(place, set()).add((absences, strategy))
         found: dict[int, Way] = {}
         for component in sorted({place[0] for place in by_place}):
-            inside = {place: _weakest(asked) for place, asked in by_place.items() if place[0] == component}
-            asked = set(inside.values())
-            if len(asked) > 1 or None in asked:
+            inside = {place: _weakest(own) for place, own in by_place.items() if place[0] == component}
+            found_ways = set(inside.values())
+            if len(found_ways) > 1 or None in found_ways:
                 raise refuse("an event continues a trend in two ways that ask for different things between", SEPARATE)
-            absences, strategy = next(one for one in asked if one is not None)
+            absences, strategy = next(one for one in found_ways if one is not None)
             found[component] = Way(numbered(frozenset(inside)), absences, strategy)
         return found
 
@@ -85,11 +85,11 @@ def deterministic(graph: PlaceGraph, refuse: Refuse) -> Automaton:
     return Automaton(components, first, tuple(rows), tuple(ends))
 
 
-def _weakest(asked: set[tuple[Absences, Strategy]]) -> tuple[Absences, Strategy] | None:
+def _weakest(ways: set[tuple[Absences, Strategy]]) -> tuple[Absences, Strategy] | None:
     """The way to a place that holds wherever any of the other ways does; None if there is none."""
     ranks = {Strategy.ANY: 0, Strategy.PARTITION: 1, Strategy.STRICT: 2}
-    for absences, strategy in asked:
-        if all(set(absences) <= set(one) and ranks[strategy] <= ranks[other] for one, other in asked):
+    for absences, strategy in ways:
+        if all(set(absences) <= set(one) and ranks[strategy] <= ranks[other] for one, other in ways):
             return absences, strategy
     return None
 
@@ -114,7 +114,7 @@ def minimal(automaton: Automaton) -> Automaton:
 
 
 def _signature(automaton: Automaton, state: int, classes: dict[int, int]) -> object:
-    """The value by which one round of refinement tells states apart: component, NOTs behind an end, and ways."""
+    """The value by which one round of refinement distinguishes states: component, NOTs behind an end, and ways."""
     ways = tuple(
         (component, classes[way.target], way.absences, way.strategy)
         for component, way in sorted(automaton.ways[state].items())

@@ -106,7 +106,7 @@ def _stance(steps: Iterable[Step], classes: dict[Place, int]) -> _Stance:
 
 
 def _place_signature(graph: PlaceGraph, place: Place, classes: dict[Place, int]) -> object:
-    """The value by which one round of refinement tells places apart: component, ends and stances."""
+    """The value by which one round of refinement distinguishes places: component, ends and stances."""
     stances = frozenset(_stance(stance, classes) for stance in graph.stances[place])
     return place[0], frozenset(graph.ends[place]), stances
 
