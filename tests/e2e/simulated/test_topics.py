@@ -16,7 +16,8 @@ import pytest
 
 from saffron.cli.client import Client
 from saffron.cli.streams.stream import present
-from saffron.control.stream_changes import StreamChange, check_removal, plan_change
+from saffron.control.stream_change import StreamChange
+from saffron.control.stream_changes import check_removal, plan_change
 from saffron.errors import DeniedError
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs

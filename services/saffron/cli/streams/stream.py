@@ -15,14 +15,8 @@ from saffron.cli.durations import milliseconds
 from saffron.cli.queries.standing import read_standing
 from saffron.cli.queries.texts import bind_text, read_schema
 from saffron.control.checks import Refused
-from saffron.control.stream_changes import (
-    StreamChange,
-    StreamContext,
-    StreamPlan,
-    check_removal,
-    plan_change,
-    plan_update,
-)
+from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan
+from saffron.control.stream_changes import check_removal, plan_change, plan_update
 from saffron.control.used_topics import UsedTopics
 from saffron.errors import InputError, QueryError
 from saffron.records.status import ENDED, QueryStatus
