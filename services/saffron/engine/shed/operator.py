@@ -22,6 +22,7 @@ from saffron.engine.shed.belief.belief import Belief
 from saffron.engine.shed.drops.event_drops import EventDrops
 from saffron.engine.shed.drops.forced import NO_UTILITY, Forced
 from saffron.engine.shed.drops.plans import Plans
+from saffron.engine.shed.drops.shedders import SHEDDERS, Shedder
 from saffron.engine.shed.drops.view import View
 from saffron.engine.shed.load.detector import Detector, Estimate
 from saffron.engine.shed.load.settings import Overload
@@ -38,15 +39,22 @@ class ShedderOperator:
     """The shedder's state of one chain. Equal calls in equal order give equal blocks."""
 
     def __init__(
-        self, partition: int, stream: str, overload: Overload | None = None, *, observes: Pane | None = None
+        self,
+        partition: int,
+        stream: str,
+        overload: Overload | None = None,
+        *,
+        observes: Pane | None = None,
+        shedders: Mapping[str, Shedder] = SHEDDERS,
     ) -> None:
-        """`observes`: events carry keys of features that it chooses, with this pane, for models to learn from."""
+        """`observes`: events carry keys of features that it chooses, with this pane, for models to learn from.
+        `shedders`: by the names that records of queries give."""
         self.partition = partition
         self.stream = stream
         self._counter = 0
         self._next_seq = 0
         self._input: dict[str, int] = {"windows": -1, "models": 0}
-        self._view = View()
+        self._view = View(shedders=shedders)
         self._offered = Offered(stream)
         self._detector = Detector()
         self._forced = Forced(f"{stream}/{partition}")
@@ -228,7 +236,9 @@ class ShedderOperator:
         extents = {query: Extent(model.length, model.expected_events / 4) for query, model in models.items()}
         contributed = {name: self._events.contribution(name, len(block.columns)) for name in running}
         ends = block.first_seq, block.next_seq
-        self._losses.add(ends, contributed, self._detector.by_query(), decided.gone, extents, decided.masked, decided.promised)
+        self._losses.add(
+            ends, contributed, self._detector.by_query(), decided.gone, extents, decided.masked, decided.promised
+        )
         self._losses.let_on(contributed, decided.false)
         return decided
 

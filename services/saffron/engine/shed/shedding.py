@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,9 +17,10 @@ from saffron.engine.shed.belief.beliefs import Beliefs, Believed
 from saffron.engine.shed.drops.allocation import Candidate, allocate
 from saffron.engine.shed.drops.chance import exempt
 from saffron.engine.shed.drops.evenly import UNKNOWN
-from saffron.engine.shed.drops.event_drops import EVENTS_A_MATCH, LEARNED, EventDrops
+from saffron.engine.shed.drops.event_drops import EVENTS_A_MATCH, EventDrops
 from saffron.engine.shed.drops.loss_curve import LossCurve
 from saffron.engine.shed.drops.lossless import ENOUGH, LosslessShares
+from saffron.engine.shed.drops.shedders import EXEMPT, PartialOrder
 from saffron.engine.shed.drops.splits import Droppable, Splits
 from saffron.engine.shed.drops.traits import Traits
 from saffron.engine.shed.drops.utility_tables import UtilityTables
@@ -29,7 +30,6 @@ from saffron.engine.shed.load.detector import READER, Detector
 from saffron.engine.shed.load.outage import DROP, KEEP, Outage
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.losses.losses import Correction
-from saffron.language.cost.shedding import NONE
 
 Bits = NDArray[np.uint64]
 _SPAN = 65_536
@@ -67,14 +67,15 @@ class Queries:
         return [name for name, own in self.traits.items() if own.drops_events and self.slots[name] >= 0]
 
     @property
-    def by_partial(self) -> list[str]:
-        """Those that may lose partial matches."""
-        return [name for name, own in self.traits.items() if own.drops_partial_matches]
+    def by_partial(self) -> dict[str, PartialOrder]:
+        """Those that may lose partial matches, and in which order."""
+        orders = {name: own.partial_order for name, own in self.traits.items()}
+        return {name: order for name, order in orders.items() if order is not None}
 
     @property
     def at_all(self) -> list[str]:
         """Those that may lose anything, and so all of a backlog."""
-        return [name for name, own in self.traits.items() if own.by != NONE and self.slots[name] >= 0]
+        return [name for name, own in self.traits.items() if own.by is not EXEMPT and self.slots[name] >= 0]
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,7 @@ class Shedding:
         little is known, by what the queries cannot take."""
         names = self._of(reader, queries.by_events)
         if not all(self._is_known(name) for name in names):
-            known = [name for name in names if queries.traits[name].by in LEARNED]
+            known = [name for name in names if queries.traits[name].by.evenly]
             spare = sum(self.events.taking.spare_now(name) * self._costs[reader][name] for name in known)
             return max(share, spare)
         self._use(queries)
@@ -218,26 +219,26 @@ class Shedding:
     def _droppable(self, queries: Queries) -> dict[str, Droppable]:
         return {
             name: Droppable(
-                self._tables.curve(name, queries.traits[name].by),
+                self._tables.curve(name, order),
                 self._worth(name, queries),
                 self._costs[READER][name],
                 queries.corrections.get(name, _AS_PROMISED).partial,
                 self.believed[name].partial,
             )
-            for name in self._droppable_of(queries)
+            for name, order in self._droppable_of(queries).items()
         }
 
-    def _droppable_of(self, queries: Queries) -> list[str]:
+    def _droppable_of(self, queries: Queries) -> dict[str, PartialOrder]:
         """Queries of the matcher whose partial matches may go, and of which some are alive."""
-        alive = self.detector.partial_matches.get(READER, {})
-        return [name for name in self._of(READER, queries.by_partial) if alive.get(name, 0) > 0]
+        alive, orders = self.detector.partial_matches.get(READER, {}), queries.by_partial
+        return {name: orders[name] for name in self._of(READER, orders) if alive.get(name, 0) > 0}
 
     def _within(self, queries: Queries) -> int:
         """Partial matches of the mean cost that take as long as all that may go."""
         costs = self._costs.get(READER, {})
         return round(self.detector.alive_of(READER) * _share(costs, self._droppable_of(queries)))
 
-    def _of(self, reader: str, names: Sequence[str]) -> list[str]:
+    def _of(self, reader: str, names: Iterable[str]) -> list[str]:
         """Those that a reader has told of."""
         return [name for name in names if name in self._costs.get(reader, {})]
 
@@ -304,7 +305,7 @@ class Shedding:
         names = self._droppable_of(queries)
         whole = sum(alive[name] for name in names)
         keep = keep * whole // self._within(queries)
-        tables = {name: self._tables.of(name, queries.traits[name].by) for name in names}
+        tables = {name: self._tables.of(name, order) for name, order in names.items()}
         orders = []
         for believed in (True, False, None):
             group = {name: one for name, one in tables.items() if self._is_believed(name, one) is believed}
@@ -413,7 +414,7 @@ class Shedding:
         """Remember which events learned orders alone would drop, for trials of them."""
         for name in queries.by_events:
             traits = queries.traits[name]
-            if name in self.events.models and traits.by in LEARNED:
+            if name in self.events.models and traits.by.evenly:
                 even = self.events.even(name, traits.by)
                 least = beyond(even.spare, SHARE) if even.spare > 0 else 0.0
                 share = max(shares.get(name) or SHARE, least)
@@ -441,7 +442,7 @@ def _length(name: str, queries: Queries) -> float:
     return float(queries.models[name].length) if name in queries.models else EVENTS_A_MATCH
 
 
-def _share(costs: Mapping[str, float], names: Sequence[str]) -> float:
+def _share(costs: Mapping[str, float], names: Iterable[str]) -> float:
     """Of a reader's time, what these of its queries take."""
     return min(1.0, sum(costs.get(name, 0.0) for name in names))
 

@@ -13,15 +13,15 @@ from saffron.language.cost.complexity import match_complexity
 from saffron.language.plan.consistency import is_collapsible
 from saffron.language.plan.plan import MatchPlan, Output, Plan
 from saffron.language.syntax.hints import suggestion
+from saffron.records.query import SUCCESSORS
 
 NONE, AUTO = "none", "auto"
-BY_PARTIAL_MATCHES = ("pspice", "pspice--", "pm-bl")
-"""They drop partial matches: by U = w P / tau (pSPICE, algorithm 2), by w P alone (pSPICE--), or at random (PM-BL)."""
-BY_EVENTS = ("e-bl", "gspice-h", "gspice-tree", "gspice-forest", "espice", "bl")
-"""They drop events for a query: by a hash table, a tree or a forest over features (gSPICE), by type and position in the
-window (eSPICE), or by type with uniform sampling within one (BL of gSPICE, E-BL of pSPICE)."""
+BY_PARTIAL_MATCHES = ("pspice",)
+"""Shedders of partial matches: by U = w P / tau (pSPICE, algorithm 2)."""
+BY_EVENTS = ("gspice-h", "gspice-tree", "gspice-forest")
+"""Shedders of events: by a hash table, a tree or a forest over features (gSPICE)."""
 SHEDDERS = (NONE, AUTO, *BY_PARTIAL_MATCHES, *BY_EVENTS)
-"""`none`: nothing is ever shed for the query. `auto`: what the system chooses. The others are shedders by name."""
+"""`none`: nothing is ever shed for the query. `auto`: what the system chooses. The others are the papers' systems."""
 
 
 def refusal(name: object) -> str:
@@ -29,6 +29,8 @@ def refusal(name: object) -> str:
     if name in SHEDDERS:
         return ""
     said = quoted(name) if isinstance(name, str) else repr(name)
+    if name in SUCCESSORS:
+        return f"{said} is a baseline of experiments, no shedder: choose {SUCCESSORS[name]}"
     hint = suggestion(name, SHEDDERS) if isinstance(name, str) else ""
     return f"there is no shedder {said}; there are {', '.join(SHEDDERS)}. {hint}".rstrip()
 
@@ -67,8 +69,11 @@ def cannot_act(plan: Plan, shedder: str, *, imprecise: bool = False) -> str:
     """Why this shedder can drop nothing of the query, with those that can; "" where it can, or is to drop nothing.
 
     `imprecise`: see `partial_matches`."""
-    if shedder not in BY_PARTIAL_MATCHES:
-        return ""
+    return lacks_partial_matches(plan, shedder, imprecise=imprecise) if shedder in BY_PARTIAL_MATCHES else ""
+
+
+def lacks_partial_matches(plan: Plan, shedder: str, *, imprecise: bool = False) -> str:
+    """Why this shedder of partial matches finds none in the query, with those that can act; "" where there are some."""
     able: tuple[str, ...] = BY_EVENTS
     found = PartialMatches(False, "none, for it aggregates; sheds events only")
     if isinstance(plan, MatchPlan):

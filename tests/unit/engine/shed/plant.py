@@ -15,6 +15,7 @@ from saffron.engine.shed.drops.traits import traits_of
 from saffron.engine.shed.load.detector import Detector
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shedding
+from saffron.experiments.baselines import acting
 from tests.unit.engine.shed.blocks import columns
 
 Load = Callable[[float], float]
@@ -62,7 +63,9 @@ class Plant:
         ready, sizes = self._blocks(load, seconds)
         alive: list[tuple[int, int]] = []  # (deadline, how many), the oldest first
         free, seq, announced, pauses = 0.0, 0, 0, list(self.pauses)
-        queries = Queries({"q": traits_of({"name": "q", "text": self._text, "shed": self.shedder})}, {"q": 0}, {})
+        acts = acting(self.shedder, {})
+        traits = traits_of({"name": "q", "text": self._text, "shed": acts.name}, acts.shedders)
+        queries = Queries({"q": traits}, {"q": 0}, {})
         for at, size in zip(ready, sizes, strict=True):
             now = max(free, at)
             if pauses and now >= pauses[0][0]:

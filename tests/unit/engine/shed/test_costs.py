@@ -18,6 +18,7 @@ from saffron.engine.shed.load.pace import Pace
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shed, Shedding
 from saffron.schema.schema import Kind
+from tests.unit.engine.shed.shedders import shedder
 
 DEAR_NS, CHEAP_NS = 90_000, 10_000
 """An event costs so much in two queries; 2,000 partial matches are alive, nearly all of the cheap one."""
@@ -46,7 +47,7 @@ def planned(detector: Detector, queries: dict[str, str], queueing: float, events
     seq = np.arange(10_000, 10_000 + events, dtype=np.int64)
     kind = Column(Kind.STRING, np.zeros(events, np.int32), ("A",))
     block = Block(Columns(seq, seq, seq, kind, {}), 10_000, 10_000 + events, 0)
-    traits = {name: Traits(shedder) for name, shedder in queries.items()}
+    traits = {name: Traits(shedder(by)) for name, by in queries.items()}
     return shedding.plan(block, queueing, queueing, Queries(traits, dict(zip(queries, (0, 1, 2), strict=False)), {}))
 
 

@@ -17,6 +17,7 @@ from saffron.engine.shed.load.forecast import Forecast
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.shedding import Queries, Shedding
 from tests.unit.engine.shed.blocks import columns
+from tests.unit.engine.shed.shedders import shedder
 
 BOUND = 1000.0
 BLOCK_MS, REPORT_MS = 10, 50
@@ -82,7 +83,7 @@ class Pipeline:
 
     def _take(self, block: Block, appended: int, now: int, in_flight: int) -> None:
         since = now - appended + BLOCK_MS
-        shed = self.shedding.plan(block, since, now, Queries({"q": Traits("bl")}, {"q": 0}, {}), in_flight)
+        shed = self.shedding.plan(block, since, now, Queries({"q": Traits(shedder("bl"))}, {"q": 0}, {}), in_flight)
         spent = 0.0
         for gone in [0] * len(block.columns) if shed.mask is None else shed.mask.tolist():
             self.tooth += 1
