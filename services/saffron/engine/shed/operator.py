@@ -24,6 +24,7 @@ from saffron.engine.shed.drops.forced import NO_UTILITY, Forced
 from saffron.engine.shed.drops.plans import Plans
 from saffron.engine.shed.drops.shedders import SHEDDERS, Shedder
 from saffron.engine.shed.drops.view import View
+from saffron.engine.shed.known import Queries
 from saffron.engine.shed.load.detector import Detector, Estimate
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.load_of_now import load_of_now
@@ -32,7 +33,7 @@ from saffron.engine.shed.losses.losses import Losses
 from saffron.engine.shed.losses.shed_counts import OUTAGE, OVERLOAD, ShedCounts
 from saffron.engine.shed.observing import Observing
 from saffron.engine.shed.offered import Offered
-from saffron.engine.shed.shedding import Queries, Shed, Shedding
+from saffron.engine.shed.shedding import Shed, Shedding
 
 
 class ShedderOperator:
@@ -112,7 +113,7 @@ class ShedderOperator:
         before = dict(self._view.queries)
         self._decided = self._decide(block, waited, now_ms, in_flight)
         admitted = replace(
-            self._marked(block, self._decided.mask),
+            self._marked(block, self._decided.events.mask),
             claim=0,
             counter=self._counter,
             controls=self._controls(block, before),
@@ -236,10 +237,9 @@ class ShedderOperator:
         extents = {query: Extent(model.length, model.expected_events / 4) for query, model in models.items()}
         contributed = {name: self._events.contribution(name, len(block.columns)) for name in running}
         ends = block.first_seq, block.next_seq
-        self._losses.add(
-            ends, contributed, self._detector.by_query(), decided.gone, extents, decided.masked, decided.promised
-        )
-        self._losses.let_on(contributed, decided.false)
+        dropped, alive = decided.events, self._detector.by_query()
+        self._losses.add(ends, contributed, alive, dropped.gone, extents, dropped.masked, dropped.promised)
+        self._losses.let_on(contributed, dropped.false)
         return decided
 
     def _marked(self, block: Block, mask: NDArray[np.uint64] | None) -> Block:

@@ -13,10 +13,11 @@ from saffron.engine.shed.drops.loss_curve import SHARES, LossCurve
 from saffron.engine.shed.drops.partial_curve import PartialCurve
 from saffron.engine.shed.drops.splits import Droppable, best_split
 from saffron.engine.shed.drops.traits import Traits
+from saffron.engine.shed.known import Queries
 from saffron.engine.shed.load.detector import Detector
 from saffron.engine.shed.load.pace import Pace
 from saffron.engine.shed.load.settings import Overload
-from saffron.engine.shed.shedding import Queries, Shed, Shedding
+from saffron.engine.shed.shedding import Shed, Shedding
 from saffron.schema.schema import Kind
 from tests.unit.engine.shed.shedders import shedder
 
@@ -58,7 +59,7 @@ def known() -> Detector:
 
 
 def gone(shed: Shed, slot: int) -> float:
-    return 0.0 if shed.mask is None else float(masked(shed.mask, slot).mean())
+    return 0.0 if shed.events.mask is None else float(masked(shed.events.mask, slot).mean())
 
 
 def test_a_query_of_which_events_are_masked_does_not_seem_cheap() -> None:
