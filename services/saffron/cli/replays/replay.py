@@ -100,8 +100,7 @@ def replay(
         _explain(events, queries, known, why, lenient=lenient, disorder=held, shown=why_events, json=json)
         return
 
-    virtual = shedding.run() if shedding.asked else None
-    from saffron.experiments.virtual import VirtualReplay
+    asked = shedding.asked
     from saffron.runtime.replay.fused import Query
     from saffron.runtime.replay.replay import Replay  # after the cheap checks: this loads Numba
 
@@ -114,12 +113,13 @@ def replay(
         "key": key,
         "warn": lambda warning: console.say(f"warning: {warning}"),
     }
-    run = Replay(texts, **settings) if virtual is None else VirtualReplay(texts, virtual, **settings)
+    virtual = shedding.replay(texts, **settings) if asked else None
+    run = virtual or Replay(texts, **settings)
     places = Places()
     with DeadLetterFile(dead_letters, strict, places) as letters:
         _print_results(run, events, known, _sink(count), letters, places)
-    if isinstance(run, VirtualReplay):
-        shedding.save(run.models())
+    if virtual is not None:
+        shedding.save(virtual.models())
     for sentence in run.reports():
         console.say(sentence)
     if stats:

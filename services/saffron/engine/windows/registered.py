@@ -17,7 +17,7 @@ from saffron.engine.windows.predicate import holds
 from saffron.errors import SaffronError
 from saffron.language.cost.shedding import AUTO, refusal
 from saffron.language.plan.plan import MatchPlan, Plan, Window
-from saffron.records.query import ADD, NOW, QueryRecord
+from saffron.records.query import ADD, NOW, QueryRecord, shedder_of
 from saffron.schema.schema import Schema
 
 SLOTS = 64
@@ -174,7 +174,7 @@ class Standing:
         for name in makers_first(self._compile, {name: record["text"] for name, record in records.items()}):
             record = records[name]
             query = Query(
-                name, record["version"], record["text"], record["slot"], record.get("shed", AUTO), record["paused"],
+                name, record["version"], record["text"], record["slot"], shedder_of(record), record["paused"],
                 start=record.get("from", NOW),
             )  # fmt: skip
             query.failure = str(record.get("failure") or "")

@@ -69,8 +69,14 @@ class Losses:
         for query in contributed if end > begin else ():
             own = self._queries.setdefault(query, EventLosses())
             own.extent = extents.get(query, own.extent)
-            parts = gone.get(query, 0.0), masked.get(query, 0.0), promised.get(query)
-            own.add(block, contributed[query], alive.get(query, 0), *parts)
+            own.add(
+                block,
+                contributed[query],
+                alive.get(query, 0),
+                gone.get(query, 0.0),
+                masked.get(query, 0.0),
+                promised.get(query),
+            )
 
     def let_on(self, contributed: Mapping[str, float], false: Mapping[str, float]) -> None:
         """Of the same block: by query the matches too many that models expect for each true one, none where a query is

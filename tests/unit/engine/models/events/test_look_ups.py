@@ -24,6 +24,9 @@ from saffron.engine.models.features.forest import (
     trees_of_samples,
 )
 from saffron.engine.models.features.key_table import key_table
+from saffron.engine.shed.drops.shedders import EventChoice, by_curve
+from saffron.experiments.kind_dropping import KindDropping
+from saffron.experiments.virtual_learning import rates_of
 from tests.unit.engine.models.event_streams import SPEC, as_columns, observed, random_events
 
 
@@ -75,29 +78,36 @@ def test_a_forest_is_as_good_as_the_librarys(seed: int) -> None:
     assert ours == pytest.approx(np.mean((library.predict(unseen) - truth) ** 2), rel=0.25)
 
 
-@pytest.mark.parametrize("shedder", ["gspice-h", "gspice-forest", "bl", "espice"])
+@pytest.mark.parametrize("shedder", ["gspice-h", "gspice-forest", "bl"])
 def test_cuts_of_the_stream_and_restarts_change_no_drop(shedder: str) -> None:
-    model = train_events(observed(1, 6, 200)[0], SPEC, (1, 0), {})
-    if shedder == "espice":
-        assert not EventShedding.serves(model, shedder)
-        return
+    counts, _ = observed(1, 6, 200)
+    model, rates = train_events(counts, SPEC, (1, 0), {}), rates_of(counts, SPEC)
+
+    def made() -> EventChoice:
+        return KindDropping(model, rates) if shedder == "bl" else EventShedding(model, shedder)
+
     events, rng = random_events(random.Random(2), 400), random.Random(3)
     seq = np.arange(400)
-    cut = EventShedding(model, shedder).at(0.6)
     keys = FeatureKeys(SPEC)
-    whole = EventShedding(model, shedder).dropped(keys.apply(as_columns(events)), seq, cut, seed=9)
-    shedding, keys, found, at = EventShedding(model, shedder), FeatureKeys(SPEC), [], 0
+    whole = made().dropped(keys.apply(as_columns(events)), seq, 0.6, seed=9)
+    shedding, keys, found, at = made(), FeatureKeys(SPEC), [], 0
     while at < 400:
         size = rng.choice((0, 1, 40))
         features = keys.apply(as_columns(events[at : at + size], at))
-        found += shedding.dropped(features, seq[at : at + size], cut, seed=9).tolist()
+        found += shedding.dropped(features, seq[at : at + size], 0.6, seed=9).tolist()
         at += size
         if rng.random() < 0.2:
             keys.forget()
         if rng.random() < 0.1:
-            shedding = EventShedding(model, shedder)
+            shedding = made()
     assert found == whole.tolist()
     assert 0.4 < np.mean(found) < 0.8
+
+
+def test_a_model_without_positions_teaches_no_order_by_them() -> None:
+    model = train_events(observed(1, 6, 200)[0], SPEC, (1, 0), {}, trees=False)
+    assert by_curve("gspice-h")(model) is not None
+    assert by_curve("espice")(model) is by_curve("gspice-tree")(model) is None
 
 
 def test_a_key_never_seen_is_worth_its_content_then_its_kind_then_the_mean() -> None:

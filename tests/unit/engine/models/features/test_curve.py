@@ -10,8 +10,9 @@ import pytest
 from saffron.engine.models.events.position_curve import position_curve, position_table
 from saffron.engine.models.features.curve import STEPS, Curve, curve_of
 from saffron.engine.models.features.feature_counts import WEIGHT, Half
-from saffron.engine.models.features.kind_rates import kind_rates, rates_at
 from saffron.engine.models.features.list_sample import Lists
+from saffron.engine.shed.drops.rates import rates_at
+from saffron.experiments.kind_rates import kind_rates
 from tests.reference import thresholds as twin
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from saffron.engine.shed.drops.shedders import EXEMPT, GSPICE_H
 from saffron.engine.shed.drops.traits import Traits, traits_of
 
 MATCH = "PATTERN SEQ(A a, B b) WITHIN 1 hour WEIGHT 3"
@@ -17,27 +18,28 @@ GRAPHS = "PATTERN SEQ(A a, B b) WHERE skip-till-any-match WITHIN 1 hour OUTPUT C
     [
         (MATCH, "auto", True, True),
         (MATCH, "none", False, False),
-        (MATCH, "pspice--", False, True),
-        (MATCH, "espice", True, False),
+        (MATCH, "pspice", False, True),
+        (MATCH, "gspice-tree", True, False),
         (TREND, "auto", False, False),
         (TREND, "pspice", False, False),
         (TREND, "gspice-h", True, False),
         (LIKELY, "auto", True, False),
         (LIKELY, "pspice", False, False),
         (GRAPHS, "auto", True, False),
-        (GRAPHS, "bl", True, False),
+        (GRAPHS, "gspice-forest", True, False),
     ],
 )
 def test_a_record_says_what_a_query_may_lose(text: str, shed: str, events: bool, partial: bool) -> None:
     traits = traits_of({"name": "q", "text": text, "shed": shed})
-    assert (traits.drops_events, traits.drops_partial_matches) == (events, partial)
+    assert (traits.drops_events, traits.partial_order is not None) == (events, partial)
     assert traits.weight == (3.0 if text == MATCH else 1.0)
-    assert (traits.by == "none") is not (events or partial), "else it counts as exempt"
+    assert (traits.by is EXEMPT) is not (events or partial), "else it counts as exempt"
 
 
 def test_what_does_not_bind_is_shed_like_any_other() -> None:
-    assert traits_of({"name": "q", "text": "no query", "shed": "bl"}) == Traits("bl")
+    assert traits_of({"name": "q", "text": "no query", "shed": "gspice-h"}) == Traits(GSPICE_H)
     assert traits_of({"name": "q"}) == Traits()
+    assert traits_of({"name": "q", "shed": "of a later version"}) == Traits()
 
 
 def test_a_record_says_where_windows_begin() -> None:

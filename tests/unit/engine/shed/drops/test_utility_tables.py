@@ -11,8 +11,10 @@ from saffron.engine.models.transitions.markov import lookup, remaining_time_tabl
 from saffron.engine.models.transitions.partial_match import partial_match_models
 from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
 from saffron.engine.shed.drops.partial_curve import partial_curve
+from saffron.engine.shed.drops.shedders import BY_UTILITY
 from saffron.engine.shed.drops.utility_tables import UtilityTables
 from tests.reference.shedding import partial_lost
+from tests.unit.engine.shed.shedders import shedder
 
 
 def counted(forward: int, dead: int = 3, window: int = 40) -> TransitionCounts:
@@ -64,8 +66,8 @@ def test_the_curve_by_ages_is_that_of_dropping_the_least_useful_alive() -> None:
 def test_partial_matches_without_a_model_are_drawn() -> None:
     tables = UtilityTables(seed=5)
     tables.use({}, {"q": 1.0})
-    assert tables.of("q", "pspice") == {"utility": [], "loss": [], "bin": 1, "per_ms": 0.0, "by": "random", "seed": 5}
-    assert tables.curve("q", "pspice") is None
+    assert tables.of("q", BY_UTILITY) == {"utility": [], "loss": [], "bin": 1, "per_ms": 0.0, "by": "random", "seed": 5}
+    assert tables.curve("q", BY_UTILITY) is None
 
 
 def test_names_say_what_a_partial_match_is_worth() -> None:
@@ -75,7 +77,8 @@ def test_names_say_what_a_partial_match_is_worth() -> None:
     model = train_transitions(counts, (1, 1), {})
     tables = UtilityTables(seed=5)
     tables.use({"q": model}, {"q": 2.0})
-    by_time, plain, drawn = (tables.of("q", by) for by in ("pspice", "pspice--", "pm-bl"))
+    orders = [shedder(name).partial for name in ("pspice", "pspice--", "pm-bl")]
+    by_time, plain, drawn = (tables.of("q", order) for order in orders if order is not None)
     assert by_time["by"] == plain["by"] == "utility"
     assert by_time["utility"] != plain["utility"]
     assert drawn["by"] == "random"
@@ -83,6 +86,6 @@ def test_names_say_what_a_partial_match_is_worth() -> None:
     live = model.completion[:, 1:-1] > 0
     ratio = np.array(plain["utility"])[:, 1:-1][live] / model.completion[:, 1:-1][live]
     assert np.allclose(ratio, ratio[0]), "w P, but for one factor"
-    assert tables.of("q", "pspice") is by_time, "made once"
+    assert tables.of("q", BY_UTILITY) is by_time, "made once"
     tables.use({"q": model}, {"q": 3.0})
-    assert tables.of("q", "pspice") is not by_time
+    assert tables.of("q", BY_UTILITY) is not by_time

@@ -12,11 +12,13 @@ from saffron.engine.models.transitions.latency import LatencyFunction
 from saffron.engine.models.transitions.model import LatencyModel
 from saffron.engine.shed.drops.event_drops import EventDrops
 from saffron.engine.shed.drops.traits import Traits
+from saffron.engine.shed.known import Queries
 from saffron.engine.shed.load.detector import Detector
 from saffron.engine.shed.load.forecast import Forecast
 from saffron.engine.shed.load.settings import Overload
-from saffron.engine.shed.shedding import Queries, Shedding
+from saffron.engine.shed.shedding import Shedding
 from tests.unit.engine.shed.blocks import columns
+from tests.unit.engine.shed.shedders import shedder
 
 BOUND = 1000.0
 BLOCK_MS, REPORT_MS = 10, 50
@@ -82,9 +84,9 @@ class Pipeline:
 
     def _take(self, block: Block, appended: int, now: int, in_flight: int) -> None:
         since = now - appended + BLOCK_MS
-        shed = self.shedding.plan(block, since, now, Queries({"q": Traits("bl")}, {"q": 0}, {}), in_flight)
+        shed = self.shedding.plan(block, since, now, Queries({"q": Traits(shedder("bl"))}, {"q": 0}, {}), in_flight)
         spent = 0.0
-        for gone in [0] * len(block.columns) if shed.mask is None else shed.mask.tolist():
+        for gone in [0] * len(block.columns) if shed.events.mask is None else shed.events.mask.tolist():
             self.tooth += 1
             spent += 0 if gone else BASE + EACH * self.alive
             self.alive = 0 if self.tooth % TOOTH == 0 else self.alive + (not gone)
