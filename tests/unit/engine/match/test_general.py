@@ -15,7 +15,7 @@ import pytest
 
 from saffron.engine.events.strings import Strings
 from saffron.engine.match import match_operator as operator
-from saffron.engine.match.core.runs import LENGTH
+from saffron.engine.match.core.runs import DEADLINE
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.runs.program import compile_program
 from saffron.engine.match.runs.query_runs import QueryRuns
@@ -153,10 +153,10 @@ def on_a_table(
 
 
 def live_runs(run: MatchOperator) -> int:
-    """The runs that query q holds, counted one by one."""
+    """The runs of query q whose window holds the last event, counted one by one."""
     runs = run._standing["q"].runs
     assert isinstance(runs, QueryRuns)
-    return sum(int(pool.segments[:, LENGTH].sum()) for pool in runs.pools)
+    return sum(int((pool.ints[DEADLINE, pool.lanes()] >= runs.clock).sum()) for pool in runs.pools)
 
 
 @pytest.mark.parametrize("seed", COMPILED)

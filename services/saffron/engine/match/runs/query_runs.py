@@ -42,7 +42,7 @@ from saffron.engine.match.core.keys import Keys
 from saffron.engine.match.core.nodes import Nodes
 from saffron.engine.match.core.pools import pools
 from saffron.engine.match.core.rows import LINKS, NODE_AT, RESULTS, SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
-from saffron.engine.match.core.runs import LENGTH
+from saffron.engine.match.core.runs import LENGTH, START
 from saffron.engine.match.core.stream import Range, interned, key_matrix, slots_by_code, taken, type_bits
 from saffron.engine.match.core.windows import NEVER, Windows
 from saffron.engine.match.general.expired import Expired
@@ -51,6 +51,7 @@ from saffron.engine.match.general.passing import Passing
 from saffron.engine.match.general.sweep import sweep, sweep_all
 from saffron.engine.match.general.watch import UNWATCHED, Watch
 from saffron.engine.match.runs.adopting import adopt_keys, adopt_pool, adopt_rows
+from saffron.engine.match.runs.alive import goes_on, strict_states
 from saffron.engine.match.runs.derived import composition, results_of
 from saffron.engine.match.runs.feature_keys import keep_keys
 from saffron.engine.match.runs.matched import mark, may_match_again
@@ -92,6 +93,7 @@ class QueryRuns:
         self.ordinal = 0  # events delivered to this query so far
         self.clock = 0  # instant of the last event of the stream
         self.swept = NEVER  # up to when waiting matches have been reported
+        self._strict = strict_states(program)
         self._again = not self.composed and (not program.flat or may_match_again(self.plan))
         self.choice = Choice(self.plan, late=program.late)
         self.expired = Expired()
@@ -118,8 +120,24 @@ class QueryRuns:
 
     @property
     def live(self) -> int:
-        """Runs alive, some of which may have expired since their key was last met."""
+        """Partial matches: the runs that are alive, each once, whether or not it goes on merged with others."""
+        if self._strict is None:
+            return sum(pool.live(self.clock) for pool in self.pools)
+        return sum(len(self.alive(number)) for number in range(len(self.pools)))
+
+    @property
+    def held(self) -> int:
+        """Runs in the pools, at no cost: those alive, and others that have expired since their key was last met."""
         return sum(int(self.counters[place(state, LIVE)]) for state in range(len(self.pools)))
+
+    def alive(self, number: int) -> NDArray[np.int64]:
+        """The lanes of the runs alive in a pool, key by key."""
+        pool = self.pools[number]
+        lanes = pool.alive(self.clock)
+        if self._strict is None:
+            return lanes
+        reached = self.reached[self.rows.columns[SLOT][pool.ints[START, lanes] & self.rows.mask]]
+        return lanes[goes_on(self.program, self._strict, pool, lanes, reached, self.ordinal)]
 
     @property
     def size(self) -> int:

@@ -180,7 +180,7 @@ class Shadows:
         shadow = self._of.get(name)
         if runs is not None:
             budget = self._sums.get(name, Sampled()).budget if shadow is not None else sample.BUDGET
-            self._allowed[name] = self._allowed.get(name, 0.0) + budget * len(block.columns) * (1.0 + runs.live)
+            self._allowed[name] = self._allowed.get(name, 0.0) + budget * len(block.columns) * (1.0 + runs.held)
         if shadow is None:
             if reported and self._is_clean(name) and isinstance(runs, QueryRuns) and can_shadow(runs):
                 sums, count = self._sums.setdefault(name, Sampled()), sum(map(len, reported))

@@ -139,6 +139,11 @@ class UncertainRuns:
         return len(self.rows)
 
     @property
+    def held(self) -> int:
+        """The same."""
+        return self.live
+
+    @property
     def size(self) -> int:
         """Bytes of state."""
         return self.rows.size + sum(int(getattr(self.work, name).nbytes) for name in _HELD)
