@@ -10,9 +10,8 @@ from saffron.engine.match import match_operator as operator
 from saffron.engine.match.core import merged
 from saffron.engine.match.flat.states import ends_with_first
 from saffron.engine.match.merging import merge
-from saffron.engine.match.runs.program import compile_program
+from saffron.engine.match.queries.fastest import started
 from saffron.engine.match.runs.query_runs import QueryRuns
-from saffron.engine.match.runs.scan import ScanRuns
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.language.plan.merging import merging
 from saffron.language.plan.plan import MatchPlan, Strategy
@@ -38,10 +37,9 @@ def counts(
     """Block by block the partial matches of a plan on an engine."""
     engine, merges = way
     choice = EngineChoice(engine, "chosen by a test", merging(plan).component if merges else None)
-    kind = ScanRuns if engine is Engine.SCAN else QueryRuns
 
     def start(plan, schema, strings, *, slot, compiled, shed, merges):  # type: ignore[no-untyped-def]
-        return kind(compile_program(plan, choice, compiled=compiled), schema, strings, slot=slot)
+        return started(plan, choice, schema, strings, slot=slot, compiled=compiled)
 
     monkeypatch.setattr(operator, "start", start)
     run = cases.operator({"q": plan})
