@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from saffron.engine.kernels import lanes, plain_lanes
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
+from saffron.engine.match.compressed.build import Builder
 from saffron.engine.match.core import arithmetic, due, key_table, runs
 from saffron.engine.match.core.automaton import State, build
 from saffron.engine.match.core.classifier import classifier_of
@@ -42,7 +43,8 @@ class Program:
     window; None where nothing waits for that. `late`: there are such matches. `closing`: how windows close for the runs
     of a plan WITH TIMEOUTS. `uncounted`: results of other queries are to be marked so in their masks. `merging`: the
     state whose equivalent runs merge (N7); the pool of their followers is one more after those of `states`. `trailing`:
-    of a table, by ending which trailing NOTs its matches wait for, -1 for none. `sources`: the text of both kernels.
+    of a table, by ending which trailing NOTs its matches wait for, -1 for none. `builder`: of a plan that is
+    run as graphs, the kernel that builds these, which is `step` too. `sources`: the text of both kernels.
     """
 
     plan: MatchPlan
@@ -62,6 +64,7 @@ class Program:
     uncounted: bool = False
     merging: int | None = None
     trailing: tuple[int, ...] = ()
+    builder: Builder | None = None
     sources: tuple[KernelSource, ...] = ()
 
     @property

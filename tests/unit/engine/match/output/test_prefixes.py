@@ -12,8 +12,7 @@ from saffron.engine.match.core.rows import SEQ
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.output.prefixes import written
 from saffron.engine.match.output.sequences import bound, sequences
-from saffron.engine.match.runs.program import compile_program
-from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.queries.fastest import started
 from saffron.engine.operators.engine_choice import Engine
 from saffron.language.plan.plan import Strategy
 from tests.unit.engine.match import cases
@@ -25,9 +24,7 @@ def test_each_match_has_the_events_of_its_chain(strategy: Strategy) -> None:
     matched = 0
     for _ in range(60):
         plan, events = cases.plan(rng, strategy), cases.stream(rng, rng.randrange(5, 25))
-        runs = QueryRuns(
-            compile_program(plan, cases.choice(Engine.FLAT, plan), compiled=False), cases.SCHEMA, Strings()
-        )
+        runs = started(plan, cases.choice(Engine.FLAT, plan), cases.SCHEMA, Strings(), compiled=False)
         for low in range(0, len(events), 10):
             columns = cases.columns(events[low : low + 10])
             runs.begin_block(int(columns.seq[0] if plan.window.events else columns.ts[0]))
