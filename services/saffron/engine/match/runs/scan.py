@@ -14,7 +14,7 @@ from saffron.engine.kernels.numba_types import int32, int64, types, void
 from saffron.engine.match.core.kernel_layout import AT, DONE, FOUND
 from saffron.engine.match.core.rows import NODE_AT
 from saffron.engine.match.core.stream import NO_SLOT, Range, interned, key_matrix
-from saffron.engine.match.flat.scan_source import COUNT, GROW_KEYS, LEFT_OUT
+from saffron.engine.match.flat.scanned_events import COUNT, GROW_KEYS, LEFT_OUT
 from saffron.engine.match.runs.parts import Source
 from saffron.schema.schema import NULL_INT, Kind
 
@@ -42,7 +42,7 @@ class Scanning(Source):
         self._scan(part, instants, keys, masks, ordinals, until)
 
     def _keys_of(self, part: Range, masks: Ints) -> tuple[Ints, NDArray[np.int32], Ints]:
-        """`keys`, `which` and `slot_of` of the kernel (see `ScanSource`); events without a key are left out."""
+        """`keys`, `which` and `slot_of` of the kernel (see `ScannedEvents`); events without a key are left out."""
         store = self.runs.store
         alone = len(store.key_names) == 1
         name = store.plan.key[0] if alone else "ts"

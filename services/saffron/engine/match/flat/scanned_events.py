@@ -1,13 +1,16 @@
-"""The step kernel over a block's own columns: most events are passed over after a glance at their mask.
+"""The events of a step kernel over a block's own columns: most are passed over after a glance at their mask.
 
-It differs from `StepSource` in where an event comes from, and in that only an event that some run has bound gets a row.
-One that begins no run and whose key has none is left out; where no run is alive at all its key is not even looked up.
+Only an event that some run has bound gets a row. One that begins no run and whose key has none is left out; where no
+run is alive at all its key is not even looked up.
 """
 
 from __future__ import annotations
 
-from saffron.engine.match.flat.actions import CONTIGUOUS
-from saffron.engine.match.flat.step_source import ARRAYS, StepSource
+from collections.abc import Callable
+
+from saffron.engine.match.core.step_text import CONTIGUOUS, StepText
+from saffron.engine.match.flat.given_events import ARRAYS, Events
+from saffron.schema.schema import Kind
 
 GROW_KEYS = -2
 """What the kernel returns, besides what other step kernels do: the table of keys must grow."""
@@ -18,8 +21,8 @@ LEFT_OUT = -1
 COUNT, HEAD = range(2)  # places of `progress`: events kept so far, the row of the first
 
 
-class ScanSource(StepSource):
-    """Writes one such kernel: events w of the block, kept ones in `selected` with the slot of their key.
+class ScannedEvents(Events):
+    """`Events` w of the block, kept ones in `selected` with the slot of their key.
 
     Event w has key keys[:, w]; or, where `slot_of` is not empty, keys[:, which[w]], whose slot that has (-1: none yet).
     """
@@ -41,31 +44,26 @@ class ScanSource(StepSource):
         *ARRAYS[5:],  # from `until` on
     )
 
-    namespaces = (*StepSource.namespaces, globals())
+    constants = globals()
+    head = '\nfrom numba import types\n\n\ndef column(dtype):\n    return types.Array(dtype, 1, "C", readonly=True)'
 
-    def text(self) -> str:
-        """The module: imports, signature and the kernel."""
-        head, kernel = super().text().split("\n\n\n", 1)
-        column = 'def column(dtype):\n    return types.Array(dtype, 1, "C", readonly=True)'
-        return f"{head}\nfrom numba import types\n\n\n{column}\n\n\n{kernel}"
+    def __init__(self, text: StepText) -> None:
+        self._text = text
 
-    def _columns(self) -> list[tuple[str, str]]:
-        kinds = enumerate(self.names.attributes.values())
-        return [(f"c{n}", f"column({kind.dtype})") for n, kind in kinds]
+    def column(self, kind: Kind) -> str:
+        return f"column({kind.dtype})"
 
-    def _prologue(self) -> None:
-        self.out("count, head, coded = progress[COUNT], progress[HEAD], len(slot_of) > 0")
-        super()._prologue()
+    def prologue(self) -> None:
+        self._text.out("count, head, coded = progress[COUNT], progress[HEAD], len(slot_of) > 0")
 
-    def _epilogue(self) -> None:
-        self.out("progress[COUNT] = count")
-        super()._epilogue()
+    def epilogue(self) -> None:
+        self._text.out("progress[COUNT] = count")
 
-    def _event(self) -> None:
-        out = self.out
-        alive = " + ".join(f"live{state.index}" for state in self.states) or "0"
-        mine = " + ".join(f"G{state.index}[slot, LENGTH]" for state in self.states) or "0"
-        never = "m == LEFT_OUT" if self.strategy in CONTIGUOUS else "m <= 0"
+    def event(self, contiguity: Callable[[], None]) -> None:
+        text, out = self._text, self._text.out
+        alive = " + ".join(f"live{state.index}" for state in text.states) or "0"
+        mine = " + ".join(f"G{state.index}[slot, LENGTH]" for state in text.states) or "0"
+        never = "m == LEFT_OUT" if text.strategy in CONTIGUOUS else "m <= 0"
         out("m = masks[w]")
         out(f"if {never} or (m & BEGIN_0 == 0 and {alive} == 0):")
         out("    w += 1")
@@ -83,15 +81,15 @@ class ScanSource(StepSource):
             out("    break")
             out("if coded:")
             out("    slot_of[key] = slot")
-        self._contiguity()
+        contiguity()
         out("row, r, t = head + count, w, now[w]")
 
-    def _kept(self) -> None:
-        self.out("made, told = node, matches")
+    def kept(self) -> None:
+        self._text.out("made, told = node, matches")
 
-    def _done(self) -> None:
+    def done(self) -> None:
         """An event that no run has bound leaves nothing behind."""
-        out = self.out
+        out = self._text.out
         out("if node != made or matches != told:")
         with out.block():
             out("selected[count], slots[count], node_at[count] = w, slot, made")
