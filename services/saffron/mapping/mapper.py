@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from saffron.schema.numbers import number_of_text
 Value = str | bool | list[Any]
 """Of an attribute: a Number, a text, a truth value or an array. Null is no value."""
 
+_TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 RESERVED = ("type", "ts")
 """Names of an event's own fields; a message's fields of these names are kept under `OWN` before them."""
 OWN = "$."
@@ -141,7 +142,7 @@ def _number(found: Any) -> Any:
 def _truth(found: Any) -> Any:
     if isinstance(found, bool):
         return found
-    return {"true": True, "false": False, "1": True, "0": False}.get(found.lower(), MISSING) if isinstance(found, str) else MISSING
+    return _TRUTHS.get(found.lower(), MISSING) if isinstance(found, str) else MISSING
 
 
 def _text(found: Any) -> Any:
@@ -150,20 +151,28 @@ def _text(found: Any) -> Any:
 
 def _rest(content: Mapping[str, Any], source: SourceDefinition) -> dict[str, Value]:
     """The leaves that no rule names, under their paths."""
-    named = {rule.origin.steps for rule in source.attributes.values() if isinstance(rule.origin, Path)}
-    roles = {origin.steps for origin in (source.type.origin, source.time.origin) if isinstance(origin, Path)}
+    origins = (rule.origin for rule in source.attributes.values())
+    named = {*_dotted(origins), *source.attributes}
+    roles = set(_dotted((source.type.origin, source.time.origin)))
     values: dict[str, Value] = {}
     for steps, value in leaves(content):
         name = ".".join(steps)
-        if steps in named:
+        if name in named:
             continue
         if name in RESERVED:
-            if steps in roles:
+            if name in roles:
                 continue
             name = OWN + name
         if name not in values or len(steps) == 1:  # a flat name counts before a nested one
             values[name] = value
     return values
+
+
+def _dotted(origins: Iterable[Origin | None]) -> Iterator[str]:
+    """The names, with dots, of those origins that are paths."""
+    for origin in origins:
+        if isinstance(origin, Path):
+            yield ".".join(map(str, origin.steps))
 
 
 def leaves(value: Mapping[str, Any], before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Value]]:
