@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,12 @@ from saffron.mapping.envelopes import contents, text
 from saffron.mapping.message import MAX_DEPTH, Message, MessageError, Number, noun
 from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.times import TimeError, instant
-from saffron.schema.numbers import number_of_text
 
 Value = str | bool | list[Any]
 """Of an attribute: a Number, a text, a truth value or an array. Null is no value."""
 
+_NUMBER = re.compile(r"\s*(?:\+|(?P<sign>-))?0*(?P<rest>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*", re.ASCII)
+"""A text that holds a number; in the event it stands without a plus sign and leading zeros, as JSON has numbers."""
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 RESERVED = ("type", "ts")
 """Names of an event's own fields; a message's fields of these names are kept under `OWN` before them."""
@@ -134,9 +136,8 @@ def _valued(content: Mapping[str, Any], message: Message, rule: AttributeRule) -
 def _number(found: Any) -> Any:
     if isinstance(found, Number):
         return found
-    if isinstance(found, str) and number_of_text(found.strip()) is not None:
-        return Number(found.strip())
-    return MISSING
+    written = _NUMBER.fullmatch(found) if isinstance(found, str) else None
+    return MISSING if written is None else Number((written["sign"] or "") + written["rest"])
 
 
 def _truth(found: Any) -> Any:
