@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 
 from saffron.mapping.definition import (
@@ -19,6 +19,7 @@ from saffron.mapping.definition import (
     TimeRule,
     TypeRule,
 )
+from saffron.mapping.mapper import RESERVED
 from saffron.mapping.paths import PATH_FORM, Path, PathError
 from saffron.mapping.times import TimeError, zone_of
 from saffron.mapping.yaml_nodes import Node, optional
@@ -90,7 +91,9 @@ def _type(node: Node) -> TypeRule:
 def _time(node: Node) -> TimeRule:
     if node.is_text:
         if node.scalar() != "message":
-            node.error("`ts` is `message`, or says where the time is", "Write: ts: {field: created_at, format: iso8601}")
+            node.error(
+                "`ts` is `message`, or says where the time is", "Write: ts: {field: created_at, format: iso8601}"
+            )
         return TimeRule()
     fields = node.fields(TIME_FIELDS)
     zone = None
@@ -108,17 +111,23 @@ def _format(node: Node) -> TimeFormat | str:
     if "%" not in text:
         return node.choice(TimeFormat)
     try:
-        datetime.strptime(datetime(2000, 2, 3).strftime(text), text)
+        datetime.strptime(datetime(2000, 2, 3, tzinfo=UTC).strftime(text), text)  # noqa: DTZ007 (only whether it fits)
     except ValueError as error:
         node.error(f"this is no pattern of strptime: {error}")
     return text
 
 
 def _attributes(node: Node) -> Mapping[str, AttributeRule]:
-    return MappingProxyType({key.scalar(): _attribute(key, value) for key, value in node.pairs()})
+    found = {}
+    for key, value in node.pairs():
+        name = key.scalar()
+        if name in RESERVED:
+            key.error(f"an event has its own `{name}`", f"Name the attribute otherwise, as event_{name}.")
+        found[name] = _attribute(value)
+    return MappingProxyType(found)
 
 
-def _attribute(name: Node, node: Node) -> AttributeRule:
+def _attribute(node: Node) -> AttributeRule:
     if node.is_text:
         return AttributeRule(_path(node))
     fields = node.fields(ATTRIBUTE_FIELDS)

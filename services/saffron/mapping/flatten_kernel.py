@@ -5,7 +5,7 @@ judge, or anything that might be bad is marked `exact` and left to `mapper`, whi
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 # Loops and chains of comparisons stand as the compiler likes them:
-# ruff: noqa: PLR1714, SIM109, SIM110
+# ruff: noqa: PLR1714, SIM109
 
 from __future__ import annotations
 
@@ -114,7 +114,9 @@ def _flatten_object(buffer, p, end, plan, scratch, text, at):
             opened = False
             if list_from >= 0 and depth == list_depth:
                 name, name_end = scratch.list_name[0], scratch.list_name[1]
-                at = _leaf(buffer, name, name_end, list_from, p, _ARRAY_VALUE, list_child, depth, plan, scratch, text, at)
+                at = _leaf(
+                    buffer, name, name_end, list_from, p, _ARRAY_VALUE, list_child, depth, plan, scratch, text, at
+                )
                 if at < 0:
                     return at, at
                 list_from = np.int64(-1)

@@ -116,7 +116,9 @@ def plan_of(source: SourceDefinition) -> Plan:
     outputs = np.cumsum([0, *(len(node.outputs) for _, node in nodes)])
     used = [output for _, node in nodes for output in node.outputs]
     labels, label_bounds = _joined(builder.labels)
-    texts, text_bounds = _joined([part for pair in source.type.names.items() for part in (pair[0].encode(), _inner(pair[1]))])
+    texts, text_bounds = _joined(
+        [part for pair in source.type.names.items() for part in (pair[0].encode(), _inner(pair[1]))]
+    )
     time = source.time.form
     return Plan(
         children.astype(np.int64),

@@ -1,5 +1,7 @@
 """Times for the flattening kernel: the common forms of `times`, to the same milliseconds."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
+# Chains of comparisons stand as the compiler likes them:
+# ruff: noqa: PLR1714
 
 from __future__ import annotations
 
@@ -34,7 +36,11 @@ def iso_instant(buffer, begin, end):
     if end - begin < 20:
         return False, np.int64(0)
     year, month, day = _number(buffer, begin, 4), _number(buffer, begin + 5, 2), _number(buffer, begin + 8, 2)
-    hour, minute, second = _number(buffer, begin + 11, 2), _number(buffer, begin + 14, 2), _number(buffer, begin + 17, 2)
+    hour, minute, second = (
+        _number(buffer, begin + 11, 2),
+        _number(buffer, begin + 14, 2),
+        _number(buffer, begin + 17, 2),
+    )
     middle = buffer[begin + 10]
     if not (
         buffer[begin + 4] == _DASH and buffer[begin + 7] == _DASH

@@ -178,8 +178,11 @@ def _keys(names: Sequence[str], fields: Sequence[_Fields]) -> list[ProposedKey |
         return [None] * len(fields)
     steps, others = first
     shown = ".".join(steps)
-    own = ProposedKey(Path(steps), f"the other topics have its values, too ({sorted(texts[0][steps])[0]})")
-    return [own, *(ProposedKey(Path(path), f"has values of {names[0]}'s {shown}: {share:.0%}") for share, path in others)]
+    own = ProposedKey(Path(steps), f"the other topics have its values, too ({min(texts[0][steps])})")
+    return [
+        own,
+        *(ProposedKey(Path(path), f"has values of {names[0]}'s {shown}: {share:.0%}") for share, path in others),
+    ]
 
 
 def _texts(values: Sequence[Any]) -> set[str]:

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from saffron.mapping.definition import As, AttributeRule, Header, OfMessage, Origin, SourceDefinition, TimeRule, TypeRule
+from saffron.mapping.definition import (
+    As,
+    AttributeRule,
+    Header,
+    OfMessage,
+    Origin,
+    SourceDefinition,
+    TimeRule,
+    TypeRule,
+)
 from saffron.mapping.envelopes import contents, text
 from saffron.mapping.message import MAX_DEPTH, Message, MessageError, Number, noun
 from saffron.mapping.paths import MISSING, Path

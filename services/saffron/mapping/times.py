@@ -95,7 +95,8 @@ def _of_pattern(value: object, pattern: str, zone: ZoneInfo | None, received: in
     if received is None:
         raise TimeError(f"the pattern {pattern} has no year, and the message has no time to take it from")
     year = (_EPOCH + received * _MS).year
-    found = [_ms_of(one, zone) for one in map(lambda y: _of_year(text, pattern, y), range(year - 1, year + 2)) if one]
+    parsed = (_of_year(text, pattern, near) for near in range(year - 1, year + 2))
+    found = [_ms_of(one, zone) for one in parsed if one is not None]
     if not found:
         raise TimeError(f"it does not fit the pattern {pattern}")
     return min(found, key=lambda ms: abs(ms - received))
@@ -103,14 +104,14 @@ def _of_pattern(value: object, pattern: str, zone: ZoneInfo | None, received: in
 
 def _parsed(text: str, pattern: str) -> datetime:
     try:
-        return datetime.strptime(text, pattern)
+        return datetime.strptime(text, pattern)  # noqa: DTZ007 (its zone is looked for)
     except ValueError:
         raise TimeError(f"it does not fit the pattern {pattern}") from None
 
 
 def _of_year(text: str, pattern: str, year: int) -> datetime | None:
     try:
-        return datetime.strptime(f"{year} {text}", f"%Y {pattern}")
+        return datetime.strptime(f"{year} {text}", f"%Y {pattern}")  # noqa: DTZ007 (its zone is looked for)
     except ValueError:
         return None
 

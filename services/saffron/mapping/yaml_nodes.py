@@ -17,6 +17,7 @@ from saffron.language.syntax.hints import known_names
 
 _E = TypeVar("_E", bound=Enum)
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([a-z]+)")
+_BRACKETS = 'Within { } a path with brackets stands in quotes: "items[1].sku".'
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -40,7 +41,8 @@ class Node:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             at = mark.index if mark is not None else 0
-            raise DefinitionError(_rendered(f"this is no YAML: {error.problem}", text, at, at + 1)) from None
+            hint = _BRACKETS if text[at : at + 1] in ("[", "]") else ""
+            raise DefinitionError(_rendered(f"this is no YAML: {error.problem}", text, at, at + 1, hint)) from None
         except yaml.YAMLError as error:
             raise DefinitionError(f"definition error: this is no YAML: {error}") from None
         if node is None:
@@ -100,7 +102,9 @@ class Node:
         """The elements of a list."""
         if not isinstance(self.node, yaml.SequenceNode):
             self.error(f"{self.what} should be a list", "Each line of a list begins with a dash.")
-        return [Node(self.text, one, f"element {number} of {self.what}") for number, one in enumerate(self.node.value, 1)]
+        return [
+            Node(self.text, one, f"element {number} of {self.what}") for number, one in enumerate(self.node.value, 1)
+        ]
 
     def pairs(self) -> Iterator[tuple[Node, Node]]:
         """Keys and values of a mapping, each key once."""

@@ -45,7 +45,9 @@ PATHS = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map(lambda step
 RULES = st.builds(AttributeRule, PATHS, st.sampled_from([None, *As]))
 TYPES = st.one_of(
     st.just(TypeRule(constant='T"é')),
-    st.builds(lambda path, names: TypeRule(origin=path, names=names), PATHS, st.sampled_from([{}, {"x": "X", "1": "é"}])),
+    st.builds(
+        lambda path, names: TypeRule(origin=path, names=names), PATHS, st.sampled_from([{}, {"x": "X", "1": "é"}])
+    ),
 )
 TIMES = st.one_of(st.just(TimeRule()), st.builds(TimeRule, PATHS, st.sampled_from(list(TimeFormat))))
 ATTRIBUTES = st.dictionaries(st.sampled_from(["a", "b", "total", "a.b", "c.d"]), RULES, max_size=3)
@@ -98,7 +100,9 @@ def test_kernel_and_exact_path_agree(source: SourceDefinition, objects: list[Any
 
 @settings(deadline=None)
 @given(SOURCES, OBJECTS, st.data())
-def test_whatever_is_cut_out_of_a_message_is_refused_alike(source: SourceDefinition, one: Any, data: st.DataObject) -> None:
+def test_whatever_is_cut_out_of_a_message_is_refused_alike(
+    source: SourceDefinition, one: Any, data: st.DataObject
+) -> None:
     text = json.dumps(one, ensure_ascii=False).encode()
     cut = data.draw(st.integers(0, len(text)))
     until = data.draw(st.integers(cut, len(text)))
