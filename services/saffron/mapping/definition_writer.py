@@ -24,9 +24,9 @@ def _head(name: str, sources: Sequence[ProposedSource]) -> Iterator[str]:
     key = sources[0].key
     yield f"stream: {_text(name)}"
     if key is not None:
-        yield f"key: {_text(_key_name(sources))}  # all topics have its values: events of one key are matched in one place"
+        yield f"key: {_text(_key_name(sources))}  # all topics have its values: its events are matched in one place"
     elif len(sources) > 1:
-        yield "# key: NAME     # no field has values that all topics share; without a key all events go to one partition"
+        yield "# key: NAME     # no field has values that all topics share; without a key there is one partition"
     yield "disorder: 5s    # an event may be this late"
     yield "idle: 10s       # a silent topic, read to its end, does not hold back the others"
     yield "sources:"

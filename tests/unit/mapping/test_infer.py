@@ -71,7 +71,7 @@ def test_the_proposal_is_a_definition_with_reasons() -> None:
 def test_topics_that_share_no_values_have_no_key() -> None:
     others = topic("clicks", [{"page": f"/p{n}", "at": NOON + n} for n in range(5)])
     assert [one.key for one in infer([ORDERS, others])] == [None, None]
-    assert "without a key all events go to one partition" in write_definition("s", infer([ORDERS, others]))
+    assert "without a key there is one partition" in write_definition("s", infer([ORDERS, others]))
 
 
 @pytest.mark.parametrize(
