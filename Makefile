@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp$(addprefix -,$(notdir $(PYTHON)))
 PYTEST := $(BIN)/python -m pytest
-ALONE := tests/e2e/test_image.py tests/e2e/test_overload_broker.py
+ALONE := tests/e2e/cluster/test_image.py tests/e2e/broker/test_overload.py
 
 # The tests start the package in some two hundred processes: each would compile its sources again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -50,7 +50,7 @@ unit: setup ## unit tests, and the engine against its slow twins
 	@$(PYTEST) -q -n 2 tests/unit
 
 nightly: setup ## random queries by the ten thousand, faults by the hundred
-	@$(PYTEST) -q -n 2 --nightly tests/unit/engine tests/e2e/test_recovery_simulated.py
+	@$(PYTEST) -q -n 2 --nightly tests/unit/engine tests/e2e/simulated/test_recovery.py
 
 faults: setup ## services and broker killed, paused and restarted by ten seeds; every result beside `replay`
 	@cd tools && PYTHONPATH=.:../services ../$(BIN)/python -m faults --seeds 10 --partitions 3

@@ -17,7 +17,13 @@ from saffron.runtime.local.broker import Broker
 _REAL = frozenset({"broker", "broker_node"})
 _HOMES = ("tests/contracts/", "tests/e2e/")
 """Where tests on the real broker live: `make test` looks for them nowhere else."""
-_FIRST = ("test_cli", "test_recovery_broker", "test_demo", "test_readme", "test_model_builder")
+_FIRST = (
+    "command/test_cli",
+    "broker/test_recovery",
+    "command/test_demo",
+    "command/test_readme",
+    "broker/test_model_builder",
+)
 """Their files that take longest begin first, so that no worker is left alone with one of them."""
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _NO_BROWSER = "browser: none found, so the live page is not tested in one (install chromium, or set SAFFRON_BROWSER)"
@@ -72,7 +78,7 @@ def _place(item: pytest.Item) -> int:
     """Where a test stands among the others: those without a broker first, in the order that they have."""
     if item.get_closest_marker("kafka") is None:
         return -1
-    name = item.path.stem
+    name = f"{item.path.parent.name}/{item.path.stem}"
     return _FIRST.index(name) if name in _FIRST else len(_FIRST)
 
 

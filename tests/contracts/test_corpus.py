@@ -24,7 +24,7 @@ from saffron.runtime.results.snapshots import Snapshots
 from saffron.schema.numbers import number_of_text
 from saffron.testing.memory_broker import Entry, MemoryBroker, PartitionLog
 from saffron.testing.memory_log import MemoryLog
-from tests.e2e.system import blocks, expected, makers, settings, undated
+from tests.e2e.simulated.system import blocks, expected, makers, settings, undated
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.schema.schema import NULL_CODE, NULL_INT, Kind, Schema
+from saffron.schema.schema import Kind, Schema
 
 Ints = NDArray[np.int64]
 
@@ -48,8 +48,6 @@ _KINDS = {
     "size": Kind.INT,
     "val": Kind.FLOAT,
 }
-_NULLS = {Kind.STRING: NULL_CODE, Kind.INT: NULL_INT, Kind.FLOAT: np.nan}
-_DTYPES = {Kind.STRING: np.int32, Kind.INT: np.int64, Kind.FLOAT: np.float64}
 _MAPS, _REDUCES = 200, 20  # at most, in a job
 _TASKS = tuple(f"m_{k:06}" for k in range(_MAPS)) + tuple(f"r_{k:06}" for k in range(_REDUCES))
 _PER_JOB = 260  # events of a job, about
@@ -97,9 +95,8 @@ def _columns(parts: list[_Part], order: Ints, jobs: tuple[str, ...], seq: int, t
     when = np.concatenate([part.ts for part in parts])[order] + ts
     attributes = {}
     for name, kind in _KINDS.items():
-        null = _NULLS[kind]
-        each = [part.attributes.get(name, np.full(len(part.ts), null, _DTYPES[kind])) for part in parts]
-        attributes[name] = Column(kind, np.concatenate(each).astype(_DTYPES[kind])[order], values.get(name, ()))
+        each = [part.attributes.get(name, np.full(len(part.ts), kind.null, kind.dtype)) for part in parts]
+        attributes[name] = Column(kind, np.concatenate(each).astype(kind.dtype)[order], values.get(name, ()))
     latest = None
     if imprecise:
         reported = np.isin(types, [names.index(one) for one in ("LoadStd", "Balance", "Imbalance")])

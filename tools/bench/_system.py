@@ -15,12 +15,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from saffron.runtime.local.state import read_state
 from saffron.runtime.log import Consumer, Record, TopicPartition
 from saffron.runtime.log.kafka_log import connect
 from saffron.runtime.process.config import Settings, load
 
-_TICK = 1 / os.sysconf("SC_CLK_TCK")
 _SETTLED = 1.0
 """Seconds without a new record after which a topic that holds enough is complete."""
 
@@ -137,10 +138,10 @@ def parsed(text: str) -> Any:
 
 
 def _cpu_seconds(pid: int) -> float:
-    # The name in brackets may hold blanks; what follows the last bracket does not.
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(int(fields[i]) for i in (11, 12, 13, 14)) * _TICK
+    """CPU time of a process and of its children that have ended."""
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system + times.children_user + times.children_system)
 
 
 def _resident(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return int(psutil.Process(pid).memory_info().rss)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import psutil
 from bench._stock import blocks
 from bench._table import arguments, report
 
@@ -41,8 +42,7 @@ def one_pass(number: int) -> Columns:
 
 def resident() -> float:
     """Resident megabytes of this process."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024
+    return float(psutil.Process().memory_info().rss) / 2**20
 
 
 def main() -> None:

@@ -96,7 +96,7 @@ def measured(model: EventModel, events: Columns, runs: int) -> list[dict[str, An
     works: list[tuple[str, Callable[[], object], float]] = [
         ("features and key", lambda: [keys.apply(part) for part in parts], 0),
         ("utility, array", lambda: known.utilities(features), 5),
-        ("utility, hash table", lambda: look_up(features.keys, table.cells, table.values, found), 30),
+        ("utility, hash table", lambda: look_up(features.keys, table.keys, table.values, table.table, found), 30),
         ("tree, every event", lambda: _walked(model.tree, vectors), 0),
         ("forest, every event", lambda: _walked(model.forest, vectors), 1000),
         ("forest, memoised", lambda: _memoised(model, features), 0),

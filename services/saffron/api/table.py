@@ -35,15 +35,6 @@ from saffron.schema.schema import Kind, Schema
 Column: TypeAlias = "pa.Array[Any]"
 Rows = Sequence[Mapping[str, Any]]
 
-_KINDS: Mapping[Kind, pa.DataType] = {
-    Kind.INT: pa.int64(),
-    Kind.LONG: pa.int64(),
-    Kind.FLOAT: pa.float64(),
-    Kind.NUMBER: pa.string(),  # no Arrow type has both large integers and fractions
-    Kind.NULL: pa.float64(),
-    Kind.BOOL: pa.bool_(),
-    Kind.STRING: pa.string(),
-}
 _WINDOW = ("window_start", "window_end")
 _KNOWN = {"id", "query", "partition", "start", "end", "window", "key", "group", "events", "return", "exact"}
 
@@ -84,7 +75,7 @@ def _matches(rows: Rows, plan: MatchPlan, schema: Schema) -> dict[str, Column]:
                 ("seq", pa.int64()),
                 ("ts", pa.list_(pa.int64()) if imprecise else pa.int64()),
                 ("type", pa.string()),
-                *((name, _KINDS[schema.kinds[name]]) for name in schema.attributes_of(component.type)),
+                *((name, _type(schema.kinds[name])) for name in schema.attributes_of(component.type)),
             ]
         )
         kind = pa.list_(event) if component.closure else event
@@ -112,6 +103,12 @@ def _held(value: Any, kind: Kind | None) -> Any:
     if value is None or kind not in (Kind.FLOAT, Kind.NUMBER):
         return value
     return float(value) if kind is Kind.FLOAT else orjson.dumps(value).decode()
+
+
+def _type(kind: Kind) -> pa.DataType:
+    alias: Any = kind.table_type
+    found: pa.DataType = pa.type_for_alias(alias)
+    return found
 
 
 def _spread(bound: Any) -> Any:
@@ -147,7 +144,7 @@ def _members(rows: Rows, name: str, attributes: Sequence[str], schema: Schema) -
 
 
 def _kind(attribute: str, schema: Schema) -> pa.DataType:
-    return _KINDS[schema.kinds[attribute]] if attribute in schema.kinds else pa.string()
+    return _type(schema.kinds[attribute]) if attribute in schema.kinds else pa.string()
 
 
 def _array(rows: Rows, name: str, kind: pa.DataType) -> Column:
@@ -181,7 +178,7 @@ def _types(expr: Expr) -> tuple[pa.DataType, ...]:
 
 
 def _tried(kind: Kind) -> tuple[pa.DataType, ...]:
-    return (pa.int64(), pa.float64(), pa.string()) if kind is Kind.NUMBER else (_KINDS[kind],)
+    return (pa.int64(), pa.float64(), pa.string()) if kind is Kind.NUMBER else (_type(kind),)
 
 
 def _fitting(values: list[Any], types: Sequence[pa.DataType]) -> Column:

@@ -19,12 +19,12 @@ from saffron.history import files, tasks
 from saffron.history.decoding import ENDS, TALLY, row_fields
 from saffron.history.numbering import first_numbers
 from saffron.history.output import DEAD_LETTERS, Output
-from saffron.history.plainly import plainly
+from saffron.history.partitioning import spreads_of, together
 from saffron.history.progress import Progress
 from saffron.history.rows import attribute_name, event_fields
 from saffron.history.running import Asked, binder, started
 from saffron.history.session import prepared
-from saffron.history.spread import spreads_of, together
+from saffron.history.spark_errors import plainly
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.replay import bind_all
 from saffron.schema.schema import Kind, Schema

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import DTYPES, NULLS, Column
+from saffron.engine.events.columns import Column
 from saffron.engine.events.decoding.decode import Decoded, Decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.history.rows import arrays_of, event_fields
@@ -95,4 +95,4 @@ def _places(piece: Piece, places: Whole) -> dict[str, Any]:
 
 def _blank(schema: Schema, n: int) -> dict[str, Column]:
     """Attributes of rows that are no events: anything."""
-    return {name: Column(kind.column, np.full(n, NULLS[kind], DTYPES[kind])) for name, kind in schema.kinds.items()}
+    return {name: Column(kind.column, np.full(n, kind.null, kind.dtype)) for name, kind in schema.kinds.items()}

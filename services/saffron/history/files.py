@@ -20,8 +20,9 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from saffron.engine.events.decoding.growth import joined, newest
+from saffron.engine.events.decoding.growth import joined
 from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
+from saffron.engine.events.decoding.newest import newest
 from saffron.engine.events.formats.files import read_content
 from saffron.engine.events.formats.tabular import table_events
 from saffron.engine.events.raw import RawBatch, batch_of_values, trim_lines

@@ -13,16 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import DTYPES, Column, Columns
+from saffron.engine.events.columns import Column, Columns
 from saffron.schema.schema import NULL_CODE, Kind, Schema
-
-_SQL: Mapping[Kind, str] = {
-    Kind.INT: "bigint",
-    Kind.FLOAT: "double",
-    Kind.NUMBER: "struct<nearest: double, rest: double>",
-    Kind.BOOL: "tinyint",
-    Kind.STRING: "string",
-}
 
 
 def attribute_name(schema: Schema, attribute: str) -> str:
@@ -32,7 +24,7 @@ def attribute_name(schema: Schema, attribute: str) -> str:
 
 def event_fields(schema: Schema) -> str:
     """The columns of an event, as Spark wants them declared."""
-    own = [f"a{number} {_SQL[kind.column]}" for number, kind in enumerate(schema.kinds.values())]
+    own = [f"a{number} {kind.sql_type}" for number, kind in enumerate(schema.kinds.values())]
     return ", ".join(["ts bigint", "latest bigint", "type string", *own])
 
 
@@ -47,7 +39,7 @@ def arrays_of(
 def columns_of(batch: pa.RecordBatch, schema: Schema) -> Columns:
     """The events of a batch, which has their numbers too ("seq")."""
 
-    def numbers(name: str, dtype: type[np.generic] = np.int64) -> NDArray[Any]:
+    def numbers(name: str, dtype: str = "int64") -> NDArray[Any]:
         return np.array(batch.column(name).to_numpy(zero_copy_only=False), dtype=dtype)
 
     def column(name: str, kind: Kind) -> Column:
@@ -55,7 +47,7 @@ def columns_of(batch: pa.RecordBatch, schema: Schema) -> Columns:
             return _strings(batch.column(name))
         if kind is Kind.NUMBER:
             return _pairs(batch.column(name))
-        return Column(kind, numbers(name, DTYPES[kind]))
+        return Column(kind, numbers(name, kind.dtype))
 
     attributes = {name: column(f"a{number}", kind.column) for number, (name, kind) in enumerate(schema.kinds.items())}
     ts, latest = numbers("ts"), numbers("latest")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from saffron.distribution import install
 from saffron.errors import SaffronError
-from saffron.history.plainly import plainly
+from saffron.history.spark_errors import plainly
 from saffron.runtime.replay.fused import BLOCK_EVENTS
 
 if TYPE_CHECKING:

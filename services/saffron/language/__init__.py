@@ -1,15 +1,15 @@
-"""The query language, in the order of a query's life.
+"""The query language: from the text of a query to its plan, in the order of the steps.
 
-text      tokens -> cursor -> parser (clauses, patterns, expressions, references) -> tree; printer: tree -> text
-meaning   binder -> match_plan or trend_plan, by way of scope, typed, aggregates, keys, strategies, windows, names,
-          shapes, layout; refusals: clauses out of place -> plan
-          match_plan: shapes (absences: NOT) -> layout; conditions -> meaning (what is refused), placing (flat plans),
-          ruling (conditions of a NOT), agreement (keys and DISTINCT as checks)
-          trend_plan: trend_layout -> walks over positions -> template; edges (conditions), conjunction (AND),
-          trend_values (RETURN, HAVING) -> trend_graphs (edge_index, ranges): how the engine finds predecessors;
-          sharing: which queries one graph serves
-words     explain (automaton or outline, links, asking; complexity, growth; formulas, drawing) and explain_trends
-          (template_words); errors: the carets
+syntax     tokens -> cursor -> parser (clauses, patterns, expressions, references) -> tree; printer: tree -> text
+scope      look-up of names (scope), type check (typed), windows, names of results, INTO
+patterns   shapes (absences: NOT) -> layout; positions of a run -> successors, states; links for drawings
+binding    match queries: match_plan; conditions -> list_conditions and not_conditions (checks), placement (flat plans),
+           keys and equality, strategies, aggregates; refusals: clauses out of place
+trends     aggregate queries: plan; layout -> successors -> template; edges (conditions), conjunction (AND), values
+           (RETURN, HAVING); trend_graphs (edge_index, ranges): how the engine finds predecessors; sharing of graphs
+plan       the result, a MatchPlan or a TrendPlan; pairs: exact comparisons; merging, consistency: properties of a plan
+cost       complexity (run_factors), and the shedders that can act on a query
+explain    text, JSON and drawings of a plan
 """
 
 from saffron.language.binder import Bound, bind, compile_query

@@ -1,7 +1,7 @@
-"""From a query's tree to a plan: names and kinds checked against the stream's schema, conditions on their edges.
+"""The binder: a query's syntax tree to a plan, with names and kinds checked against the stream's schema.
 
-`match_plan` binds match queries, `trend_plan` aggregate queries; `scope` knows the names, `typed` the kinds, `refusals`
-the clauses that a query of its kind cannot have.
+`binding.match_plan` binds match queries, `trends.plan` aggregate queries. `scope` looks up names and checks types;
+`binding.refusals` refuses clauses that a kind of query cannot have.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from saffron.schema.schema import Schema
 
 @dataclass(frozen=True)
 class Bound:
-    """A query that can be run. `warnings`: rendered as errors are, of conditions that are surely not meant so.
+    """A bound query. `warnings`: about conditions that are probably a mistake, rendered like errors.
 
-    `weight`: of the query among others when load is shed (WEIGHT, else 1).
+    `weight`: its weight among other queries when load is shed (WEIGHT, else 1).
     """
 
     plan: Plan
@@ -39,17 +39,17 @@ def bind(
     aggregates: frozenset[str] = frozenset(),
     unseen: bool = False,
 ) -> Bound:
-    """Bind a query, or its text, to a schema.
+    """The bound form of a query, or of its text.
 
-    `name`: of the query, unless its text says QUERY name.
+    `schema`: None checks no name and guesses kinds; such a plan can be explained, not run.
+    `name`: of the query, unless its text has QUERY name.
     `lenient`: unknown types and attributes are warnings; such an attribute is null.
-    `aggregates`: names of user-defined ones, functions from the numbers of a list to a number; the plan says which
-    are used (lower case), and an engine that runs it must know them.
-    `unseen`: types and attributes that an inferred schema lacks may come yet: as a standing query has to take it. The
-    plan says what it `waits` for; it is to be bound anew once that has come.
-    `schema` None: no name is checked and kinds are guessed; such a plan can be explained, not run.
+    `aggregates`: names of user-defined aggregates, functions from the numbers of a list to a number. The engine that
+    runs the plan must have them.
+    `unseen`: for a registered query: types and attributes that an inferred schema lacks may come later. They are in
+    the plan's `waits`; bind the query again once they have come.
 
-    Raises QueryError: stage "syntax"; "schema" (an unknown name, a wrong kind); "plan" (not run by this version).
+    Raises QueryError: stage "syntax"; "schema" (an unknown name, a wrong kind); "plan" (cannot be run).
     """
     tree = parse(query) if isinstance(query, str) else query
     scope = Scope(tree.text, schema, lenient, frozenset(name.lower() for name in aggregates), unseen)
@@ -62,7 +62,7 @@ def bind(
 
 
 def _warn_of_cost(plan: MatchPlan, query: Query, scope: Scope) -> None:
-    """Before a query is started that can have exponentially many results (X7)."""
+    """Warn of a query that can have exponentially many results (X7)."""
     cost = match_complexity(plan)
     if cost.name == "exponential" and plan.output is Output.ALL:
         fewer = "skip-till-next-match, OUTPUT FIRST or LONGEST, a shorter WITHIN; or count them: RETURN COUNT(*)"

@@ -1,7 +1,7 @@
-"""One batch: books forward, old counts halved, models trained where they have moved, published, and the books kept.
+"""One batch: update the books, halve old counts, train models that are due, save the books, publish the models.
 
-The books are kept before the models are published: whatever kills the job in between, the batch is done again from the
-same books with the same records, and publishes the same bytes under the same version.
+The books are saved before models are published. If the job is killed in between, Spark repeats the batch from the same
+books with the same records, which publishes the same bytes under the same version.
 """
 
 from __future__ import annotations
@@ -24,16 +24,14 @@ from saffron.model_builder.store import Store
 from saffron.records.envelope import Version
 
 Publish = Callable[[Sequence[AnyModel]], None]
-"""Writes models and returns when the log has them."""
-
-
+"""A writer of models, which returns when the log has them."""
 Removed = Callable[[], frozenset[str]]
-"""Names of queries that were removed."""
+"""A source of the names of removed queries."""
 
 
 @dataclass(frozen=True)
-class Done:
-    """What a batch did."""
+class BatchResult:
+    """The result of a batch: its published models, numbers of rows and of refused cells."""
 
     batch: int
     models: tuple[AnyModel, ...]
@@ -42,7 +40,7 @@ class Done:
 
 
 class Batches:
-    """Carries out batches of one checkpoint."""
+    """The processor of one checkpoint's batches. `epoch`: of the checkpoint, the first part of models' versions."""
 
     def __init__(
         self, store: Store, epoch: int, publish: Publish, policy: Policy, removed: Removed = frozenset
@@ -53,8 +51,8 @@ class Batches:
         self._publish = publish
         self._policy = policy
 
-    def run(self, batch: int, rows: Iterable[Row], features: Sequence[FeatureRow] = ()) -> Done:
-        """Batch `batch` of Spark's numbering; may be called again for the same one. StoreError, LogError."""
+    def run(self, batch: int, rows: Iterable[Row], features: Sequence[FeatureRow] = ()) -> BatchResult:
+        """Process batch `batch` of Spark's numbering; it is idempotent. Raises StoreError, LogError."""
         books = self._store.before(batch)
         refused = books.refused
         given = list(rows)
@@ -64,11 +62,11 @@ class Batches:
         models = train(books, (self._epoch, batch), self._policy)
         self._store.keep(books)
         self._publish(models)
-        return Done(batch, tuple(models), len(given) + len(features), books.refused - refused)
+        return BatchResult(batch, tuple(models), len(given) + len(features), books.refused - refused)
 
 
 def train(books: Books, version: Version, policy: Policy) -> list[AnyModel]:
-    """Models of what the books' batch has touched and moved; the books note them as published."""
+    """The models that are due, of those that the books' batch has updated; the books note them as published."""
     models: list[AnyModel] = []
     for _, query in sorted(books.queries.items()):
         if query.touched != books.batch:
@@ -98,7 +96,7 @@ def _sums(bins: Bins) -> list[list[int]]:
 
 
 def _values(model: LatencyModel, book: LatencyBook) -> list[float]:
-    """f and g at no partial matches and at the most that were seen: what tells whether the functions have moved."""
+    """Samples of f and g, without partial matches and at the highest load seen, to compare with published ones."""
     values = []
     for function, bins in ((model.processing, book.processing), (model.shedding, book.shedding)):
         most = max((load / events for events, load, _ in bins.values()), default=0.0)

@@ -1,4 +1,4 @@
-"""What the builder keeps from batch to batch, and how a batch changes it. Pure: equal books and rows, equal books."""
+"""The state of the builder between batches, and its update by a batch. It is pure: equal inputs give equal books."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from saffron.model_builder.query_book import QueryBook
 from saffron.model_builder.rows import MESSAGE, PROCESSING, REFUSED, SHEDDING, Row
 
 MOST_OBSERVATIONS = 1 << 32
-"""Where a query's counts pass this they are halved, whatever their age: sums stay far from overflow."""
+"""Most observations of a query; above it counts are halved, so that sums never overflow."""
 MOST_QUERIES = 1000
-"""Queries remembered; beyond it those not observed for longest are forgotten."""
+"""Most queries, and most streams, with a book; beyond it those not observed for longest are dropped."""
 MOST_FEATURES = 64
-"""The same of those whose events are remembered by features."""
+"""Most queries with a book of features."""
 
 
 @dataclass
 class Books:
-    """All that batch `batch` left. `offsets`: topic -> partition -> next offset. `refused`: cells that were no good."""
+    """The state behind batch `batch`. `offsets`: topic -> partition -> next offset. `refused`: invalid cells so far."""
 
     batch: int = -1
     offsets: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Books:
     features: FeatureBooks = field(default_factory=FeatureBooks)
 
     def add(self, batch: int, rows: Iterable[Row], features: Sequence[FeatureRow] = ()) -> None:
-        """Apply the rows of the next batch."""
+        """Apply the rows of batch `batch`."""
         self.batch = batch
         for one in features:
             if one.kind == FEATURE_MESSAGE:
@@ -52,17 +52,18 @@ class Books:
         self._forget()
 
     def remove(self, names: Collection[str]) -> None:
-        """Forget these queries: one of the same name that is added later starts anew."""
+        """Drop the books of these queries; a later query of the same name starts anew."""
         for name in names:
             self.queries.pop(name, None)
             self.features.held.pop(name, None)
 
     def _reached(self, topic: str, partition: int, next_offset: int) -> None:
+        """Note that a partition has been read up to `next_offset`."""
         parts = self.offsets.setdefault(topic, {})
         parts[str(partition)] = max(parts.get(str(partition), 0), next_offset)
 
     def _add(self, row: Row) -> bool:
-        """Apply one row; False if it is no good, which changes nothing."""
+        """Apply one row; False if it is invalid, which changes nothing."""
         if row.kind in (PROCESSING, SHEDDING):
             return self._add_latency(row)
         if row.kind == REFUSED:
@@ -78,7 +79,10 @@ class Books:
         return True
 
     def _query(self, row: Row) -> QueryBook | None:
-        """The book of the row's query; a later version, or another automaton, starts a new one."""
+        """The book of the row's query; None for an invalid row or an older version.
+
+        A later version, or another automaton, starts a new book.
+        """
         if row.query is None or row.query_version is None or row.states is None or row.size is None:
             return None
         fresh = TransitionCounts(row.query, row.query_version, row.states, row.size, bool(row.in_events))
@@ -100,6 +104,7 @@ class Books:
         return True
 
     def _forget(self) -> None:
+        """Drop the books beyond MOST_QUERIES that were updated longest ago."""
         for names in (self.queries, self.streams):
             extra = len(names) - MOST_QUERIES
             for name in sorted(names, key=lambda name: (names[name].touched, name))[: max(0, extra)]:
@@ -108,7 +113,7 @@ class Books:
     # ------------------------------------------------------------ as JSON
 
     def body(self) -> dict[str, Any]:
-        """Everything, JSON-able."""
+        """The books as JSON values."""
         return {
             "batch": self.batch,
             "offsets": self.offsets,
@@ -120,7 +125,7 @@ class Books:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Books:
-        """The books whose `body` this is."""
+        """The books of a `body`."""
         queries = [QueryBook.of(one) for one in body["queries"]]
         streams = {name: LatencyBook.of(one) for name, one in body["streams"].items()}
         named = {book.counts.query: book for book in queries}

@@ -1,7 +1,7 @@
-"""Forgetting: what is older than a half-life counts half, so that models follow a stream that has changed.
+"""Decay: counts are halved once per half-life, so that models follow a changing stream.
 
-Counted in batches that brought something for what is forgotten: nothing is forgotten for want of anything new, and a
-batch that is done again forgets the same, exactly.
+A half-life is a number of batches with observations for the book. So nothing decays without new observations, and a
+repeated batch decays the same counts.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from saffron.model_builder.books import Books
 from saffron.model_builder.policy import Policy
 
 _PLENTY = 10
-"""What is left when so many times as much as a first model needs is halved, is still good for one that is believed."""
+"""Multiple of the observations of a first model that a book must have before it is halved."""
 
 
 def decay(books: Books, policy: Policy) -> None:
-    """Halve what the books' batch has touched and whose time has come; but nothing of what there is little of."""
+    """Halve the books that the batch has updated and whose half-life has passed, if they have enough observations."""
     for query in books.queries.values():
         if query.touched == books.batch:
             query.since_halved += 1

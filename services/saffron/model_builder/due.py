@@ -1,6 +1,6 @@
-"""Whether a model is worth publishing: what is counted now against what the one in force rests on.
+"""The decision to publish a model: the counts now are compared with those that the model in force rests on.
 
-Judged in each batch that brought something, so cheap things come first, and tables are computed only where counts have
+It is made in each batch with observations. So cheap tests come first, and tables are computed only if counts have
 changed by more than chance.
 """
 
@@ -22,16 +22,16 @@ from saffron.model_builder.policy import Policy
 from saffron.model_builder.query_book import QueryBook
 
 ByKey = Mapping[int, int]
-"""key of features -> count."""
+"""Key of features -> count."""
 
 _FEW = 50
-"""Observations of which twice as many still say nothing."""
+"""Number of observations below which twice as many are no reason for a new model."""
 _SINCE = 1.1
-"""So many times as many partial matches must have been followed for it to be computed anew what age adds."""
+"""Growth of the number of tracked partial matches from which the effect of age is computed again."""
 
 
 def is_partial_due(query: QueryBook, times: Sequence[float], policy: Policy) -> bool:
-    """Of a model of partial matches; `times`: ns of an event met, by state, as the counts have it."""
+    """Whether a new model of partial matches is due. `times`: by state, the ns that an event takes."""
     counts, in_force = query.counts, query.in_force
     if not policy.is_enough(counts):
         return False
@@ -54,7 +54,7 @@ def is_partial_due(query: QueryBook, times: Sequence[float], policy: Policy) -> 
 
 
 def is_event_due(book: FeatureBook, policy: Policy) -> bool:
-    """Of a model of what events are worth."""
+    """Whether a new model of the utility of events is due."""
     if not policy.is_enough_of_events(book.counts):
         return False
     now, in_force = book.basis(), book.in_force
@@ -67,22 +67,27 @@ def is_event_due(book: FeatureBook, policy: Policy) -> bool:
 
 
 def have_moved(values: Sequence[float], before: Sequence[float], share: float) -> bool:
-    """Whether one of the values has changed by more than a share of it, or there are others."""
+    """Whether a value has changed by more than `share` of it, or the number of values differs."""
     if len(values) != len(before):
         return True
     return any(abs(new - old) > share * max(abs(old), 1e-9) for new, old in zip(values, before, strict=True))
 
 
 def _has_shifted(now: ByKey, in_force: ByKey, halves: tuple[ByKey, ByKey], policy: Policy) -> bool:
-    """By shares of keys. Chance moves two halves apart, in clumps as observations come, by twice as much as it moves
-    a whole from a good part of it."""
+    """Whether the distribution over keys has moved by `policy.shifted`, and more than the two halves differ.
+
+    The halves measure chance, with clumped observations: they differ by about twice as much as a whole does from a
+    large part of it.
+    """
     moved = distribution_drift(now, in_force)
     return moved >= policy.shifted and moved > distribution_drift(*halves)
 
 
 def _have_grown(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:
-    """Whether there are `more` times as many observations: of all partial matches, or of those in one state, which may
-    be reached long after the others, or of those that were followed, which come when their windows end."""
+    """Whether observations are `policy.more` times as many: in all, of one state, or of tracked partial matches.
+
+    A state may be reached long after the others, and tracked partial matches are observed when their windows end.
+    """
     if counts.met >= policy.more * in_force.met:
         return True
     now, before = ([*one.met_by_state()[1:], one.follows] for one in (counts, in_force))
@@ -90,13 +95,13 @@ def _have_grown(counts: TransitionCounts, in_force: TransitionCounts, policy: Po
 
 
 def _has_drifted(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:
-    """By what the matrix is for: what is expected of partial matches, all but those of state 0."""
+    """Whether the expected matches of a partial match have changed by `policy.expected`; state 0 is left out."""
     now, before = (chain_of(one).expected[:, 1:] for one in (counts, in_force))
     return expectation_drift(now, before) >= policy.expected
 
 
 def _has_aged(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:
-    """By what age adds, which is as before where hardly any partial match was followed since."""
+    """Whether the expectation by age has changed by `policy.aged`; it needs newly tracked partial matches."""
     seen = population(counts.followed, counts.states)
     if not len(seen) or counts.follows < _SINCE * max(in_force.follows, _FEW):
         return False
@@ -104,6 +109,6 @@ def _has_aged(counts: TransitionCounts, in_force: TransitionCounts, policy: Poli
 
 
 def _shares(times: Sequence[float]) -> list[float]:
-    """Times by their mean, those that hardly count left out: what tells whether utilities have moved."""
+    """Times divided by their mean, small ones raised to a tenth of it, to compare utilities."""
     mean = sum(times) / max(1, len(times))
     return [max(time, mean / 10) / mean for time in times] if mean > 0 else []

@@ -1,4 +1,4 @@
-"""What the builder keeps of a query's events: counts by features, and what its published model was trained on."""
+"""The state of a query's model of events: counts by features, and the basis of the published model."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ from saffron.model_builder.feature_rows import (
 )
 
 MOST_KEYS = 1 << 15
-"""Where a half of a query has seen more different keys than this, everything is halved: rare keys go."""
+"""Most different keys in a half of a query's observations; above it all counts are halved, which drops rare keys."""
 MOST_EVENTS = 1 << 26
-"""The same where it has seen more events: what is older weighs less."""
+"""Most events of a query; above it all counts are halved."""
 STALE_BATCHES = 30
-"""A specification that nothing came of for so many batches gives way to another of the same query."""
+"""Number of batches without observations after which another specification may replace one."""
 
 _LARGEST = 1 << 64
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What a model of events rests on: occurrences and contributions (in parts, see `WEIGHT`) by key, `observed` events
-    in all."""
+    """The basis of a model of events: occurrences and contributions by key, and the number of events (`observed`).
+
+    Contributions are in parts of one match, see `WEIGHT`.
+    """
 
     occurrences: Mapping[int, int]
     contributions: Mapping[int, int]
@@ -47,8 +49,11 @@ class Basis:
 
 @dataclass
 class FeatureBook:
-    """One query under one specification. `in_force`: what the model published last rests on; None: there is none.
-    `since_halved`: batches that added to it since half of it was forgotten."""
+    """The state of one query under one specification of features.
+
+    `in_force`: the basis of the model published last, None without one. `touched`: the last batch that updated it.
+    `since_halved`: number of batches that updated it since its counts were halved.
+    """
 
     counts: FeatureCounts
     spec: FeatureSpec
@@ -57,7 +62,7 @@ class FeatureBook:
     since_halved: int = 0
 
     def add(self, batch: int, rows: Sequence[FeatureRow]) -> None:
-        """Rows of this book's query, version and specification."""
+        """Add rows of a batch, of this book's query, version and specification."""
         self.touched = batch
         for half in (0, 1):
             own = [row for row in rows if row.half == half]
@@ -67,20 +72,20 @@ class FeatureBook:
             self.halve()
 
     def halve(self) -> None:
-        """Forget half of everything. Of what the model in force rests on keys are only compared by their shares."""
+        """Halve all counts. Of the basis in force only `observed` is halved, as its keys are compared by shares."""
         self.counts.halve()
         self.since_halved = 0
         if self.in_force is not None:
             self.in_force = replace(self.in_force, observed=self.in_force.observed // 2)
 
     def basis(self) -> Basis:
-        """What a model of the counts as they are now rests on."""
+        """The basis of a model that is trained now."""
         occurrences = added(half.occurrences for half in self.counts.halves)
         contributions = added(half.contributions for half in self.counts.halves)
         return Basis(occurrences, contributions, sum(occurrences.values()))
 
     def body(self) -> dict[str, Any]:
-        """Everything, JSON-able."""
+        """The book as JSON values."""
         return {
             "counts": features_body(self.counts),
             "spec": self.spec.body(),
@@ -91,7 +96,7 @@ class FeatureBook:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> FeatureBook:
-        """The book whose `body` this is. Of older builders' books it is not known what the model in force rests on."""
+        """The book of a `body`. Books of older builders have no basis in force."""
         spec, in_force = FeatureSpec.of(body["spec"]), body.get("in_force")
         return cls(
             features_of(body["counts"]),
@@ -110,14 +115,18 @@ class FeatureBook:
 
 @dataclass
 class FeatureBooks:
-    """By query. Of partitions that chose features differently those come first that were heard of first: a model of
-    them brings the others round."""
+    """The books by query. If partitions chose different features, the specification observed first is kept.
+
+    Its model, once published, makes the other partitions adopt that specification.
+    """
 
     held: dict[str, FeatureBook] = field(default_factory=dict)
 
     def add(self, batch: int, rows: Iterable[FeatureRow], most: int) -> int:
-        """Apply the rows of a batch; how many were no good. At most `most` queries are remembered: another one takes
-        the place of one of which nothing has come for long, or has none."""
+        """Apply the rows of a batch, and return the number of invalid rows.
+
+        `most`: of queries with a book. A further query replaces one without observations for long, or gets no book.
+        """
         named = [row for row in rows if row.kind != MESSAGE]
         refused = 0
         for identity, group in groupby(sorted(named, key=_order), key=_identity):
@@ -149,7 +158,7 @@ class FeatureBooks:
         return made
 
     def _has_room(self, batch: int, most: int) -> bool:
-        """Whether one more is remembered; the one of which nothing has come for longest makes room if that is long."""
+        """Whether one more book fits; a stale one is dropped to make room."""
         if len(self.held) < most:
             return True
         oldest = min(self.held, key=lambda name: (self.held[name].touched, name))
@@ -175,7 +184,7 @@ def _basis_of(body: Mapping[str, Any]) -> Basis:
 
 
 def _contents(rows: Sequence[FeatureRow]) -> list[dict[str, Any]]:
-    """What rows of one half say, as `FeatureCounts.add` reads it: matches that weigh the same stand together."""
+    """The rows of one half as bodies for `FeatureCounts.add`: the sums, then matches grouped by their weight."""
     counted: dict[str, dict[int, int]] = {OCCURRENCE: {}, BEGUN: {}, REFUSING: {}}
     met = 0
     vectors: dict[int, list[int]] = {}
@@ -219,4 +228,5 @@ def _identity(row: FeatureRow) -> tuple[str, int, str]:
 
 
 def _order(row: FeatureRow) -> tuple[tuple[str, int, str], int, str]:
+    """The sort key of rows, so that equal batches are applied in one order."""
     return _identity(row), row.partition, repr(row)

@@ -1,20 +1,20 @@
-"""What Spark computes of a batch's observations of features (papers G2): sums, so that the driver sees no raw row.
+"""Sums of a batch's observations of features (papers G2), computed by Spark so that the driver gets no raw record.
 
 One row for each (topic, partition, kind, query, its version, specification, half, key, cell):
 
     kind "occurrence"     key = a key of features; count
     kind "begun"          key = that of a match's first event; count = such matches
     kind "refusing"       key = that of events that a NOT may refuse by; count
-    kind "met"            count = partial matches alive when events came, added up over them
+    kind "met"            count = partial matches alive when an event came, summed over events
     kind "match"          key = keys of a match's events, ascending, by commas; count = weight in parts of one
     kind "position"       a = code of a kind, b = bin; count = contributions, occurred = occurrences
     kind "vector"         key = a key of features; text = its vector, by commas
     kind "specification"  text = the specification, as JSON
-    kind "message"        one of each message, good or not
+    kind "message"        one for each message, valid or not
 
-`half`: the halves of observations that are learned from apart; a message belongs to one by a hash of its offset, since
-queries may take turns in a partition. `next_offset` is one past the greatest offset in the group. What is no number, or
-none that a count can be, is left out.
+`half`: 0 or 1, one of two halves of the observations, which are counted separately to measure chance. A hash of a
+message's offset decides, as queries may take turns in a partition. `next_offset`: one past the greatest offset in the
+group. Values that cannot be a count are left out.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ BEGUN, REFUSING, MET = "begun", "refusing", "met"
 VECTOR, SPECIFICATION, MESSAGE = "vector", "specification", "message"
 
 _MOST = 1 << 50
-"""No number in one message is larger: sums of good messages stay far from overflow."""
+"""The largest number accepted in a message, so that sums never overflow."""
 _LONGEST = 256
-"""Events of a match that is taken."""
+"""Most events of a match that is accepted."""
 
 _SCHEMA = (
     "query string, query_version bigint, spec string, specification string, occurrences map<string, bigint>,"
@@ -78,7 +78,7 @@ _GROUP = "topic, partition, kind, query, query_version, spec, half, key, a, b"
 
 @dataclass(frozen=True)
 class FeatureRow:
-    """One row as above; `query`, `query_version` and `spec` are None where the message had none."""
+    """A row, as in the module's docstring; `query`, `query_version` and `spec` are None if the message has none."""
 
     topic: str
     partition: int
@@ -97,7 +97,7 @@ class FeatureRow:
 
 
 def summed(records: DataFrame) -> DataFrame:
-    """The rows of a batch of Kafka records. Nothing that a message holds makes it fail."""
+    """The rows of a batch of Kafka records. No content of a message makes it fail."""
     from pyspark.sql import functions as f
 
     parsed = records.selectExpr("topic", "partition", "offset", f"from_json(cast(value as string), '{_SCHEMA}') as o")
@@ -117,6 +117,6 @@ def summed(records: DataFrame) -> DataFrame:
 
 
 def collected(records: DataFrame) -> list[FeatureRow]:
-    """`summed`, brought to the driver in an order that is the same for equal batches."""
+    """`summed`, collected to the driver in an order that is equal for equal batches."""
     rows = [FeatureRow(*row) for row in summed(records).collect()]
     return sorted(rows, key=repr)

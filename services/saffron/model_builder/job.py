@@ -1,4 +1,4 @@
-"""The streaming query: records of the observation topics, batch by batch, into `Batches`."""
+"""The streaming query, which passes records of the observation topics to `Batches`, batch by batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from saffron.errors import SaffronError
 from saffron.model_builder import feature_rows, rows
-from saffron.model_builder.batch import Batches, Done
+from saffron.model_builder.batch import Batches, BatchResult
 from saffron.runtime.log.security import Security
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """Where the observations come from, and how often they are looked at. `features`: that of `topics` which has those
-    of features."""
+    """The source of observations. `interval_ms`: between two batches. `features`: the one of `topics` with features."""
 
     bootstrap: str
     security: Security
@@ -34,10 +33,7 @@ class Source:
     most_records: int = 50_000
 
     def options(self) -> Mapping[str, str]:
-        """Options of Spark's Kafka source.
-
-        Observations that retention took away are gone, and no reason to stop learning: failOnDataLoss is off.
-        """
+        """Options of Spark's Kafka source. failOnDataLoss is off: records lost to retention must not stop the job."""
         return {
             "kafka.bootstrap.servers": self.bootstrap,
             **{f"kafka.{name}": value for name, value in self.security.for_java().items()},
@@ -54,9 +50,11 @@ class Source:
 
 
 class Job:
-    """One streaming query at a time; `start` again after it failed goes on from the checkpoint."""
+    """The streaming query, one at a time. After a failure, `start` resumes it from the checkpoint."""
 
-    def __init__(self, session: SparkSession, source: Source, batches: Batches, report: Callable[[Done], None]) -> None:
+    def __init__(
+        self, session: SparkSession, source: Source, batches: Batches, report: Callable[[BatchResult], None]
+    ) -> None:
         """`report` is called after each batch, in the thread that Spark calls back in."""
         self._session = session
         self._source = source
@@ -79,19 +77,19 @@ class Job:
         )
 
     def failure(self) -> BaseException | None:
-        """Why the query has ended; None while it runs. What our own code raised is given as it was raised."""
+        """The error that ended the query; None while it runs. An error of our own code is returned as raised."""
         query = self._query
         if query is None or query.isActive:
             return None
         return self._failure or query.exception() or SaffronError("the streaming query ended by itself")
 
     def progress(self) -> Progress | None:
-        """Of the newest batch; None before the first."""
+        """The progress of the newest batch; None before the first."""
         last: Any = self._query.lastProgress if self._query is not None else None
         return None if last is None else Progress.of(json.loads(last.json))
 
     def stop(self) -> None:
-        """End the query, between two batches if the present one ends soon (a batch broken off is done again)."""
+        """Stop the query, between two batches if the current one ends within 5 s. An interrupted batch is repeated."""
         if self._query is None:
             return
         held = self._busy.acquire(timeout=5.0)
@@ -116,9 +114,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Progress:
-    """What Spark says of its newest batch. `behind`: records not yet read, of the worst partition.
+    """Spark's progress report of a batch. `behind`: records not yet read in the worst partition.
 
-    `lags`: (topic, partition) -> records not yet read, as far as Spark says.
+    `lags`: (topic, partition) -> records not yet read, for the partitions that Spark reports.
     """
 
     batch: int
@@ -128,7 +126,7 @@ class Progress:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Progress:
-        """From Spark's progress report."""
+        """The progress of a report of Spark's, parsed from JSON."""
         behind = 0
         lags: dict[tuple[str, str], int] = {}
         for source in body.get("sources", ()):

@@ -1,4 +1,4 @@
-"""What the builder keeps of how long events and drop orders of a stream take: sums by bins of partial matches."""
+"""The state of a stream's latency model: times of events and drop orders, summed by bins of partial matches."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 from saffron.model_builder.rows import PROCESSING
 
 MOST_SUM = 1 << 52
-"""Where a sum of a bin passes this, the bin is halved, whatever its age."""
+"""Largest sum of a bin; above it the bin is halved."""
 
 Bins = dict[int, list[int]]
-"""bin of partial matches -> [events, load, nanoseconds]."""
+"""Bin of the number of partial matches -> [events, events * partial matches, nanoseconds]."""
 
 
 @dataclass
 class LatencyBook:
-    """One stream: sums for f and g, the last batch that had any, and the function values published last.
+    """The state of one stream: sums for f (`processing`) and g (`shedding`), and samples of the published functions.
 
-    `since_halved`: batches that added to it since half of it was forgotten.
+    `touched`: the last batch that updated it. `since_halved`: number of batches that did since sums were halved.
     """
 
     processing: Bins = field(default_factory=dict)
@@ -36,15 +36,14 @@ class LatencyBook:
             _halve(sums)
 
     def halve(self) -> None:
-        """Forget half of everything, but never all of a bin: overload is rare, and nothing else tells what so many
-        partial matches take."""
+        """Halve all sums, but keep an event in each bin, as high loads are rare and only their bins cover them."""
         self.since_halved = 0
         for bins in (self.processing, self.shedding):
             for sums in bins.values():
                 _halve(sums)
 
     def body(self) -> dict[str, Any]:
-        """Everything, JSON-able."""
+        """The book as JSON values."""
         return {
             "processing": _bins_body(self.processing),
             "shedding": _bins_body(self.shedding),
@@ -55,7 +54,7 @@ class LatencyBook:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> LatencyBook:
-        """The book whose `body` this is."""
+        """The book of a `body`."""
         return cls(
             _bins(body["processing"]),
             _bins(body["shedding"]),
@@ -66,7 +65,7 @@ class LatencyBook:
 
 
 def _halve(sums: list[int]) -> None:
-    """Half of a bin's events, at least one, with their means."""
+    """Halve a bin's events, to one at least, and keep the means of load and time."""
     events, load, time = sums
     kept = max(1, events // 2)
     sums[:] = [kept, load * kept // events, time * kept // events]

@@ -1,4 +1,4 @@
-"""When a model is trained and published: the numbers, one place for all of them."""
+"""The thresholds for training and publishing models."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from saffron.engine.models.transitions.trainer import TransitionCounts
 
 @dataclass(frozen=True)
 class Policy:
-    """When a model is trained and published.
+    """Thresholds for training and publishing models.
 
-    `observations`: eta, events that partial matches of a query must have met before its first model. `drift`: mean
-    squared error of the transition matrix against the one in use from which on a new model is published (P6).
-    `expected`: relative change of what is expected of some partial match that is worth one, where transitions have
-    changed by more than chance: matrices may be near each other whose powers are not.
-    `aged`: relative change of what is expected by age, of all partial matches together, that is worth a new model.
-    `moved`: relative change of a window's expected events, or of a latency function, that is worth a new model;
-    `slower`: of what an event takes in one state against others.
-    `events`, `matches`: events of a query, and matches, from which on a model says what they are worth; then a new
-    one when the distribution of their features, or that of what they contribute, has moved by `shifted` (total
-    variation), and by more than the two halves of observations differ.
-    `half_life`: batches with observations after which what was observed before counts half; then a model is made anew
-    in any case.
-    `more`: a model of either kind is made anew when there are so many times as many observations.
+    Models of partial matches. `observations`: eta, events that a query's partial matches must have met before its first
+    model. A new one is published after one of these changes:
+    `drift`: mean squared error of the transition matrix against the one in force (P6).
+    `expected`: relative change of a partial match's expected matches, if transitions have changed by more than chance;
+    matrices can be close while their powers are not.
+    `aged`: relative change of the expectation by age, over all partial matches.
+    `moved`: relative change of a window's expected events, or of a latency function.
+    `slower`: relative change of an event's time in one state against others.
+
+    Models of events. `events`, `matches`: numbers of both before the first model. A new one is published when the
+    distribution of features, or of contributions, has moved by `shifted` (total variation), and by more than the two
+    halves of observations differ.
+
+    Both. `more`: growth factor of the number of observations that leads to a new model. `half_life`: number of batches
+    with observations after which counts are halved, which leads to a new model too.
     """
 
     observations: int = 1000
@@ -40,10 +42,10 @@ class Policy:
     half_life: int = 360
 
     def is_enough(self, counts: TransitionCounts, times: int = 1) -> bool:
-        """Whether there is what a model of partial matches needs, or so many times as much."""
+        """Whether counts suffice for a model of partial matches, `times` over."""
         return counts.is_trainable and counts.met >= times * self.observations
 
     def is_enough_of_events(self, counts: FeatureCounts, times: int = 1) -> bool:
-        """The same of a model of events."""
+        """Whether counts suffice for a model of events, `times` over."""
         matches = sum(sum(half.matches.lists().values()) for half in counts.halves)
         return counts.observations >= times * self.events and matches >= times * self.matches * WEIGHT

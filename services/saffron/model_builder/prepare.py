@@ -1,4 +1,4 @@
-"""Everything that a first start would wait for: the connector's jars, and a class archive for Spark's JVM."""
+"""The preparation of a first start: the connector's jars, and a class archive for Spark's JVM."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _CLASSES = (
     "org.apache.spark.sql.kafka010.KafkaOffsetReaderAdmin",
     "org.apache.spark.sql.kafka010.consumer.KafkaDataConsumer",
 )
-"""Of the connector, which the rehearsal cannot use without a broker."""
+"""Classes of the connector to archive, as the rehearsal cannot use them without a broker."""
 
 
 def prepare(progress: Progress = lambda line: None) -> None:
-    """Fetch the jars and make the archive, where they are missing. JarError, JavaError, GatewayError."""
+    """Fetch the jars and make the archive if they are missing. Raises JarError, JavaError, GatewayError."""
     archive.ensure(jars.ensure(progress), _rehearse, progress)
 
 
 def _rehearse(jvm: Gateway, folder: Path) -> None:
-    """One batch of a streaming query over a file, as the job would run it over Kafka."""
+    """Run one batch of the streaming query over a file instead of Kafka, so that the JVM loads its classes."""
     source = folder / "source"
     source.mkdir()
     (source / "one.txt").write_text('{"query": "q", "transitions": [[0, 0, 1, 0]]}\n', "utf-8")

@@ -1,4 +1,4 @@
-"""Models into the compacted `models` topic, and what stands there already."""
+"""The publisher of models to the compacted topic `models`, and the newest epoch there."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from saffron.runtime.log.murmur2 import partition_of
 
 _FLUSH_SECONDS = 30.0
 _READ_SECONDS = 60.0
-_LOOK = 0.05
+_POLL_SECONDS = 0.05
 
 
 class Publisher:
-    """Writes models."""
+    """The writer of models to a topic."""
 
     def __init__(self, log: Log, topic: str) -> None:
         self._log = log
@@ -27,7 +27,7 @@ class Publisher:
         self._writer = Writer(log, topic, client_id="model-builder", seconds=_FLUSH_SECONDS)
 
     def publish(self, models: Sequence[AnyModel]) -> None:
-        """Returns when the log has all of them. LogError: it may have some; publish the same ones again."""
+        """Write models, and return when the log has all. After a LogError it may have some: publish them all again."""
         if not models:
             return
         partitions = self._log.partitions(self._topic)
@@ -41,7 +41,7 @@ class Publisher:
 
 
 def newest_epoch(log: Log, topic: str) -> int:
-    """The greatest epoch of the models in the topic, -1 if there are none. LogError: it cannot be read to its end."""
+    """The greatest epoch of the models in the topic, -1 without any; LogError if it cannot be read to its end."""
     follower = Follower(log, topic)
     newest = -1
     deadline = time.monotonic() + _READ_SECONDS
@@ -52,7 +52,7 @@ def newest_epoch(log: Log, topic: str) -> int:
             if time.monotonic() > deadline:
                 raise LogError(f"topic {topic} could not be read to its end within {_READ_SECONDS:g} s")
             if not records and not follower.caught_up:
-                time.sleep(_LOOK)
+                time.sleep(_POLL_SECONDS)
     finally:
         follower.close()
     return newest

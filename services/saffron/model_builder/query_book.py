@@ -1,4 +1,4 @@
-"""What the builder keeps of a query's partial matches: counts, samples of times, what its published model rests on."""
+"""The state of a query's model of partial matches: counts, samples of times, the basis of the published model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from saffron.model_builder.rows import FOLLOWED, PRODUCT, SAMPLE, TIMED, TRANSIT
 
 @dataclass
 class QueryBook:
-    """One query: its counts, the last batch that had any, and what the model published last was trained on.
+    """The state of one query.
 
-    `in_force` is what its counts were, without samples of times, and `published_times` ns of an event met by state;
-    None and empty while there is none. What is forgotten of the counts is forgotten of `in_force`, too, so that it
-    stays part of them, and what is more in the counts came since. `since_halved`: batches that added to them since half
-    was forgotten. `batch`: transitions of the batch that is being added, `clumps`: what batches before tell of chance.
+    `touched`: the last batch that updated it. `since_halved`: number of batches that did since counts were halved.
+    `in_force`: the counts that the model published last was trained on, without samples of times; None without one.
+    It is halved with `counts`, so the difference is always what came since.
+    `published_times`: by state, the ns that an event took then.
+    `batch`: transitions of the current batch. `clumps`: a measure of chance from earlier batches.
     """
 
     counts: TransitionCounts
@@ -33,7 +34,7 @@ class QueryBook:
     clumps: Clumps = field(default_factory=Clumps)
 
     def add(self, row: Row) -> bool:
-        """Apply a row of this query and version; False if it is no good, which changes nothing."""
+        """Apply a row of this query and version; False if it is invalid, which changes nothing."""
         counts = self.counts
         if row.kind == TRANSITION:
             return self._add_transition(row)
@@ -46,13 +47,13 @@ class QueryBook:
         return True
 
     def close(self) -> None:
-        """The batch is whole."""
+        """End the current batch."""
         if self.batch:
             self.clumps.add(self.batch)
             self.batch = {}
 
     def publish(self, times: tuple[float, ...]) -> None:
-        """A model of the counts as they are now is in force; `times`: what an event takes by state."""
+        """Note that a model of the current counts is published. `times`: by state, the ns that an event takes."""
         counts = self.counts
         self.in_force = replace(
             counts, cells=dict(counts.cells), followed=dict(counts.followed), costs=TransitionCosts()
@@ -60,7 +61,7 @@ class QueryBook:
         self.published_times = times
 
     def halve(self) -> None:
-        """Forget half of everything."""
+        """Halve all counts."""
         self.counts.halve()
         self.clumps.halve()
         self.since_halved = 0
@@ -88,20 +89,20 @@ class QueryBook:
         return True
 
     def _add_followed(self, row: Row) -> bool:
-        """What came of partial matches that were followed."""
+        """Add the outcomes of tracked partial matches."""
         if row.a is None or row.b is None or row.count is None or row.time is None:
             return False
         return self.counts.add_followed(row.a, row.b, row.count, row.time)
 
     def _cell(self, source: int | None, target: int | None) -> tuple[int, int] | None:
-        """A transition whose time is asked for; None if this automaton has none such."""
+        """A transition as (source, target); None if this automaton has no such transition."""
         states = self.counts.states
         if source is None or target is None or not (0 <= source < states and FORKED < target < states):
             return None
         return source, target
 
     def body(self) -> dict[str, Any]:
-        """Everything, JSON-able."""
+        """The book as JSON values."""
         counts = self.counts
         return {
             "query": counts.query,
@@ -120,7 +121,7 @@ class QueryBook:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> QueryBook:
-        """The book whose `body` this is. Of older builders' books it is not known what the model in force rests on."""
+        """The book of a `body`. Books of older builders have no counts in force."""
         empty = TransitionCounts(
             body["query"], body["query_version"], body["states"], body["window_size"], body["window_events"]
         )
@@ -136,7 +137,7 @@ class QueryBook:
 
 
 def _sums(counts: TransitionCounts) -> dict[str, Any]:
-    """What is counted, but for samples of times, JSON-able."""
+    """The counts without samples of times, as JSON values."""
     return {
         "events": counts.events,
         "lived": counts.lived,

@@ -1,4 +1,4 @@
-"""What Spark computes of a batch: the observations' cells, summed, so that the driver sees no raw row.
+"""Sums of a batch's observations by cell, computed by Spark so that the driver gets no raw record.
 
 One row for each (topic, partition, kind, identity, cell):
 
@@ -9,11 +9,11 @@ One row for each (topic, partition, kind, identity, cell):
     kind "followed"     a = state, b = fold and age; count, time = SHARES * matches (see models.ages)
     kind "processing"   a = bin of partial matches; count = events, load = events * partial matches, time (ns)
     kind "shedding"     the same, for drop orders
-    kind "message"      count = events applied, time = ms lived by partial matches; one of each message, good or not
-    kind "refused"      cells with numbers that no count can be; they are counted in `messages` only
+    kind "message"      count = events applied, time = ms lived by partial matches; one for each message, valid or not
+    kind "refused"      cells with invalid numbers; only their number is kept, in `messages`
 
-`next_offset` is one past the greatest offset in the group. A message that is no JSON, or has other fields, has nulls.
-Sums of products are decimals, for they need more than 64 bits; they are as exact, and in any order the same.
+`next_offset`: one past the greatest offset in the group. A message that is no JSON, or has other fields, has nulls.
+Sums of products are decimals, as they need more than 64 bits; they are exact and independent of order.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FOLLOWED = "followed"
 MESSAGE, REFUSED = "message", "refused"
 
 _MOST = 1 << 50
-"""No number in one message is larger (13 days in ns): sums of good messages stay far from overflow."""
+"""The largest number accepted in a message (13 days in ns), so that sums never overflow."""
 
 _SCHEMA = (
     "query string, query_version bigint, stream string, states bigint, window struct<size: bigint, events: boolean>,"
@@ -48,7 +48,7 @@ _NONE = "array()"
 _SANE = f"if({{0}} between 0 and {_MOST}, {{0}}, 0L)"
 _GOOD = f"a >= 0 and count between 1 and {_MOST} and load between 0 and {_MOST} and time between 0 and {_MOST}"
 _EXACT = "decimal(16, 0)"
-"""What `_MOST` fits into; a product of two has 33 digits, and 50,000 of them add up to less than the 38 there are."""
+"""The type of numbers up to `_MOST`; a product of two has 33 digits, and 50,000 of them sum up to at most 38."""
 _TOTAL = "decimal(33, 0)"
 _MOVED = f"transform(coalesce(o.transitions, {_NONE}), c -> struct(get(c, 0) as a, get(c, 1) as b, get(c, 2) as n))"
 _IS_SAMPLE = f"""
@@ -60,14 +60,14 @@ _TIMED = f"if({_IS_SAMPLE}, array_sort(filter(moved, c -> c.n > 0 and c.b != {FO
 
 
 def _cell(kind: str, **fields: str) -> str:
-    """A struct of one cell: bigints, and `total`; what is not named is 0."""
+    """The SQL of a cell's struct: bigints and `total`; fields without a value are 0."""
     numbers = ("a", "b", "c", "d", "count", "load", "time")
     own = ", ".join(f"{fields.get(name, '0L')} as {name}" for name in numbers)
     return f"struct('{kind}' as kind, {own}, cast({fields.get('total', '0')} as {_TOTAL}) as total)"
 
 
 def _latency(kind: str) -> str:
-    """Cells of a latency function."""
+    """The SQL of the cells of a latency function."""
     at = f"if(get(c, 0) < 1, 0L, 1L + cast(floor({BINS_PER_OCTAVE} * log2(get(c, 0))) as bigint))"
     cell = _cell(kind, a=at, count="get(c, 1)", load="try_multiply(get(c, 0), get(c, 1))", time="get(c, 2)")
     return f"transform(coalesce(o.{kind}, {_NONE}), c -> {cell})"
@@ -105,7 +105,7 @@ _GROUP = "topic, partition, kind, query, query_version, stream, states, size, in
 
 @dataclass(frozen=True)
 class Row:
-    """One row as above; numbers are None where the message had none."""
+    """A row, as in the module's docstring; numbers are None if the message has none."""
 
     topic: str
     partition: int
@@ -129,7 +129,7 @@ class Row:
 
 
 def summed(records: DataFrame) -> DataFrame:
-    """The rows of a batch of Kafka records. Nothing that a message holds makes it fail: it gives nulls instead."""
+    """The rows of a batch of Kafka records. No content of a message makes it fail; invalid content gives nulls."""
     from pyspark.sql import functions as f
 
     parsed = records.selectExpr("topic", "partition", "offset", f"from_json(cast(value as string), '{_SCHEMA}') as o")
@@ -150,11 +150,11 @@ def summed(records: DataFrame) -> DataFrame:
 
 
 def collected(records: DataFrame) -> list[Row]:
-    """`summed`, brought to the driver in an order that is the same for equal batches."""
+    """`summed`, collected to the driver in an order that is equal for equal batches."""
     return sorted((_row(row) for row in summed(records).collect()), key=repr)
 
 
 def _row(row: Sequence[Any]) -> Row:
-    """Decimals as integers, which are as large as they need to be."""
+    """A row of Spark's as a `Row`, with decimals as integers of any size."""
     found: list[Any] = [int(field) if isinstance(field, Decimal) else field for field in row]
     return Row(*found)

@@ -1,4 +1,4 @@
-"""What the job tells Spark: small local mode on a JVM of our own, or as spark-submit was told."""
+"""Spark's settings: small local mode on a JVM of our own, or those of spark-submit."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _LOCAL: Mapping[str, str] = {
 
 
 def settings(scratch: Path, *, local: bool) -> Mapping[str, str]:
-    """What a session is told; where the work is done, and how much at once, only if that is here (`local`).
+    """The settings of a session. `local`: with those of local mode, which spark-submit would set otherwise.
 
-    `scratch`: directory for whatever Spark would leave in the working directory.
+    `scratch`: a directory for files that Spark would leave in the working directory.
     """
     return {**_SETTINGS, **(_LOCAL if local else {}), "spark.sql.warehouse.dir": str(scratch)}

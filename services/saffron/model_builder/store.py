@@ -1,8 +1,8 @@
-"""The books' files, in Spark's checkpoint directory, with which they live and die.
+"""The files of the books, in Spark's checkpoint directory, so that both are deleted together.
 
-Spark may call a batch again, with the same records, if it was killed before it noted the batch as done. So the books
-after batch B are a file of their own, and batch B always starts from the file of B - 1: done twice is done once.
-The epoch is made with the checkpoint, for batch numbers begin again at 0 in a new one.
+Spark repeats a batch with the same records if it was killed before it committed the batch. So the books behind batch B
+are a file of their own, and batch B always starts from the file of B - 1, which makes a batch idempotent. The epoch is
+made with the checkpoint, as batch numbers begin again at 0 in a new one.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from saffron.model_builder.books import Books
 from saffron.records.envelope import ModelError, seal, unseal
 
 _KEPT = 4
-"""Files kept: Spark goes back by one batch at most; the others are for whoever looks for a cause."""
+"""Number of files kept. Spark goes back by one batch at most; the others help to find the cause of a failure."""
 
 
 class StoreError(SaffronError):
-    """The checkpoint does not hold what it must; going on would publish wrong models."""
+    """A checkpoint without the files that it must have. Going on would publish wrong models."""
 
 
 class Store:
-    """Books by batch under `checkpoint`/saffron."""
+    """The books by batch, in files under `checkpoint`/saffron."""
 
     def __init__(self, checkpoint: Path) -> None:
         self.checkpoint = checkpoint
         self._folder = checkpoint / "saffron"
 
     def open(self, now_ms: int, published_epoch: int) -> int:
-        """The checkpoint's epoch. A checkpoint without Spark's offsets is new: it gets one above all that were.
+        """The checkpoint's epoch. A checkpoint without Spark's offsets is new, and gets one above all earlier epochs.
 
-        `published_epoch`: the greatest among published models, -1 if there are none; the clock alone may go back.
+        `published_epoch`: the greatest epoch of published models, -1 without any, as the clock alone may go back.
+        Raises StoreError if the epoch of a used checkpoint cannot be read.
         """
         path = self._folder / "epoch"
         used = any((self.checkpoint / "offsets").glob("[0-9]*"))
@@ -52,7 +53,7 @@ class Store:
         return epoch
 
     def before(self, batch: int) -> Books:
-        """The books that batch `batch` starts from."""
+        """The books that batch `batch` starts from; StoreError if their file cannot be read."""
         if batch == 0:
             return Books()
         path = self._path(batch - 1)
@@ -65,12 +66,12 @@ class Store:
             ) from None
 
     def keep(self, books: Books) -> None:
-        """Write the books of their batch, durably, and remove files that nothing needs any more."""
+        """Write the books of their batch durably, and remove files that are no longer needed."""
         _replace(self._path(books.batch), seal(books.body()))
         self._path(books.batch - _KEPT).unlink(missing_ok=True)
 
     def newest(self) -> Books | None:
-        """The newest books there are, for status and tests."""
+        """The newest books, for status and tests; None without any."""
         paths = sorted(self._folder.glob("books-*.json"))
         return Books.of(unseal(paths[-1].read_bytes())) if paths else None
 
@@ -79,7 +80,7 @@ class Store:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Old content or new, never half of it, also after a power cut."""
+    """Replace a file's content atomically and durably: after a power cut it has the old content or the new."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     with fresh.open("wb") as file:
         file.write(content)

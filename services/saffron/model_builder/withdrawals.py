@@ -1,7 +1,7 @@
-"""Models of queries that were removed are withdrawn: by a tombstone for each record that stands in `models`.
+"""The withdrawal of models of removed queries: a tombstone for each of their records in `models`.
 
-Told by the tombstones of `queries` themselves, which stay there for a day at least: a query that is only not known yet
-keeps its models.
+Removed queries are those with a tombstone in `queries`, which stays for a day at least. So a query that is only not
+known yet keeps its models.
 """
 
 from __future__ import annotations
@@ -20,25 +20,30 @@ _FLUSH_SECONDS = 5.0
 
 
 class Withdrawals:
-    """Follows both topics. `removed`: names of queries that were removed and not added again, none before `queries` has
-    been read to its end; safe to read at any time from any thread."""
+    """A follower of `queries` and `models`, which withdraws models.
+
+    `removed`: names of queries that were removed and not added again; empty until `queries` has been read to its end.
+    It can be read from any thread.
+    """
 
     def __init__(self, log: Log, topics: Topics) -> None:
         self.removed: frozenset[str] = frozenset()
         self._writer = Writer(log, topics.models, client_id="model-builder-withdrawals", seconds=_FLUSH_SECONDS)
         self._queries = follow_queries(log, topics, _skip)
         self._models = Follower(log, topics.models)
-        self._standing: dict[bytes, int] = {}
+        self._partitions: dict[bytes, int] = {}
 
     def step(self) -> Sequence[bytes]:
-        """Keys of the records that have come to be withdrawn; writes the tombstones that are due, and waits for them.
-        LogError: some may not have been written, and will be in a later step."""
+        """Write the tombstones that are due, wait for them, and return keys of records seen to be withdrawn.
+
+        After a LogError a later step writes those that may be missing.
+        """
         gone = self._follow()
-        due = sorted(key for key in self._standing if _query_of(key) in self.removed)
+        due = sorted(key for key in self._partitions if _query_of(key) in self.removed)
         if due:
-            self._writer.write((self._standing[key], key, None) for key in due)
+            self._writer.write((self._partitions[key], key, None) for key in due)
             for key in due:
-                del self._standing[key]
+                del self._partitions[key]
         return gone
 
     def close(self) -> None:
@@ -46,15 +51,15 @@ class Withdrawals:
             one.close()
 
     def _follow(self) -> list[bytes]:
-        """What has come of both topics; keys of tombstones among models."""
+        """Read new records of both topics, and return keys of tombstones among models."""
         gone = []
         for record in self._models.step():
             key = record.key or b""
             if record.value is None:
-                self._standing.pop(key, None)
+                self._partitions.pop(key, None)
                 gone.append(key)
             else:
-                self._standing[key] = record.partition
+                self._partitions[key] = record.partition
         self._queries.step()
         if self._queries.caught_up:
             self.removed = frozenset(self._queries.table.removed)
@@ -62,10 +67,10 @@ class Withdrawals:
 
 
 def _skip(found: Unreadable) -> None:
-    """Windowing says that it cannot be read; the query is there all the same."""
+    """Ignore an unreadable record of a query: windowing reports it, and the query still exists."""
 
 
 def _query_of(key: bytes) -> str | None:
-    """The query whose model it is; None for what is of a stream."""
+    """The query of a model's key; None for a model of a stream."""
     query, _, kind = key.decode(errors="replace").partition("/")
     return None if kind == LATENCY else query

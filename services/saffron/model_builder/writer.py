@@ -1,4 +1,4 @@
-"""Records into the compacted `models` topic, by a producer that is kept for as long as it does not fail."""
+"""The writer of records to one topic, with a producer that is kept until it fails."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from saffron.runtime.log import Log, Producer
 
 
 class Writer:
-    """Writes to one topic. A failed producer is ended, for what it still has would come while all is written again; the
-    next records go by a new one."""
+    """A writer to one topic. After a failure it closes the producer, whose queued records would arrive in between, and
+    makes a new one for the next records."""
 
     def __init__(self, log: Log, topic: str, *, client_id: str, seconds: float) -> None:
-        """`seconds`: for which acknowledgements are waited for."""
+        """`seconds`: the longest wait for acknowledgements."""
         self._log = log
         self._topic = topic
         self._client_id = client_id
@@ -21,7 +21,7 @@ class Writer:
         self._producer: Producer | None = None
 
     def write(self, records: Iterable[tuple[int, bytes, bytes | None]]) -> None:
-        """(partition, key, value) of each; returns when the log has them all. LogError: it may have some."""
+        """Write (partition, key, value) records, and return when the log has all. After a LogError it may have some."""
         producer = self._producer or self._log.producer(client_id=self._client_id)
         self._producer = None
         try:

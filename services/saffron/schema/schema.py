@@ -5,25 +5,59 @@ An attribute has one kind throughout a stream, whatever the event type, so that 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any, Self
+
+_SQL_PAIR = "struct<nearest: double, rest: double>"
+
+NULL_INT = -(2**63)
+NULL_CODE = -1
 
 
 class Kind(Enum):
-    """The kind of an attribute, with the column that holds it and the value that stands for null there.
+    """The kind of an attribute: the one map from kinds to how their values are held, written and called.
+
+    A member is its name, then `dtype`, `null`, `json_type`, `table_type`, `sql_type` and `noun`.
 
     JSON has one kind of number. The kinds of numbers here say which values an attribute has held, so that it can be
     held, and compared, no slower than they need: see `widened`.
     """
 
-    INT = "int"  # whole numbers that float64 holds exactly: int64, null = NULL_INT
-    LONG = "long"  # whole numbers within 64 bits: int64, null = NULL_INT
-    FLOAT = "float"  # float64, null = NaN
-    NUMBER = "number"  # both of the last two: complex128 (see `schema.numbers`), null = NaN
-    BOOL = "bool"  # int8: 0, 1, null = -1
-    STRING = "string"  # int32 codes into the column's `values`, null = -1
-    NULL = "null"  # nothing but null so far: as FLOAT
+    # Whole numbers that float64 holds exactly.
+    INT = "int", "int64", NULL_INT, "integer", "int64", "bigint", "an integer"
+    # Whole numbers within 64 bits.
+    LONG = "long", "int64", NULL_INT, "integer", "int64", "bigint", "an integer"
+    FLOAT = "float", "float64", math.nan, "number", "float64", "double", "a number"
+    # Both of the last two, as pairs (see `schema.numbers`); a user's table has them as text.
+    NUMBER = "number", "complex128", complex(math.nan), "number", "string", _SQL_PAIR, "a number"
+    # 0 and 1.
+    BOOL = "bool", "int8", -1, "boolean", "bool", "tinyint", "true or false"
+    # Codes into the column's `values`.
+    STRING = "string", "int32", NULL_CODE, "string", "string", "string", "a string"
+    # Nothing but null so far: as FLOAT.
+    NULL = "null", "float64", math.nan, "null", "float64", "double", "null"
+
+    dtype: str
+    """Of a column's items, by the name that NumPy, Numba and Arrow share."""
+    null: Any
+    """The item that stands for null."""
+    json_type: str
+    """In JSON Schema."""
+    table_type: str
+    """Arrow's, in tables for users."""
+    sql_type: str
+    """Spark's, of a column."""
+    noun: str
+    """In messages."""
+
+    def __new__(cls, value: str, *held: Any) -> Self:
+        kind = object.__new__(cls)
+        kind._value_ = value
+        kind.dtype, kind.null, kind.json_type, kind.table_type, kind.sql_type, kind.noun = held
+        return kind
 
     @property
     def is_number(self) -> bool:
@@ -58,8 +92,6 @@ def widened(a: Kind, b: Kind) -> Kind | None:
     return Kind.NUMBER if a.is_wide or b.is_wide else Kind.FLOAT
 
 
-NULL_INT = -(2**63)
-NULL_CODE = -1
 MAX_TS = 2**53
 """The largest timestamp an event may carry (ms since 1970 UTC)."""
 END_OF_TIME = 2**62

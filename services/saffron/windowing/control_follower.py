@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from dataclasses import dataclass
 
-from saffron.errors import LogError
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
+from saffron.records.table import Applied, Unreadable
+from saffron.records.version import is_version_key
 from saffron.runtime.log import Log
+from saffron.runtime.log.follower import Follower
 from saffron.runtime.log.topics import Topics
-from saffron.runtime.streams.control_topics import (
-    Report,
-    follow_queries,
-    follow_statuses,
-    follow_streams,
-    follow_versions,
-)
-from saffron.runtime.streams.schema_versions import SchemaVersions
+from saffron.runtime.streams.control_topics import Report, follow_queries, follow_statuses
+from saffron.runtime.streams.known_streams import KnownStreams
 from saffron.runtime.streams.statuses import FailedStatuses, ReadyStatuses
-from saffron.runtime.streams.streams import streams_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -44,48 +38,44 @@ class ControlFollower:
     """
 
     def __init__(self, log: Log, topics: Topics, report: Report) -> None:
-        self._topics = topics
+        self._report = report
         self._queries = follow_queries(log, topics, report)
         self._statuses = follow_statuses(log, topics, report)
-        self._streams = follow_streams(log, topics, report)
-        self._versions = follow_versions(log, topics, report)
+        self._streams = Follower(log, topics.streams)
+        self._known = KnownStreams(topics)
         self.queries: dict[str, QueryEntry] = {}
         self.ready = ReadyStatuses()
         self.failures = FailedStatuses()
         self.streams: dict[str, StreamRecord] = {}
         self.sources: dict[str, str] = {}
         self._ever_known: dict[str, StreamRecord] = {}
-        self.schemas = SchemaVersions()
+        self.schemas = self._known.versions
         self.version = 0
         self._update_streams()
 
     def step(self) -> bool:
         """Reads new records; True if there were any."""
-        queries, statuses, streams = self._queries.step(), self._statuses.step(), self._streams.step()
+        queries, statuses, streams = self._queries.step(), self._statuses.step(), self._read_streams()
         for one in queries:
             self.queries[one.key] = QueryEntry(one.key, one.offset, one.row)
         for status in statuses:
             self.ready.read(status)
             self.failures.read(status)
-        if streams:
+        if any(not is_version_key(key) for key in streams):
             self._update_streams()
-        versions = self._versions.step()
-        for version in versions:
-            with suppress(LogError):  # unknown to this version: the schema before stays
-                self.schemas.read(version)
-        moved = bool(queries or statuses or streams or versions)
+        moved = bool(queries or statuses or streams)
         self.version += moved
         return moved
 
     @property
     def caught_up(self) -> bool:
         """Whether all topics were read to their ends."""
-        return all(one.caught_up for one in (self._queries, self._statuses, self._streams, self._versions))
+        return all(one.caught_up for one in (self._queries, self._statuses, self._streams))
 
     @property
     def positions(self) -> dict[str, int]:
         """Next offsets of the topics that chains depend on, by base name."""
-        return {"queries": self._queries.table.next_offset, "streams": self._streams.table.next_offset}
+        return {"queries": self._queries.table.next_offset, "streams": self._known.next_offset}
 
     @property
     def statuses(self) -> dict[str, QueryStatus]:
@@ -105,15 +95,26 @@ class ControlFollower:
         return next((topic for topic, name in self.sources.items() if name == stream), None)
 
     def close(self) -> None:
-        for one in (self._queries, self._statuses, self._streams, self._versions):
+        for one in (self._queries, self._statuses, self._streams):
             one.close()
+
+    def _read_streams(self) -> list[str]:
+        """Keys of what has changed on `streams`. An unreadable record is reported, and the one before it stays."""
+        changed = []
+        for record in self._streams.step():
+            found = self._known.apply(record.key, record.value, record.offset)
+            if isinstance(found, Unreadable):
+                self._report(found)
+            elif isinstance(found, Applied):
+                changed.append(found.key)
+        return changed
 
     def _update_streams(self) -> None:
         """Rebuilds the stream tables. Of two streams that name the same topic, the older one keeps it."""
-        table, before = self._streams.table, self.sources
-        self.streams = streams_of(table, self._topics.events)
+        offsets, before = self._known.records.offsets, self.sources
+        self.streams = self._known.all()
         self.sources = {}
-        order = sorted(self.streams, key=lambda name: table.offsets.get(name, -1))
+        order = sorted(self.streams, key=lambda name: offsets.get(name, -1))
         for name in sorted(order, key=lambda name: before.get(self.streams[name].topic) != name):
             taken = self.sources.setdefault(self.streams[name].topic, name)
             if taken != name:

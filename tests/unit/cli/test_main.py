@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from pathlib import Path
 
@@ -70,6 +71,13 @@ def test_the_list_of_commands_imports_none_of_them(
     monkeypatch.setattr(importlib, "import_module", lambda name: pytest.fail(f"imported {name}"))
     assert saffron(monkeypatch, "--help") == 0
     assert "Exit status: 0 done, 1 failed" in capsys.readouterr().out
+
+
+def test_commands_that_run_no_engine_do_not_wait_for_numba() -> None:
+    modules = [module for name, (module, _) in main._COMMANDS.items() if name not in ("warm", "dlq")]
+    code = f"import {', '.join(f'saffron.cli.{module}' for module in modules)}, sys; print('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_a_wrong_query_is_shown_with_its_place_and_ends_with_2(

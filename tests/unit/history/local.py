@@ -12,9 +12,9 @@ from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.events.tables import column_values, take_columns
 from saffron.history.decoding import Piece, decoded_rows
 from saffron.history.numbering import Numbering, first_numbers, range_of
+from saffron.history.partitioning import spreads_of, together
 from saffron.history.rows import columns_of
 from saffron.history.running import Asked, binder, lines_of, run
-from saffron.history.spread import spreads_of, together
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.replay import Replay, bind_all
 from saffron.schema.schema import Schema

@@ -8,7 +8,8 @@ from functools import reduce
 import orjson
 import pytest
 
-from saffron.engine.events.decoding.growth import joined, newest
+from saffron.engine.events.decoding.growth import joined
+from saffron.engine.events.decoding.newest import newest
 from saffron.engine.events.raw import RawBatch, batch_of_lines
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.replay import Replay

@@ -9,8 +9,8 @@ import pytest
 from saffron.engine.models.events.event_record import part_key
 from saffron.errors import LogError
 from saffron.model_builder.batch import Batches
-from saffron.model_builder.main import Desk
 from saffron.model_builder.policy import Policy
+from saffron.model_builder.reporter import Reporter
 from saffron.model_builder.rows import TRANSITION, Row
 from saffron.model_builder.store import Store
 from saffron.model_builder.withdrawals import Withdrawals
@@ -117,13 +117,13 @@ def test_nothing_is_learned_of_a_removed_query_and_one_added_again_starts_anew(t
     assert model.observations == 50
 
 
-def test_the_desk_says_what_is_withdrawn(tmp_path: Path) -> None:
+def test_the_reporter_shows_withdrawn_models(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.open(7, -1)
     row = Row("t", 0, TRANSITION, "q", 1, "events", 3, 100, True, 1, 2, 50, 0, 0, 1, 10)
     health = Health("model-builder")
-    desk = Desk(health, Metrics(), "group")
-    desk.done(Batches(store, 7, lambda models: None, Policy(observations=10)).run(0, [row]))
+    reporter = Reporter(health, Metrics(), "group")
+    reporter.done(Batches(store, 7, lambda models: None, Policy(observations=10)).run(0, [row]))
     assert health.status()["model q"] == [7, 0]
-    desk.withdrawn(KEYS)
+    reporter.withdrawn(KEYS)
     assert health.status()["model q"] == "withdrawn"

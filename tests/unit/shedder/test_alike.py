@@ -24,7 +24,7 @@ from saffron.runtime.log import Record
 from saffron.runtime.log.topics import schema_folder
 from saffron.runtime.replay.fused import Query
 from saffron.shedder.hop import ShedderHop
-from tests.unit.runtime.test_virtual import ABC, stream
+from tests.unit.experiments.test_virtual import ABC, stream
 
 RARE = """QUERY rare PATTERN SEQ(D a, A b, C c)
 WHERE skip-till-next-match { a.x < 2 } WITHIN 200 EVENTS"""

@@ -21,6 +21,7 @@ from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.streams.schema_versions import announce
 from saffron.runtime.streams.statuses import Statuses
+from saffron.schema.schema import Kind, Schema
 from saffron.testing.memory_broker import MemoryBroker
 from saffron.testing.memory_log import MemoryLog
 from saffron.windowing.control_follower import ControlFollower
@@ -260,3 +261,17 @@ def test_nonsense_on_the_control_topics_is_passed_over(bench: Bench) -> None:
     assert not bench.control.ready.is_ready("odd", 1, "matcher", "events", 0)
     assert list(bench.control.streams) == ["events"]
     assert {(one.topic, one.key) for one in bench.unreadable} == {("t.query-status", "odd"), ("t.streams", "odd")}
+
+
+def test_a_version_that_cannot_be_read_is_reported_and_the_one_before_stays(bench: Bench) -> None:
+    announce(bench.producer, TOPICS, "events", None, Schema({"x": Kind.INT}, {"A": ("x",)}, {}))
+    odd = {"stream": "events", "version": 2, "schema": {"attributes": {"x": "no kind"}}}
+    bench.producer.send(TOPICS.streams, 0, orjson.dumps(odd), key=b"events/schema")
+    bench.control.step()
+    found = bench.control.schemas.of("events")
+    assert found is not None
+    assert (found.number, dict(found.schema.kinds)) == (1, {"x": Kind.INT})
+    (unreadable,) = bench.unreadable
+    assert (unreadable.topic, unreadable.key, unreadable.offset) == ("t.streams", "events/schema", 1)
+    assert "cannot be read" in unreadable.reason
+    assert bench.control.positions == {"queries": 0, "streams": 2}

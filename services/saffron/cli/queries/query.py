@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace as replace_fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -20,12 +20,13 @@ from saffron.cli.queries.query_changes import (
     require_addable,
     wait_until,
 )
-from saffron.cli.queries.standing import read_standing, read_versions, removed, wait_for
-from saffron.cli.queries.texts import QueryText, bind_text, know_aggregates, read_schema, read_texts
+from saffron.cli.queries.query_views import Name, list_queries, show, why
+from saffron.cli.queries.standing import read_standing, removed, wait_for
+from saffron.cli.queries.texts import QueryText, bind_text, read_schema, read_texts
 from saffron.control.checks import Checked
 from saffron.engine.operators.composition import bind_together
 from saffron.errors import UnavailableError
-from saffron.language import Bound, explain_text
+from saffron.language import Bound
 from saffron.language.cost.shedding import AUTO, SHEDDERS, refusal
 from saffron.records.query import ADD, QueryRecord
 from saffron.runtime.process.config import Settings
@@ -34,7 +35,6 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 Files = Annotated[list[Path] | None, typer.Argument(metavar="FILE...", help="Files with one query each.")]
 Text = Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")]
-Name = Annotated[str, typer.Argument(help="The query's name.")]
 Start = Annotated[
     Literal["now", "earliest"], typer.Option("--from", help="Begin now, or with the earliest events still there.")
 ]
@@ -45,9 +45,6 @@ Shed = Annotated[
         help=f"What may be shed under load, by which shedder: {', '.join(SHEDDERS)}. "
         f"New queries: {AUTO}; replaced ones: what they had.",
     ),
-]
-Versions = Annotated[
-    bool, typer.Option("--versions", help="All versions, as far as the topic still has them; the newest first.")
 ]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait until every partition has taken it up.")]
 
@@ -88,7 +85,7 @@ def add(
         standing = read_standing(client)
         texts = in_makers_order(texts)
         beside = {name: one.record.text for name, one in standing.items()} | {one.name: one.text for one in texts}
-        names = [require_addable(client, one, shedder, beside).name for one in texts]
+        names = [one.name for one in require_addable(client, texts, shedder, beside)]
         for name in names:
             if name in standing or names.count(name) > 1:
                 raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
@@ -139,105 +136,9 @@ def check(
         console.print_json([dict(zip(("name", "stream", "text", "warnings"), row, strict=True)) for row in rows])
 
 
-@app.command("list")
-@options.of_system
-def list_queries(versions: Versions = False, *, system: options.System, json: options.AsJson = False) -> None:
-    """List the standing queries with their states.
-
-    Examples:
-
-        saffron query list --json
-
-        saffron query list --versions
-    """
-    with connection(system.connected()) as client:
-        if versions:
-            known = read_versions(client)
-            _print_versions([one for name in known.names() for one in known.versions(name)], json)
-            return
-        standing = read_standing(client)
-    views = [standing[name].view() for name in sorted(standing)]
-    if json:
-        console.print_json(views)
-        return
-    rows = [(one["name"], one["version"], one["state"], one["from"], one["shed"], _reason(one)) for one in views]
-    console.print_table(("name", "version", "state", "from", "shed", "reason"), rows)
-
-
-@app.command()
-@options.of_system
-def show(name: Name, versions: Versions = False, *, system: options.System, json: options.AsJson = False) -> None:
-    """Show one query: its text, its plan, and what each service says of it.
-
-    Examples:
-
-        saffron query show rally
-
-        saffron query show rally --versions
-    """
-    with connection(system.connected()) as client:
-        if versions:
-            existing(read_standing(client), name)
-            _print_versions(read_versions(client).versions(name), json, texts=True)
-            return
-        view = existing(read_standing(client), name).view()
-    if json:
-        console.print_json(view)
-        return
-    know_aggregates()
-    head = f"{name} (version {view['version']}, shed: {view['shed']}): {view['state']} {_reason(view)}"
-    print(f"{head}\n\n{view['text'].strip()}\n")
-    print(explain_text(bind_text(view["text"], None, name).plan, view["shed"]))
-    rows = [(one["service"], one["partition"], one["state"], one["position"]) for one in view["services"]]
-    console.print_table(("service", "partition", "state", "position"), rows)
-
-
-@app.command()
-@options.of_system
-def why(
-    name: Name,
-    asked: Annotated[
-        str, typer.Argument(metavar="KEY|ID", help="A key as ATTR=VALUE (or '*'), or the beginning of a result's id.")
-    ],
-    events: Annotated[
-        int | None, typer.Option(min=1, help="How many of the key's newest events to tell of; 40 if not given.")
-    ] = None,
-    *,
-    system: options.System,
-    json: options.AsJson = False,
-) -> None:
-    """Tell why a match came, or why not: what became of each event, and which condition refused it.
-
-    It looks at the newest events that the matcher was given; `saffron replay --why` looks at files.
-
-    Examples:
-
-        saffron query why rally symbol=IBM
-
-        saffron query why rally 9f2c41d7
-    """
-    # Here, for they bring kernels along, which no other command of this file needs.
-    from saffron.engine.why.as_dict import to_dict
-    from saffron.engine.why.telling import TOLD
-    from saffron.engine.why.words import lines
-    from saffron.runtime.replay.recent import Question, why_now
-
-    know_aggregates()
-    with connection(system.connected()) as client:
-        standing = read_standing(client)
-        text = existing(standing, name).record.text
-        stream = bind_text(text, None, name).plan.stream
-        beside = {other: one.record.text for other, one in standing.items()}
-        record = client.streams().get(stream)
-        if record is None:
-            raise QueryRefused(f"there is no stream {stream!r} (any more), which query {name!r} is over")
-        question = Question(name, text, record, asked, events or TOLD, beside)
-        answer = why_now(client.log, client.topics, client.settings.group("cli-why"), question)
-    if json:
-        console.print_json(to_dict(answer.story))
-        return
-    print("\n".join(lines(answer.story)))
-    console.say(f"told from the newest {answer.events:,} events of partition {answer.partition}")
+app.command("list")(list_queries)
+app.command()(show)
+app.command()(why)
 
 
 @app.command()
@@ -291,9 +192,9 @@ def replace(
         before = existing(standing, name)
         beside = {other: one.record.text for other, one in standing.items()}
         shedder = shedder or before.record.shed
-        named = require_addable(client, QueryText(name, texts[0].text), shedder, beside).name
-        if named != name:
-            raise QueryRefused(f"the new text names itself {named!r}, but {name!r} is to be replaced")
+        (found,) = require_addable(client, [QueryText(name, texts[0].text)], shedder, beside)
+        if found.name != name:
+            raise QueryRefused(f"the new text names itself {found.name!r}, but {name!r} is to be replaced")
         record = put(client, QueryRecord(name, 1, ADD, texts[0].text, start, shedder))
         wait_until(client, [record], "active", timeout, json)
 
@@ -334,7 +235,7 @@ def _addable(settings: Settings, texts: Sequence[QueryText]) -> list[Checked]:
         ordered = in_makers_order(texts)
         beside = {name: one.record.text for name, one in read_standing(client).items()}
         beside |= {one.name: one.text for one in ordered}
-        return [require_addable(client, one, AUTO, beside) for one in ordered]
+        return require_addable(client, ordered, AUTO, beside)
 
 
 def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float, json: bool) -> None:
@@ -344,31 +245,8 @@ def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float,
         wait_until(client, [record], wanted, timeout, json)
 
 
-def _print_versions(versions: Sequence[Mapping[str, Any]], json: bool, *, texts: bool = False) -> None:
-    if json:
-        console.print_json(versions)
-        return
-    columns = ("name", "version", "change", "state", "at (UTC)", "in force from (partition: position)")
-    rows = [
-        (one["name"], one["version"], one["op"], one["state"], console.moment(one["changed_at"]), _places(one))
-        for one in versions
-    ]
-    console.print_table(columns, rows)
-    for one in versions if texts else ():
-        if one["op"] == "add":
-            print(f"\nversion {one['version']}:\n{one['text'].strip()}")
-
-
-def _places(version: Mapping[str, Any]) -> str:
-    return ", ".join(f"{one['partition']}: {one['position']}" for one in version["positions"]) or "-"
-
-
 def _shedder(given: str | None) -> str | None:
     """A name that was given, checked."""
     if given is not None and (why := refusal(given)):
         raise typer.BadParameter(why, param_hint="--shed")
     return given
-
-
-def _reason(view: dict[str, Any]) -> str:
-    return (view["reason"] or "").splitlines()[0] if view["reason"] else ""

@@ -32,16 +32,19 @@ def in_makers_order(texts: Sequence[QueryText]) -> list[QueryText]:
 
 
 def require_addable(
-    client: Client, one: QueryText, shedder: str = AUTO, beside: Mapping[str, str] = MappingProxyType({})
-) -> Checked:
-    """A query as it would be added; QueryError or QueryRefused: it cannot be. `beside`: texts of the others by name."""
-    try:
-        streams = client.known_streams()
-        found = checked(one.text, one.name, streams, beside)
-        check_partitions(found.plan, streams.all()[found.plan.stream], client.log.partitions)
-        found.require_shedder(shedder)
-    except Refused as refused:
-        raise QueryRefused(f"{one.name}: {refused}") from refused
+    client: Client, texts: Sequence[QueryText], shedder: str = AUTO, beside: Mapping[str, str] = MappingProxyType({})
+) -> list[Checked]:
+    """Queries as they would be added; QueryError or QueryRefused: one cannot be. `beside`: texts of others by name."""
+    streams = client.known_streams()
+    found = []
+    for one in texts:
+        try:
+            query = checked(one.text, one.name, streams, beside)
+            check_partitions(query.plan, streams.all()[query.plan.stream], client.log.partitions)
+            query.require_shedder(shedder)
+        except Refused as refused:
+            raise QueryRefused(f"{one.name}: {refused}") from refused
+        found.append(query)
     return found
 
 

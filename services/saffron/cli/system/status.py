@@ -40,8 +40,8 @@ def status(data: options.Data = None, json: options.AsJson = False) -> None:
         if state.embedded:
             rows.insert(0, ("broker", _pid(state.broker), "ready" if state.broker else "dead", 0, "-", state.bootstrap))
         console.print_table(("name", "pid", "state", "restarts", "lag", "waits for"), rows)
-        for told in incident_reports_of(_inputs(state)):
-            console.say(f"{told.where}: {told.what}; {told.fix}")
+        for incident in incident_reports_of(_inputs(state)):
+            console.say(f"{incident.where}: {incident.what}; {incident.fix}")
     if state is None or state.phase != "running" or any(one.state != "ready" for one in state.services):
         raise typer.Exit(1)
 

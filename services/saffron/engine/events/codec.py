@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.events.columns import DTYPES, Column, Columns, is_null
+from saffron.engine.events.columns import Column, Columns, is_null
 from saffron.errors import LogError
 from saffron.schema.schema import NULL_CODE, Kind
 
@@ -36,11 +36,9 @@ _VERSION_KEY = b"saffron.version"
 _TRACED_KEY = b"saffron.traced"
 _PAIR = pa.binary(16)
 _ARROW = {
-    Kind.INT: pa.int64(),
-    Kind.FLOAT: pa.float64(),
-    Kind.NUMBER: _PAIR,
-    Kind.BOOL: pa.int8(),
-    Kind.STRING: pa.int32(),
+    kind: _PAIR if kind is Kind.NUMBER else pa.from_numpy_dtype(np.dtype(kind.dtype))
+    for kind in Kind
+    if kind is kind.column
 }
 _CODE = pa.dictionary(pa.int32(), pa.utf8())
 _KIND = {arrow: kind for kind, arrow in _ARROW.items()} | {_CODE: Kind.STRING}
@@ -241,7 +239,7 @@ def _columns(batch: Any, header: Header) -> Columns:
 def _column(array: Any) -> Column:
     kind = _KIND[array.type]
     if kind is not Kind.STRING:
-        return Column(kind, _copy(array, np.dtype(DTYPES[kind])))
+        return Column(kind, _copy(array, np.dtype(kind.dtype)))
     codes = _copy(array.indices, np.dtype(np.int32))
     array.dictionary.validate(full=True)
     values = tuple(array.dictionary.to_pylist())

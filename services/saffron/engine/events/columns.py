@@ -9,26 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.schema.schema import NULL_CODE, NULL_INT, Kind
-
-DTYPES: Mapping[Kind, type[np.generic]] = {
-    Kind.INT: np.int64,
-    Kind.LONG: np.int64,
-    Kind.FLOAT: np.float64,
-    Kind.NUMBER: np.complex128,
-    Kind.BOOL: np.int8,
-    Kind.STRING: np.int32,
-    Kind.NULL: np.float64,
-}
-NULLS: Mapping[Kind, Any] = {
-    Kind.INT: NULL_INT,
-    Kind.LONG: NULL_INT,
-    Kind.FLOAT: np.nan,
-    Kind.NUMBER: complex(np.nan),
-    Kind.BOOL: -1,
-    Kind.STRING: NULL_CODE,
-    Kind.NULL: np.nan,
-}
+from saffron.schema.schema import NULL_INT, Kind
 
 
 def is_null(kind: Kind, data: NDArray[Any]) -> NDArray[np.bool_]:
@@ -45,7 +26,7 @@ class Column:
     """One attribute of n events.
 
     `kind`: that of a column (`Kind.column`).
-    `data`: [n], dtype by kind (`DTYPES`); nulls are the kind's sentinel (`NULLS`).
+    `data`: [n], of `kind.dtype`; nulls are `kind.null`.
     `values`: for strings, the distinct strings that codes index, else empty.
     """
 

@@ -11,12 +11,7 @@ from saffron.schema.schema import Distribution, Kind, Schema, widened
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-_KINDS = {"string": Kind.STRING, "integer": Kind.INT, "number": Kind.FLOAT, "boolean": Kind.BOOL}
-_NAMES = {kind: name for name, kind in _KINDS.items()} | {
-    Kind.LONG: "integer",
-    Kind.NUMBER: "number",
-    Kind.NULL: "null",
-}
+_KINDS = {kind.json_type: kind for kind in (Kind.STRING, Kind.INT, Kind.FLOAT, Kind.BOOL)}
 _REMARKS = frozenset({"$schema", "$id", "$comment", "title", "description", "examples", "default"})
 _OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
 _PROPERTY = frozenset({"type"})
@@ -73,7 +68,7 @@ def _branch(schema: Schema, type_name: str) -> dict[str, Any]:
         given = law if isinstance(law, str) else list(law)
         properties["ts"] = {"type": ["integer", "string", "array"], **_INTERVAL, "x-time": {"distribution": given}}
     for name in schema.types[type_name]:
-        kind = _NAMES[schema.kinds[name]]
+        kind = schema.kinds[name].json_type
         properties[name] = {"type": kind if name in required else [kind, "null"]}
     return {
         "type": "object",
@@ -137,8 +132,8 @@ class _Draft:
         joined = widened(before, kind)
         if joined is None:
             raise SchemaError(
-                f"{place}: {name!r} is {_NAMES[kind]} here and {_NAMES[before]} at {owner}; an attribute has one kind "
-                "throughout a stream (rename one of them)"
+                f"{place}: {name!r} is {kind.json_type} here and {before.json_type} at {owner}; "
+                "an attribute has one kind throughout a stream (rename one of them)"
             )
         self._kinds[name] = joined
 

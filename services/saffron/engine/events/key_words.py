@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import DTYPES, Column
+from saffron.engine.events.columns import Column
 from saffron.engine.events.tables import converted
 from saffron.language.plan.pairs import rest_name
 from saffron.schema.schema import Kind
@@ -61,4 +61,4 @@ def _column(words: Words, kind: Kind) -> Column:
         return Column(kind, pairs)
     if kind.column is Kind.FLOAT:
         return Column(Kind.FLOAT, first.view(np.float64))
-    return Column(kind.column, first.astype(DTYPES[kind]))
+    return Column(kind.column, first.astype(kind.dtype))

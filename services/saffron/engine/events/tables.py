@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import DTYPES, NULLS, Column, Columns
+from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.rests import rests_of
 from saffron.schema.numbers import LIMIT, plain, value_of_pair
 from saffron.schema.schema import NULL_CODE, NULL_INT, Kind, Schema
@@ -22,7 +22,7 @@ def empty_columns(schema: Schema | None) -> Columns:
     """No events, with the attributes of `schema`."""
     kinds = {} if schema is None else schema.kinds
     whole = np.empty(0, dtype=np.int64)
-    attributes = {name: Column(kind.column, np.empty(0, dtype=DTYPES[kind])) for name, kind in kinds.items()}
+    attributes = {name: Column(kind.column, np.empty(0, dtype=kind.dtype)) for name, kind in kinds.items()}
     return Columns(whole, whole.copy(), whole.copy(), Column(Kind.STRING, np.empty(0, dtype=np.int32)), attributes)
 
 
@@ -117,7 +117,7 @@ def converted(column: Column, kind: Kind) -> Column:
     kind = kind.column
     if column.kind is kind:
         return column
-    data: NDArray[Any] = np.full(len(column.data), NULLS[kind], DTYPES[kind])
+    data: NDArray[Any] = np.full(len(column.data), kind.null, kind.dtype)
     if not (column.kind.is_number and kind.is_number):
         return Column(kind, data)
     nearest, rests = _pairs(column)
@@ -153,7 +153,7 @@ def conformed(columns: Columns, schema: Schema) -> Columns:
     attributes = dict(held)
     for name, kind in schema.kinds.items():
         known = held.get(name)
-        null = Column(kind.column, np.full(len(columns), NULLS[kind], DTYPES[kind]))
+        null = Column(kind.column, np.full(len(columns), kind.null, kind.dtype))
         attributes[name] = null if known is None else converted(known, kind)
     return replace(columns, attributes=attributes)
 

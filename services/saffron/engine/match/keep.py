@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels.hashing import GOLDEN, hashes_of, unit
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding.candidates import Candidates, candidates
 from saffron.engine.match.shedding.orders import Order, Worth
@@ -24,10 +25,6 @@ Flags = NDArray[np.bool_]
 
 _MOSTLY = 0.5
 """Share drawn evenly from which on those that go are alike, whatever is expected of them."""
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FACTOR = np.uint64(0xFF51AFD7ED558CCD)
-_HALF = np.uint64(32)
-_SHIFT = np.uint64(11)
 
 
 @dataclass(frozen=True)
@@ -198,8 +195,5 @@ def utilities(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:
 
 def _hashed(found: Candidates, seed: int) -> Floats:
     """[n] a number for each, the same at every order."""
-    mixed = np.full(len(found), np.uint64(seed & 0xFFFFFFFFFFFFFFFF) + _GOLDEN)
-    for part in (found.first, found.state, found.rank):
-        mixed = (mixed ^ part.view(np.uint64)) * _FACTOR
-        mixed ^= mixed >> _HALF
-    return (mixed >> _SHIFT).astype(np.float64)
+    numbers: Floats = unit(hashes_of(np.stack([found.first, found.state, found.rank]), (seed + GOLDEN) % 2**64))
+    return numbers

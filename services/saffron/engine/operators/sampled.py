@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-_MIX = 0x9E3779B97F4A7C15
+from saffron.engine.kernels.hashing import GOLDEN
 
 
 def is_sampled(number: int, one_in: int) -> bool:
     """Whether the number is among one of so many; the same in every run."""
-    return ((number + 1) * _MIX & 0xFFFFFFFFFFFFFFFF) >> 32 < (1 << 32) // one_in
+    return ((number + 1) * GOLDEN & 0xFFFFFFFFFFFFFFFF) >> 32 < (1 << 32) // one_in

@@ -228,7 +228,8 @@ class ShedderOperator:
         extents = {query: Extent(model.length, model.expected_events / 4) for query, model in models.items()}
         contributed = {name: self._events.contribution(name, len(block.columns)) for name in running}
         ends = block.first_seq, block.next_seq
-        self._losses.add(ends, contributed, self._detector.by_query(), decided.gone, extents, decided.masked, decided.promised)
+        alive, shares = self._detector.by_query(), (decided.masked, decided.promised)
+        self._losses.add(ends, contributed, alive, decided.gone, extents, *shares)
         self._losses.let_on(contributed, decided.false)
         return decided
 

@@ -79,10 +79,13 @@ class Queries:
 
 @dataclass(frozen=True)
 class Shed:
-    """What was decided of a block. `mask`: bits to set in `Columns.dropped`, None: no event goes. `orders`: bodies of
-    "keep" records. `share`: of the work, planned to be saved by dropping events. `gone`: of what each query's
-    matches need of the block, the part that goes; `masked`: the share of its events that does; `false`: matches too
-    many for each true one, as models expect. `why`: for statistics."""
+    """What was decided of a block.
+
+    `mask`: bits to set in `Columns.dropped`, None: no event goes. `orders`: bodies of "keep" records. `share`: of the
+    work, planned to be saved by dropping events. `gone`: of what each query's matches need of the block, the part that
+    goes, and `promised`: the part that the choice of means counted with. `masked`: the share of a query's events that
+    goes; `false`: matches too many for each true one, as models expect. `why`: for statistics.
+    """
 
     mask: Bits | None = None
     orders: tuple[Mapping[str, Any], ...] = ()

@@ -11,7 +11,7 @@ from saffron.engine.why import bindings as taken
 from saffron.engine.why.bindings import Bindings, Bound, Event
 from saffron.engine.why.values import settled, value
 from saffron.language.patterns.positions import components_of
-from saffron.language.plan.plan import Absent, Choice, InOrder, Loop, MatchPlan, Shape, Together
+from saffron.language.plan.plan import Absent, Choice, InOrder, Interleaved, Loop, MatchPlan, Shape
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def openings(
                 earlier = [bound for bound in mine if bound.turns[number] < turn]
                 later = [bound for bound in mine if bound.turns[number] > turn]
                 yield from openings(body, own, _last(earlier) or before, _first(later) or after)
-        case Choice(parts=parts) | Together(parts=parts):
+        case Choice(parts=parts) | Interleaved(parts=parts):
             for part in parts:
                 yield from openings(part, _of(part, mine), before, after)
         case InOrder(parts=parts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from saffron.language.plan.plan import Choice, InOrder, Loop, MatchPlan, Shape, Take, Together
+from saffron.language.plan.plan import Choice, InOrder, Interleaved, Loop, MatchPlan, Shape, Take
 from saffron.schema.schema import Distribution
 
 Event = Mapping[str, Any]
@@ -76,7 +76,7 @@ def loops_around(plan: MatchPlan) -> Sequence[frozenset[int]]:
                 found[component] = around
             case Loop(body=body, number=number):
                 walk(body, around | {number})
-            case InOrder() | Choice() | Together():
+            case InOrder() | Choice() | Interleaved():
                 for part in shape.parts:
                     walk(part, around)
 

@@ -10,7 +10,7 @@ from saffron.engine.why.absences import Opening, offenders, openings
 from saffron.engine.why.bindings import MADE, Bindings, Bound, Event, parts, place
 from saffron.engine.why.conditions import Conditions, Refusal
 from saffron.engine.why.decisions import MOST_RUNS, Decision, Found, What
-from saffron.engine.windows.bounds import common_windows, run_deadline
+from saffron.engine.windows.bounds import common_windows, run_deadline, window_deadline
 from saffron.errors import InputError
 from saffron.language.patterns.positions import Edge, Positions
 from saffron.language.plan.plan import MatchPlan, Strategy
@@ -183,7 +183,7 @@ class Interpreter:
         """Whether a run may go on waiting for an edge when the event has passed (the ignore edge, N2)."""
         strategy = (self.plan.continues if edge.again else self.plan.begins)[edge.component]
         if strategy is Strategy.NEXT:
-            return not any(one.holds for one in fired)
+            return not any(one.exclusive for one in fired)
         return strategy is Strategy.ANY or (strategy is Strategy.PARTITION and not ours)
 
     def _type(self, edge: Edge) -> str:
@@ -258,7 +258,7 @@ class Interpreter:
         if window.opens is None:
             deadline: int = run_deadline(now, window.size, window.slide or 0, window.events)
             return deadline
-        return max([low + window.size - 1 for _, low in self._openers], default=now - 1)
+        return max([window_deadline(low, window.size) for _, low in self._openers], default=now - 1)
 
     def _windows(self, run: Run) -> Iterator[tuple[tuple[int, int] | None, int | None, int]]:
         """(bounds, opener, deadline) of each window that holds the run's first and last event."""
@@ -267,12 +267,12 @@ class Interpreter:
         if window.opens is not None:
             for opener, low in self._openers:
                 if opener <= first["seq"] and self._clock(last) < low + window.size:
-                    yield (low, low + window.size), opener, low + window.size - 1
+                    yield (low, low + window.size), opener, window_deadline(low, window.size)
         elif window.slide is not None:
             bounds = common_windows(self._clock(first), self._clock(last), window.size, window.slide, window.events)
             for k in range(*bounds):
                 low = k * window.slide
-                yield (low, low + window.size), None, low + window.size - 1
+                yield (low, low + window.size), None, window_deadline(low, window.size)
         else:
             yield None, None, run.until
 

@@ -15,6 +15,7 @@ from saffron.engine.why.bindings import SPAN, Bindings, Bound, Event, Span, of
 from saffron.engine.why.chance import chance
 from saffron.engine.why.conditions import Conditions
 from saffron.engine.why.decisions import MOST_RUNS, Decision, What
+from saffron.engine.windows.bounds import first_window, last_window
 from saffron.errors import InputError
 from saffron.language.patterns.positions import Edge, Positions, Stance
 from saffron.language.plan.plan import MatchPlan
@@ -97,7 +98,7 @@ class LikelyInterpreter:
         if slide is None:
             yield None
             return
-        for number in range((span.lo - size) // slide + 1, span.hi // slide + 1):
+        for number in range(first_window(span.lo, size, slide), last_window(span.hi, slide) + 1):
             yield number * slide, number * slide + size
 
     # ---------------------------------------------------------------- the search

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.schema_record import schema_from_record
-from saffron.engine.windows.bounds import opened_deadline
+from saffron.engine.windows.bounds import window_deadline
 from saffron.engine.windows.known_since import KnownSince
 from saffron.language.cost.shedding import AUTO
 from saffron.language.plan.plan import Window
@@ -32,6 +32,13 @@ class InForce:
         self.queries: dict[str, dict[str, Any]] = {}
         self.open: dict[str, Openings] = {}
         self.windows: dict[tuple[str, int], Window] = {}
+
+    def since_behind(self, pending: Iterable[Control]) -> KnownSince:
+        """`since` once these controls, the next ones, are written."""
+        schema, since = self.schema, self.since
+        for control in pending:
+            schema, since = _grown(schema, since, control)
+        return since
 
     def checkpoint(self) -> dict[str, Any]:
         """The body of a "checkpoint" control."""
@@ -64,7 +71,7 @@ class InForce:
             if window is None:
                 continue
             place, passed = (0, next_seq) if window.events else (1, watermark)
-            still = [opening for opening in openings if opened_deadline(opening[place], window.size) >= passed]
+            still = [opening for opening in openings if window_deadline(opening[place], window.size) >= passed]
             if still:
                 self.open[name] = still
             else:
@@ -72,19 +79,12 @@ class InForce:
 
     def _control(self, control: Control) -> None:
         body = control.body
-        if control.kind == "schema":
-            self._take_schema(body["schema"], control.position)
-        elif control.kind == "query":
+        self.schema, self.since = _grown(self.schema, self.since, control)
+        if control.kind == "query":
             self._query(body, control.position)
         elif control.kind == "checkpoint":
-            self.schema, self.since = body["schema"], KnownSince.of(body.get("known_since"))
             self.queries = {query["name"]: dict(query) for query in body["queries"]}
             self.open = {name: [(seq, ts) for seq, ts in openings] for name, openings in body["windows"].items()}
-
-    def _take_schema(self, record: Mapping[str, Any], position: int) -> None:
-        before, self.schema = self.schema, record
-        if before is not None and before != record:
-            self.since = self.since.after(schema_from_record(before), schema_from_record(record), position)
 
     def _query(self, body: Mapping[str, Any], position: int) -> None:
         name, op = body["name"], body["op"]
@@ -112,3 +112,17 @@ class InForce:
         elif name in self.queries:
             self.open.pop(name, None)
             self.queries[name] |= {"version": body["version"], "paused": op == "pause", "since": position}
+
+
+def _grown(
+    before: Mapping[str, Any] | None, since: KnownSince, control: Control
+) -> tuple[Mapping[str, Any] | None, KnownSince]:
+    """The schema's record and `since` behind a control."""
+    if control.kind not in ("schema", "checkpoint"):
+        return before, since
+    record: Mapping[str, Any] | None = control.body["schema"]
+    if control.kind == "checkpoint":
+        return record, KnownSince.of(control.body.get("known_since"))
+    if before is None or record is None or before == record:
+        return record, since
+    return record, since.after(schema_from_record(before), schema_from_record(record), control.position)

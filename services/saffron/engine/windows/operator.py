@@ -285,7 +285,7 @@ class WindowingOperator:
         record = outbox.in_force.schema
         if record is not None and (self.schema is None or schema_to_record(self.schema) != record):
             self._use(schema_from_record(record))
-        self._standing.since = outbox.in_force.since
+        self._standing.since = outbox.since
         if any(control.kind in ("schema", "query", "checkpoint") for control in block.controls):
             self._standing.restore(outbox.in_force.queries, self.schema if record is not None else None)
             self._know_windows()
@@ -368,11 +368,10 @@ class WindowingOperator:
 
     def _take_schema(self, schema: Schema) -> None:
         """Put a schema in force here, and bind what waits for it."""
-        position = self._outbox.next_seq
-        self._standing.since = self._standing.since.after(self.schema, schema, position)
         self._use(schema)
         self._outbox.add_control("schema", {"schema": schema_to_record(schema)})
-        self._put(self._standing.bind(schema, position))
+        self._standing.since = self._outbox.since
+        self._put(self._standing.bind(schema, self._outbox.next_seq))
 
     def _use(self, schema: Schema) -> None:
         self.schema = schema

@@ -14,6 +14,7 @@ from saffron.engine.events.tables import bytes_at_most, empty_columns, prune_col
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.hold import Arrivals, joined, lowest_from
 from saffron.engine.windows.in_force import InForce
+from saffron.engine.windows.known_since import KnownSince
 from saffron.schema.schema import Schema
 
 _BLOCK_BYTES = 8 << 20
@@ -89,6 +90,11 @@ class Outbox:
     def add_control(self, kind: str, body: Mapping[str, Any]) -> None:
         """A control before the next event."""
         self._controls.append(Control(self.next_seq, kind, body))
+
+    @property
+    def since(self) -> KnownSince:
+        """The positions from which on names are known, by all schemas so far, written or not."""
+        return self.in_force.since_behind(self._controls)
 
     def add_cut(self, watermark: int, offset: int | None) -> None:
         """An end behind the last event."""

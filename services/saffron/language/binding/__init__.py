@@ -1,1 +1,1 @@
-"""Match queries: from tree to plan."""
+"""The binding of match queries: from the syntax tree to a plan."""

@@ -1,6 +1,6 @@
-"""Aggregates over a closure: f(b[..i-1].x) and f(b[].x), the same in WHERE and RETURN.
+"""The binding of aggregates over a closure, f(b[..i-1].x) and f(b[].x), in WHERE and RETURN.
 
-A user-defined one is a function from numbers to a number; the plan has its name (lower case) only.
+A user-defined aggregate is a function from numbers to a number; the plan has only its name, in lower case.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from saffron.schema.schema import Kind
 
 SCOPES = {tree.Index.BEFORE: plan.Scope.BEFORE, tree.Index.ALL: plan.Scope.CLOSED}
 NUMERIC = ("sum", "avg", "min", "max", "stddev")
+"""Built-in aggregates that take numbers only."""
 
 
 def closure_argument(call: tree.Call, scope: Scope) -> tree.Reference:
-    """The b[..i-1].x or b[].x of an aggregate, or an error that shows how to write it."""
+    """The argument b[..i-1].x or b[].x of an aggregate; else QueryError with a hint how to write it."""
     argument = call.arguments[0] if len(call.arguments) == 1 else None
     if isinstance(argument, tree.Reference) and argument.index in SCOPES:
         return argument
@@ -27,22 +28,22 @@ def closure_argument(call: tree.Call, scope: Scope) -> tree.Reference:
     hint += f"{call.function}({name}[..i-1]{tail}) over the events taken so far."
     if call.function in ("min", "max"):
         hint += f" The {call.function} of several values: {call.function}(p, q)."
-    raise scope.wrong(f"{call.function} runs over the events of a closure", call.span, hint)
+    raise scope.schema_error(f"{call.function} runs over the events of a closure", call.span, hint)
 
 
 def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, Typed]:
-    """An aggregate: its argument, the closure's component, and the bound expression."""
+    """(argument, component of the closure, bound expression) of an aggregate."""
     argument = closure_argument(call, scope)
     component = scope.component(argument.variable, argument.span)
     place = scope.places[component]
     if not place.closure:
         hint = f"Write {place.written}.{argument.attribute or 'x'}; a closure has a plus: {name_text(place.type)}+."
-        raise scope.wrong(f"{place.written} is one event, not a closure", argument.span, hint)
+        raise scope.schema_error(f"{place.written} is one event, not a closure", argument.span, hint)
     over = SCOPES[argument.index]
     if argument.attribute is None:
         if call.function != "count":
             hint = f"Write {call.function}({place.written}[{over.value.strip('[]')}].x)."
-            raise scope.wrong(f"{call.function} needs an attribute", call.span, hint)
+            raise scope.schema_error(f"{call.function} needs an attribute", call.span, hint)
         return argument, component, Typed(plan.Aggregate("count", component, over, None, None), Sort.NUMBER)
     found = scope.attribute(place.type, argument.attribute, argument.span)
     if found.null:
@@ -51,7 +52,7 @@ def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, 
     own = call.function not in AGGREGATES
     if (own or call.function in NUMERIC) and found.kind in (Kind.STRING, Kind.BOOL):
         noun = "strings" if found.kind is Kind.STRING else "truth values"
-        raise scope.wrong(f"{call.function} of {noun}", call.span, f"{call.function} takes numbers.")
+        raise scope.schema_error(f"{call.function} of {noun}", call.span, f"{call.function} takes numbers.")
     expr = plan.Aggregate(call.function, component, over, found.name, kind_or_guess(found))
     takes_kind = call.function in ("first", "last")
     sort = Sort.NUMBER if not takes_kind else Sort.UNKNOWN if found.kind is None else SORTS[found.kind]

@@ -1,4 +1,4 @@
-"""Conjuncts of WHERE, bound: what each of them reads, and the words in which it was written."""
+"""The binding of the conjuncts of WHERE, each with its references and its text."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ WHICH = {
     Index.LAST: Which.LAST,
 }
 TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE)
-"""References that have a meaning only while the closure is being filled."""
+"""References that only exist while the closure takes events."""
 LOOKING_BACK = (Index.PREVIOUS, Index.BEFORE)
+"""References to events before the one being taken."""
 FINISHED = (Index.LAST, Index.ALL)
-"""References to a closure's end; b.len counts as one of them."""
+"""References to a finished closure; b.len counts as ALL."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """A reference in a conjunct: its component, its index (b.len: ALL), its place; whether it is an aggregate's."""
+    """A reference in a conjunct: its component, index and place. `aggregate`: it is the argument of an aggregate."""
 
     component: int
     index: Index
@@ -39,7 +40,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Conjunct:
-    """`text`: as the user wrote it, in one line."""
+    """A bound conjunct of WHERE with its references. `text`: as written, in one line."""
 
     expr: plan.Expr
     uses: tuple[Use, ...]
@@ -54,7 +55,7 @@ class Conjunct:
 
 
 def bind_conjuncts(expressions: tuple[tree.Expression, ...], scope: Scope) -> list[Conjunct]:
-    """All conjuncts but the keys, in their order."""
+    """The bound conjuncts in order, without the keys [attr]."""
     result: list[Conjunct] = []
     for expression in expressions:
         if not isinstance(expression, tree.Key):
@@ -66,7 +67,7 @@ def bind_conjuncts(expressions: tuple[tree.Expression, ...], scope: Scope) -> li
 
 
 def _leaf(expression: tree.Expression, scope: Scope, uses: list[Use]) -> Typed:
-    """A reference or an aggregate inside a condition."""
+    """A bound reference or aggregate of a condition; it is appended to `uses`."""
     if isinstance(expression, tree.Reference):
         return _reference(expression, scope, uses)
     if isinstance(expression, tree.Call):
@@ -75,10 +76,10 @@ def _leaf(expression: tree.Expression, scope: Scope, uses: list[Use]) -> Typed:
         return typed
     if isinstance(expression, tree.Next):
         hint = f"In a match query write {expression.variable}[i-1] and {expression.variable}[i]."
-        raise scope.wrong("NEXT belongs to aggregate queries (COUNT(*) in RETURN)", expression.span, hint)
+        raise scope.schema_error("NEXT belongs to aggregate queries (COUNT(*) in RETURN)", expression.span, hint)
     assert isinstance(expression, tree.Name)
     hint = f"Write whose it is: a.{expression.name}; a string stands in quotes: '{expression.name}'."
-    raise scope.alone(expression, hint)
+    raise scope.bare_name_error(expression, hint)
 
 
 def _reference(reference: tree.Reference, scope: Scope, uses: list[Use]) -> Typed:
@@ -94,23 +95,23 @@ def _reference(reference: tree.Reference, scope: Scope, uses: list[Use]) -> Type
 
 
 def is_length(reference: tree.Reference, closure: bool) -> bool:
-    """Whether this is b.len."""
+    """Whether a reference is b.len of a closure."""
     return closure and reference.index is Index.NONE and (reference.attribute or "").lower() == "len"
 
 
 def check_form(reference: tree.Reference, component: int, scope: Scope) -> None:
-    """One event is read as a.x, an event of a closure as b[...].x."""
+    """Raise QueryError unless the reference reads one value: a.x of a single event, b[...].x of a closure."""
     place, name = scope.places[component], reference.attribute
     if place.closure and reference.index is Index.NONE:
         hint = f"Write {place.written}[i].{name} for every event, {place.written}[1].{name} for the first, "
         hint += f"{place.written}[last].{name} for the last."
-        raise scope.wrong(f"{place.written} is a closure, a list of events", reference.span, hint)
+        raise scope.schema_error(f"{place.written} is a closure, a list of events", reference.span, hint)
     if not place.closure and reference.index is not Index.NONE:
         hint = f"Write {place.written}.{name or 'x'}; a closure has a plus: {name_text(place.type)}+."
-        raise scope.wrong(f"{place.written} is one event, not a closure", reference.span, hint)
+        raise scope.schema_error(f"{place.written} is one event, not a closure", reference.span, hint)
     if reference.index in (Index.BEFORE, Index.ALL):
         hint = f"Aggregate it, as in max({place.written}[{reference.index.value.strip('[]')}].{name or 'x'})."
-        raise scope.wrong("a list of events where one value is asked for", reference.span, hint)
+        raise scope.schema_error("a list of events where one value is asked for", reference.span, hint)
     if name is None:
         hint = f"Name an attribute: {place.written}[{reference.index.value}].x."
-        raise scope.wrong("an event where a value is asked for", reference.span, hint)
+        raise scope.schema_error("an event where a value is asked for", reference.span, hint)

@@ -1,11 +1,11 @@
-"""Checks that events agree ([attr] asked of some components only) or differ (ANY ... DISTINCT inside a NOT)."""
+"""Checks of equal values (a key of some components only) and of different ones (ANY ... DISTINCT)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
 
-from saffron.language.binding.keys import Partial
+from saffron.language.binding.keys import PartialKey
 from saffron.language.patterns.layout import Choice, Layout, Order, order
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Which
@@ -13,8 +13,11 @@ from saffron.language.scope.scope import Found, Scope
 from saffron.language.scope.typed import kind_or_guess
 
 
-def agree(key: Partial, layout: Layout) -> list[plan.Check]:
-    """Each event of a list has the first one's value, the first events of all components agree, none is null."""
+def key_checks(key: PartialKey, layout: Layout) -> list[plan.Check]:
+    """The checks of a partial key: each event equals the first of its list, and first events equal each other.
+
+    A null value equals nothing, so it fails too.
+    """
     positive = [component for component in key.components if layout.leaves[component].absence is None]
     found = key.attribute
     checks = [_check("=", *_each(found, component, layout), key.text) for component in positive]
@@ -23,8 +26,8 @@ def agree(key: Partial, layout: Layout) -> list[plan.Check]:
     return checks
 
 
-def agree_inside(key: Partial, number: int, layout: Layout) -> list[plan.Check]:
-    """The same for the components of NOT `number`: they agree with the match, and with each other."""
+def key_checks_of_not(key: PartialKey, number: int, layout: Layout) -> list[plan.Check]:
+    """The checks of a partial key inside NOT `number`: events there equal the match's events and each other."""
     found = key.attribute
     inside = [component for component in key.components if layout.leaves[component].absence == number]
     outside = [component for component in key.components if layout.leaves[component].absence is None]
@@ -42,11 +45,11 @@ def agree_inside(key: Partial, number: int, layout: Layout) -> list[plan.Check]:
     return checks
 
 
-def differ_inside(number: int, layout: Layout, scope: Scope) -> list[plan.Check]:
-    """DISTINCT inside NOT `number`."""
+def distinct_checks_of_not(number: int, layout: Layout, scope: Scope) -> list[plan.Check]:
+    """The checks of DISTINCT inside NOT `number`: all values are different, none is null."""
     checks: list[plan.Check] = []
     for choice in layout.absences[number].distinct:
-        found = _differing(choice, scope)
+        found = _distinct_attribute(choice, scope)
         text = f"DISTINCT {found.name}"
         if found.null:
             checks.append(plan.Check(plan.Const(False), text))
@@ -57,24 +60,24 @@ def differ_inside(number: int, layout: Layout, scope: Scope) -> list[plan.Check]
     return checks
 
 
-def distinct(layout: Layout, scope: Scope) -> list[plan.Distinct]:
-    """ANY ... DISTINCT of the pattern, but for those inside NOTs."""
+def distinct_rules(layout: Layout, scope: Scope) -> list[plan.Distinct]:
+    """The rules of ANY ... DISTINCT in the pattern, outside of NOTs."""
     result = []
     for choice in layout.distinct:
-        found = _differing(choice, scope)
+        found = _distinct_attribute(choice, scope)
         if not found.null:
             result.append(plan.Distinct(choice.components, found.name, kind_or_guess(found), choice.loops))
     return result
 
 
-def undistinguished(layout: Layout, scope: Scope) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """The DISTINCT of attributes that no event has had yet: text, components. Null differs from nothing."""
-    found = ((_differing(choice, scope), choice.components) for choice in layout.distinct)
+def unseen_distincts(layout: Layout, scope: Scope) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """(text, components) of each DISTINCT of an attribute that is always null. It can never hold."""
+    found = ((_distinct_attribute(choice, scope), choice.components) for choice in layout.distinct)
     return tuple((f"DISTINCT {one.name}", components) for one, components in found if one.null)
 
 
-def _differing(choice: Choice, scope: Scope) -> Found:
-    """The attribute of DISTINCT, which all of its components must have."""
+def _distinct_attribute(choice: Choice, scope: Scope) -> Found:
+    """The attribute of DISTINCT; QueryError if one of its components lacks it."""
     found = Found(str(choice.written.distinct), None)
     for type_name in dict.fromkeys(scope.places[component].type for component in choice.components):
         found = scope.attribute(type_name, str(choice.written.distinct), choice.written.span)
@@ -82,7 +85,10 @@ def _differing(choice: Choice, scope: Scope) -> Found:
 
 
 def _pairs(components: list[int], layout: Layout) -> Iterator[tuple[int, int]]:
-    """Pairs that make all of them agree: with the first one that is surely there all that come after it, else each."""
+    """Pairs whose equality makes all components equal.
+
+    Components behind one that every match binds are paired with that one only; all others with each other.
+    """
     sure = next((component for component in components if layout.leaves[component].certain), None)
     for one, other in combinations(components, 2):
         after = (
@@ -99,13 +105,14 @@ def _check(operator: str, left: plan.Attribute, right: plan.Attribute, text: str
 
 
 def _first(found: Found, component: int, layout: Layout) -> plan.Attribute:
+    """The attribute of a component's first event, or of its only one."""
     leaf = layout.leaves[component]
     which = Which.FIRST if leaf.loops and leaf.absence is None else Which.SINGLE
     return plan.Attribute(component, which, found.name, kind_or_guess(found))
 
 
 def _each(found: Found, component: int, layout: Layout) -> tuple[plan.Attribute, plan.Attribute]:
-    """An event of a component, and the first one."""
+    """The attribute of a component's current event, and of its first one."""
     first = _first(found, component, layout)
     which = Which.CURRENT if layout.leaves[component].loops else Which.SINGLE
     return plan.Attribute(component, which, found.name, kind_or_guess(found)), first

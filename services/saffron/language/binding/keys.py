@@ -1,4 +1,4 @@
-"""[attr] and GROUP BY: the attributes on which all events agree."""
+"""The binding of keys: the attributes of [attr] and GROUP BY, of which the events have equal values."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from saffron.language.syntax.tree import Expression, Key, KeyAttribute
 
 
 @dataclass(frozen=True)
-class Partial:
-    """[P.vehicle]: an attribute on which only the events of some components agree."""
+class PartialKey:
+    """A key of some components only, such as [P.vehicle]: their events have equal values of the attribute."""
 
     attribute: Found
     components: tuple[int, ...]
@@ -20,21 +20,21 @@ class Partial:
 
 @dataclass(frozen=True)
 class Keys:
-    """`whole`: attributes asked of all components, in order, each once.
+    """The keys of a query. `whole`: attributes of all components, in order, each once.
 
-    `impossible`: components of which an attribute is asked that no event has, by the text that asks for it.
+    `impossible`: (text, components) of keys that can never hold, as no event has the attribute.
     """
 
     whole: tuple[str, ...]
-    partial: tuple[Partial, ...]
+    partial: tuple[PartialKey, ...]
     impossible: tuple[tuple[str, tuple[int, ...]], ...]
 
 
 def bind_keys(conditions: tuple[Expression, ...], group: tuple[KeyAttribute, ...], scope: Scope) -> Keys:
-    """The attributes of all [attr] conditions, then those of GROUP BY."""
+    """The keys of all [attr] conditions, then those of GROUP BY; QueryError for an unknown attribute."""
     written = [part for condition in conditions if isinstance(condition, Key) for part in condition.attributes]
     whole: dict[str, None] = {}
-    partial: list[Partial] = []
+    partial: list[PartialKey] = []
     impossible: list[tuple[str, tuple[int, ...]]] = []
     for part in (*written, *group):
         components = _components(part, scope)
@@ -45,12 +45,12 @@ def bind_keys(conditions: tuple[Expression, ...], group: tuple[KeyAttribute, ...
             whole[found.name] = None
         else:
             owner = f"{part.owner}." if part.owner else ""
-            partial.append(Partial(found, components, part, f"[{owner}{part.name}]"))
+            partial.append(PartialKey(found, components, part, f"[{owner}{part.name}]"))
     return Keys(tuple(whole), tuple(partial), tuple(impossible))
 
 
 def _components(part: KeyAttribute, scope: Scope) -> tuple[int, ...]:
-    """The components of which an attribute is asked: all, those of a type, or the one of a variable."""
+    """The components of a key's attribute: all, those of a type, or the one of a variable."""
     if part.owner is None:
         return tuple(range(len(scope.places)))
     named = scope.of_type(part.owner) or [scope.component(part.owner, part.span)]

@@ -1,4 +1,4 @@
-"""The plan of a match query (N1-N3, N10, X1)."""
+"""The binding of a match query to its plan (N1-N3, N10, X1)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from dataclasses import replace
 
 from saffron.language.binding.aggregates import bind_aggregate
 from saffron.language.binding.conditions import WHICH, Conjunct, Use, bind_conjuncts, check_form, is_length
-from saffron.language.binding.equality import agree, agree_inside, differ_inside, distinct, undistinguished
+from saffron.language.binding.equality import (
+    distinct_checks_of_not,
+    distinct_rules,
+    key_checks,
+    key_checks_of_not,
+    unseen_distincts,
+)
 from saffron.language.binding.keys import Keys, bind_keys
-from saffron.language.binding.list_conditions import check_meaning
-from saffron.language.binding.not_conditions import absence_of, ruling_checks
-from saffron.language.binding.not_in_repetition import check_crossings
-from saffron.language.binding.placement import place, place_partial_key
+from saffron.language.binding.list_conditions import check_list_condition
+from saffron.language.binding.not_conditions import absence_of, checks_of_not
+from saffron.language.binding.not_in_repetition import check_not_in_repetition
+from saffron.language.binding.placement import edge_conditions, key_conditions
 from saffron.language.binding.refusals import refuse_clauses, refuse_imprecise
 from saffron.language.binding.strategies import Strategies, bind_strategies
 from saffron.language.patterns.layout import Layout
@@ -29,7 +35,7 @@ from saffron.language.syntax.tree import Index
 
 
 def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
-    """A match query as a plan; raises QueryError."""
+    """The plan of a match query, named `name`; raises QueryError."""
     layout = build_layout(query.pattern, scope)
     scope.declare(_slots(layout), plan.MAX_COMPONENTS)
     check_states(query, layout.shape, scope)
@@ -37,7 +43,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     strategies = _strategies(query, layout, scope)
     strict = query.time is not None and query.time.value == "STRICT"
     keys = bind_keys(query.conditions, (), scope)
-    keys = replace(keys, impossible=(*keys.impossible, *undistinguished(layout, scope)))
+    keys = replace(keys, impossible=(*keys.impossible, *unseen_distincts(layout, scope)))
     _check_partition(keys, query, strategies, layout, scope)
     conjuncts = bind_conjuncts(query.conditions, scope)
     checks, absences = _checks(conjuncts, keys, layout, scope)
@@ -59,7 +65,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
         flat=flat,
         checks=checks,
         absences=absences,
-        distinct=tuple(distinct(layout, scope)),
+        distinct=tuple(distinct_rules(layout, scope)),
         begins=strategies.begins,
         continues=strategies.continues,
         strict=strict,
@@ -72,6 +78,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
 
 
 def _slots(layout: Layout) -> list[Slot]:
+    """The components to declare. Further iterations inside a NOT refer to the first one."""
     first: dict[int, int] = {}
     slots = []
     for index, leaf in enumerate(layout.leaves):
@@ -89,7 +96,7 @@ def _components(layout: Layout, scope: Scope) -> tuple[plan.Component, ...]:
 
 
 def _strategies(query: tree.Query, layout: Layout, scope: Scope) -> Strategies:
-    """Imprecise time (X2) is always matched by skip-till-any-match."""
+    """The strategies of a query; with imprecise time (X2), skip-till-any-match is the only one."""
     default = plan.Strategy.NEXT
     if query.confidence is not None or (scope.schema is not None and scope.schema.times):
         refuse_imprecise(query, scope)
@@ -98,26 +105,26 @@ def _strategies(query: tree.Query, layout: Layout, scope: Scope) -> Strategies:
 
 
 def _check_partition(keys: Keys, query: tree.Query, strategies: Strategies, layout: Layout, scope: Scope) -> None:
-    """[P.x] asked of all that a match binds, but not of its NOTs, does not partition the stream here."""
-    apart = query.output is not None and query.output.mode == plan.Output.NON_OVERLAP.value
-    if not apart and plan.Strategy.PARTITION not in (*strategies.begins, *strategies.continues):
+    """Raise QueryError for NON-OVERLAP or partition-contiguity with a key that the NOTs of the pattern lack."""
+    disjoint = query.output is not None and query.output.mode == plan.Output.NON_OVERLAP.value
+    if not disjoint and plan.Strategy.PARTITION not in (*strategies.begins, *strategies.continues):
         return
     for partial in keys.partial:
         if set(range(layout.positive)) <= set(partial.components):
-            asks = "NON-OVERLAP" if apart else "partition-contiguity"
-            hint = f"Write [{partial.attribute.name}], of all components, or leave {asks} out."
-            message = f"{asks} needs a key that what must not be there has, too"
-            raise scope.refused(message, partial.written.span, hint)
+            clause = "NON-OVERLAP" if disjoint else "partition-contiguity"
+            hint = f"Write [{partial.attribute.name}], of all components, or leave {clause} out."
+            message = f"{clause} needs a key that what must not be there has, too"
+            raise scope.plan_error(message, partial.written.span, hint)
 
 
 # ---------------------------------------------------------------- WHERE
 
 
 def _conditions(conjuncts: list[Conjunct], keys: Keys, scope: Scope) -> tuple[plan.Condition, ...]:
-    """Of a flat plan: conjuncts on their edges."""
-    conditions = [condition for conjunct in conjuncts for condition in place(conjunct)]
+    """The conditions of a flat plan: conjuncts and partial keys on their edges."""
+    conditions = [condition for conjunct in conjuncts for condition in edge_conditions(conjunct)]
     for partial in keys.partial:
-        conditions.extend(place_partial_key(partial, scope))
+        conditions.extend(key_conditions(partial, scope))
     if keys.impossible:
         conditions.append(plan.Condition(0, plan.Edge.BEGIN, plan.Const(False), True, "an attribute that no event has"))
     return tuple(conditions)
@@ -126,23 +133,23 @@ def _conditions(conjuncts: list[Conjunct], keys: Keys, scope: Scope) -> tuple[pl
 def _checks(
     conjuncts: list[Conjunct], keys: Keys, layout: Layout, scope: Scope
 ) -> tuple[tuple[plan.Check, ...], tuple[plan.Absence, ...]]:
-    """The checks of the match, and its NOTs with theirs."""
+    """The checks of the match, and its NOTs with their checks."""
     checks: list[plan.Check] = []
     inside: list[list[plan.Check]] = [[] for _ in layout.absences]
     beside: dict[int, list[Use]] = {}
     for conjunct in conjuncts:
         number = absence_of(conjunct, layout, scope)
         if number is None:
-            check_meaning(conjunct, layout, scope)
+            check_list_condition(conjunct, layout, scope)
             checks.append(plan.Check(conjunct.expr, conjunct.text))
         else:
-            inside[number].extend(ruling_checks(conjunct, number, layout, scope))
+            inside[number].extend(checks_of_not(conjunct, number, layout, scope))
             beside.setdefault(number, []).extend(use for use in conjunct.uses if use.component < layout.positive)
-    check_crossings(beside, layout, scope)
+    check_not_in_repetition(beside, layout, scope)
     for partial in keys.partial:
-        checks.extend(agree(partial, layout))
+        checks.extend(key_checks(partial, layout))
         for number, own in enumerate(inside):
-            own.extend(agree_inside(partial, number, layout))
+            own.extend(key_checks_of_not(partial, number, layout))
     for text, components in keys.impossible:
         never = plan.Check(plan.Const(False), text)
         if any(component < layout.positive for component in components):
@@ -150,7 +157,7 @@ def _checks(
         for number in {layout.leaves[component].absence for component in components} - {None}:
             inside[number or 0].append(never)
     for number, own in enumerate(inside):
-        own.extend(differ_inside(number, layout, scope))
+        own.extend(distinct_checks_of_not(number, layout, scope))
     absences = tuple(
         plan.Absence(ruled.components, ruled.sequences, tuple(own), ruled.loops)
         for ruled, own in zip(layout.absences, inside, strict=True)
@@ -159,6 +166,7 @@ def _checks(
 
 
 def _consume(consume: tree.Consume | None, layout: Layout, scope: Scope) -> tuple[int, ...]:
+    """The components of CONSUME, sorted."""
     if consume is None or consume.scope == "none":
         return ()
     if consume.scope == "all":
@@ -170,9 +178,10 @@ def _consume(consume: tree.Consume | None, layout: Layout, scope: Scope) -> tupl
 
 
 def _check_bound(component: int, positive: int, span: tree.Span, scope: Scope) -> None:
+    """Raise QueryError for a component inside a NOT, which no match binds."""
     if component >= positive:
         hint = "A NOT rules events out: there is none of them in a match."
-        raise scope.refused(f"{scope.places[component].variable} stands inside a NOT", span, hint)
+        raise scope.plan_error(f"{scope.places[component].variable} stands inside a NOT", span, hint)
 
 
 # ---------------------------------------------------------------- RETURN
@@ -186,23 +195,23 @@ def _returns(query: tree.Query, layout: Layout, scope: Scope) -> tuple[plan.Retu
 
 
 def _leaf(expression: tree.Expression, positive: int, scope: Scope) -> Typed:
-    """A reference or an aggregate in RETURN: over finished closures."""
+    """A bound reference or aggregate of RETURN, where all closures are finished."""
     if isinstance(expression, tree.Call):
         argument, component, typed = bind_aggregate(expression, scope)
         _check_bound(component, positive, argument.span, scope)
         if argument.index is Index.BEFORE:
             hint = f"Write {argument.variable}[]: the finished closure."
-            raise scope.wrong("in RETURN, no event is being taken", argument.span, hint)
+            raise scope.schema_error("in RETURN, no event is being taken", argument.span, hint)
         return typed
     if isinstance(expression, tree.Reference):
         return _reference(expression, positive, scope)
     if isinstance(expression, tree.Next):
-        raise scope.wrong("NEXT stands in WHERE only", expression.span)
+        raise scope.schema_error("NEXT stands in WHERE only", expression.span)
     assert isinstance(expression, tree.Name)
     hint = f"Write whose it is, as in {scope.places[0].variable}.{expression.name}."
     if expression.name in {place.variable for place in scope.places}:
         hint = "The events themselves are always in the result; RETURN names values computed from them."
-    raise scope.alone(expression, hint)
+    raise scope.bare_name_error(expression, hint)
 
 
 def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:
@@ -213,7 +222,7 @@ def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:
         return Typed(plan.Length(component), Sort.NUMBER)
     if reference.index in (Index.CURRENT, Index.PREVIOUS):
         hint = f"Write {place.written}[1], {place.written}[last], or an aggregate such as avg({place.written}[].x)."
-        raise scope.wrong("in RETURN, no event is being taken", reference.span, hint)
+        raise scope.schema_error("in RETURN, no event is being taken", reference.span, hint)
     check_form(reference, component, scope)
     found = scope.attribute(place.type, str(reference.attribute), reference.span)
     return attribute(found, component, WHICH[reference.index])

@@ -1,11 +1,11 @@
-"""Conditions that name a component inside a NOT: they belong to that NOT."""
+"""The checks of a NOT: conjuncts that name a component inside it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from saffron.language.binding.conditions import Conjunct, Use
-from saffron.language.patterns.layout import Layout, Ruled
+from saffron.language.patterns.layout import Layout, NotLayout
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Which
 from saffron.language.plan.rewrite import mapped
@@ -14,19 +14,22 @@ from saffron.language.syntax.tree import Index
 
 
 def absence_of(conjunct: Conjunct, layout: Layout, scope: Scope) -> int | None:
-    """The number of the NOT that a conjunct names components of; QueryError if there are two."""
+    """The number of the NOT whose components a conjunct names, None without one; QueryError for two NOTs."""
     found: int | None = None
     for use in conjunct.uses:
         number = layout.leaves[use.component].absence
         if found is not None and number not in (None, found):
             hint = "Write a condition for each NOT; directly neighbouring ones are one NOT."
-            raise scope.refused("a condition on the events of two NOTs", use.span, hint)
+            raise scope.plan_error("a condition on the events of two NOTs", use.span, hint)
         found = number if found is None else found
     return found
 
 
-def ruling_checks(conjunct: Conjunct, number: int, layout: Layout, scope: Scope) -> list[plan.Check]:
-    """The checks of NOT `number` that a conjunct becomes: one for each iteration that must be there."""
+def checks_of_not(conjunct: Conjunct, number: int, layout: Layout, scope: Scope) -> list[plan.Check]:
+    """The checks of NOT `number` that a conjunct becomes, one for each iteration that must be there.
+
+    Raises QueryError for a reference that has no value there.
+    """
     ruled = layout.absences[number]
     inside = [use for use in conjunct.uses if layout.leaves[use.component].absence is not None]
     for use in conjunct.uses:
@@ -44,7 +47,7 @@ def ruling_checks(conjunct: Conjunct, number: int, layout: Layout, scope: Scope)
         if use.index is Index.CURRENT and own[: len(mine)] != mine:
             name = scope.places[focus].variable
             hint = "Compare events of one repetition."
-            raise scope.refused(f"{_written(use, scope)} has no meaning when {name} comes", use.span, hint)
+            raise scope.plan_error(f"{_written(use, scope)} has no meaning when {name} comes", use.span, hint)
     checks = []
     for copy in _copies(focus, layout):
         rounds = layout.leaves[copy].rounds
@@ -53,26 +56,26 @@ def ruling_checks(conjunct: Conjunct, number: int, layout: Layout, scope: Scope)
     return checks
 
 
-def _check_inside(use: Use, ruled: Ruled, layout: Layout, scope: Scope) -> None:
-    """Of what must not be there, single events can be read: it is enough that it is there once."""
+def _check_inside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> None:
+    """Raise QueryError unless a reference inside the NOT reads a single event, as no list is built there."""
     name = scope.places[use.component].variable
     if use.aggregate or use.index is Index.ALL or use.index is Index.BEFORE:
         hint = f"A NOT asks whether there is such an event: write conditions on {name}[i]."
-        raise scope.refused(f"no list is built of {name}, which stands inside a NOT", use.span, hint)
+        raise scope.plan_error(f"no list is built of {name}, which stands inside a NOT", use.span, hint)
     if use.index in (Index.LAST, Index.PREVIOUS) or (use.index is Index.FIRST and ruled.loops):
         hint = f"Write {name}[i]: inside a NOT a repetition is there as often as it must be, and no more."
-        raise scope.refused(f"{_written(use, scope)} has no meaning inside a NOT", use.span, hint)
+        raise scope.plan_error(f"{_written(use, scope)} has no meaning inside a NOT", use.span, hint)
 
 
-def _check_outside(use: Use, ruled: Ruled, layout: Layout, scope: Scope) -> None:
-    """Beside it, v[i] is an event of the iteration in which the NOT stands."""
+def _check_outside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> None:
+    """Raise QueryError unless a reference outside the NOT is known there: v[i] is an event of the NOT's iteration."""
     name, loops = scope.places[use.component].variable, layout.leaves[use.component].loops
     if use.index in (Index.CURRENT, Index.PREVIOUS, Index.BEFORE) and ruled.loops[: len(loops)] != loops:
         hint = f"Write {name}[1].x, {name}[last].x, or an aggregate such as max({name}[].x)."
-        raise scope.refused(f"{_written(use, scope)} has no meaning in a condition of a NOT", use.span, hint)
+        raise scope.plan_error(f"{_written(use, scope)} has no meaning in a condition of a NOT", use.span, hint)
     if use.index in (Index.LAST, Index.ALL) and loops[:1] == ruled.loops[:1]:
         hint = f"Compare with {name}[i], the event of the same repetition."
-        raise scope.refused("a NOT in a repetition cannot know the end of that repetition", use.span, hint)
+        raise scope.plan_error("a NOT in a repetition cannot know the end of that repetition", use.span, hint)
 
 
 def _written(use: Use, scope: Scope) -> str:
@@ -80,13 +83,13 @@ def _written(use: Use, scope: Scope) -> str:
 
 
 def _copies(component: int, layout: Layout) -> list[int]:
-    """A component and those that stand for its other iterations."""
+    """The components of all iterations of one component inside a NOT."""
     leaf = layout.leaves[component]
     return [index for index, other in enumerate(layout.leaves) if other.event is leaf.event]
 
 
 def _at(use: Use, taken: set[int], rounds: tuple[int, ...], layout: Layout) -> int:
-    """The component that a reference means in these iterations."""
+    """The component that a reference reads in the iterations `rounds`. `taken`: components read as v[i]."""
     if use.component not in taken:
         return use.component
     depth = len(layout.leaves[use.component].rounds)
@@ -94,7 +97,7 @@ def _at(use: Use, taken: set[int], rounds: tuple[int, ...], layout: Layout) -> i
 
 
 def _single(expr: plan.Expr, chosen: dict[int, int]) -> plan.Expr:
-    """The expression with the components inside the NOT read as single events."""
+    """The expression with components inside the NOT replaced by `chosen`, and read as single events."""
 
     def leaf(node: plan.Expr) -> plan.Expr:
         if isinstance(node, plan.Attribute) and node.component in chosen:

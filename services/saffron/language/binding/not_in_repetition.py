@@ -1,4 +1,7 @@
-"""NOT in a repetition: it is compared with what is known when its gap ends: the next iteration has its own."""
+"""The check that conditions of a NOT in a repetition read only what is known when its gap ends.
+
+The next iteration has a gap of its own, so nothing is evaluated later.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from saffron.language.scope.scope import Scope
 from saffron.language.syntax.tree import Index
 
 _MOST_EDGES = 50_000
-"""Patterns with more are refused by whoever runs them."""
+"""Most edges that are checked; the engine refuses patterns with more."""
 
 
-def check_crossings(uses: Mapping[int, Sequence[Use]], layout: Layout, scope: Scope) -> None:
-    """`uses`: by NOT, what its conditions read of the match. QueryError: something that comes too late."""
+def check_not_in_repetition(uses: Mapping[int, Sequence[Use]], layout: Layout, scope: Scope) -> None:
+    """Raise QueryError if a condition reads an event behind the gap. `uses`: by NOT, its references to the match."""
     wanted = {number: own for number, own in uses.items() if own and layout.absences[number].loops}
     if not wanted:
         return
@@ -28,8 +31,9 @@ def check_crossings(uses: Mapping[int, Sequence[Use]], layout: Layout, scope: Sc
 
 
 def _check(edge: Edge, ahead: frozenset[int], uses: Sequence[Use], scope: Scope) -> None:
+    """Raise QueryError for a reference to a component `ahead`, except the event of `edge`, which ends the gap."""
     for use in uses:
         finished = use.aggregate or use.index in (Index.LAST, Index.ALL)
         if use.component in ahead and (finished or use.component != edge.component):
             hint = "Compare it with events before it, or with the one directly behind it."
-            raise scope.refused("a NOT in a repetition cannot know what comes later", use.span, hint)
+            raise scope.plan_error("a NOT in a repetition cannot know what comes later", use.span, hint)

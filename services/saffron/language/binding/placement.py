@@ -1,11 +1,11 @@
-"""Conditions of a flat match query: each conjunct on the edge of the state of its last identifier (N3)."""
+"""The placement of a flat query's conjuncts on edges, each at the state of its last identifier (N3)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from saffron.language.binding.conditions import FINISHED, LOOKING_BACK, TAKING, Conjunct
-from saffron.language.binding.keys import Partial
+from saffron.language.binding.keys import PartialKey
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Edge, Which
 from saffron.language.plan.rewrite import mapped, reads
@@ -13,8 +13,8 @@ from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import kind_or_guess
 
 
-def place(conjunct: Conjunct) -> list[plan.Condition]:
-    """The conditions, one for each edge, that a conjunct becomes."""
+def edge_conditions(conjunct: Conjunct) -> list[plan.Condition]:
+    """The conditions that a conjunct becomes, one for each edge."""
     last = max((use.component for use in conjunct.uses), default=0)
     own = [use.index for use in conjunct.uses if use.component == last]
     expr, text = conjunct.expr, conjunct.text
@@ -28,8 +28,8 @@ def place(conjunct: Conjunct) -> list[plan.Condition]:
     return [_condition(_at_begin(expr, last), last, Edge.BEGIN, text), take]
 
 
-def place_partial_key(key: Partial, scope: Scope) -> list[plan.Condition]:
-    """[P.vehicle] as conditions: each event of P has the value of the first one, and the first has one."""
+def key_conditions(key: PartialKey, scope: Scope) -> list[plan.Condition]:
+    """The conditions of a partial key such as [P.vehicle]: each event has the first one's value, which is not null."""
     name, kind = key.attribute.name, kind_or_guess(key.attribute)
     first = key.components[0]
 
@@ -52,7 +52,7 @@ def place_partial_key(key: Partial, scope: Scope) -> list[plan.Condition]:
 
 
 def _at_begin(expr: plan.Expr, component: int) -> plan.Expr:
-    """On begin, the first event of the closure is the one being taken."""
+    """The expression on the edge begin, where v[1] of the component is the event being taken."""
 
     def leaf(node: plan.Expr) -> plan.Expr:
         if isinstance(node, plan.Attribute) and node.component == component and node.which is Which.FIRST:
@@ -63,7 +63,7 @@ def _at_begin(expr: plan.Expr, component: int) -> plan.Expr:
 
 
 def _condition(expr: plan.Expr, component: int, edge: Edge, text: str) -> plan.Condition:
-    """`local` when all that is read is the event being taken."""
+    """A condition; `local` if it reads only the event being taken."""
     local = edge is not Edge.PROCEED and all(
         isinstance(node, plan.Attribute) and node.component == component and node.which in (Which.SINGLE, Which.CURRENT)
         for node in reads(expr)

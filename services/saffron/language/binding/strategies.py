@@ -1,4 +1,4 @@
-"""Which selection strategies a query asks for (N2), and for which of its components."""
+"""The binding of selection strategies to the components of a pattern (N2)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from saffron.language.syntax.tree import Query, StrategyUse, Target
 
 @dataclass(frozen=True)
 class Strategies:
-    """`whole`: of all components that no brackets name. `begins`, `continues`: see plan.MatchPlan."""
+    """The strategies of a query. `whole`: for components in no brackets. `begins`, `continues`: see plan.MatchPlan."""
 
     whole: Strategy
     begins: tuple[Strategy, ...]
@@ -20,9 +20,9 @@ class Strategies:
 
 
 def bind_strategies(query: Query, layout: Layout, scope: Scope, default: Strategy) -> Strategies:
-    """The strategies of a pattern.
+    """The strategies of a query; `default` without any. QueryError for two strategies of one step.
 
-    Brackets that name every variable, as the papers print them, are the same as none.
+    Brackets that name every variable, as in the papers, mean the whole pattern.
     """
     count = layout.positive
     general: StrategyUse | None = None
@@ -34,7 +34,7 @@ def bind_strategies(query: Query, layout: Layout, scope: Scope, default: Strateg
             general = use
         else:
             hint = "Brackets that name all variables mean the whole pattern. Name some: strict-contiguity(b[i])."
-            raise scope.refused("a second strategy for the whole pattern", use.span, hint)
+            raise scope.plan_error("a second strategy for the whole pattern", use.span, hint)
     whole = default if general is None else Strategy(general.name)
     begins, continues = [whole] * count, [whole] * count
     done: set[tuple[int, bool]] = set()
@@ -42,7 +42,7 @@ def bind_strategies(query: Query, layout: Layout, scope: Scope, default: Strateg
         for target in use.targets:
             component = _checked(target, layout, scope)
             if (component, target.current) in done:
-                raise scope.refused("a second strategy for this step", target.span, "Leave one of the two out.")
+                raise scope.plan_error("a second strategy for this step", target.span, "Leave one of the two out.")
             done.add((component, target.current))
             if component < count:
                 (continues if target.current else begins)[component] = Strategy(use.name)
@@ -59,6 +59,7 @@ def _names_all(use: StrategyUse, count: int, scope: Scope) -> bool:
 
 
 def _checked(target: Target, layout: Layout, scope: Scope) -> int:
+    """The component of a target. It warns of one inside a NOT; QueryError for x[i] of a single event."""
     component = scope.component(target.variable, target.span)
     leaf, name = layout.leaves[component], scope.places[component].variable
     if leaf.absence is not None:
@@ -66,5 +67,5 @@ def _checked(target: Target, layout: Layout, scope: Scope) -> int:
         scope.warn(f"{name} stands inside a NOT: no strategy governs it", target.span, hint)
     elif target.current and not leaf.loops:
         hint = f"Write {name}: what may be skipped while waiting for it."
-        raise scope.refused(f"{name} is one event, with no next one to wait for", target.span, hint)
+        raise scope.plan_error(f"{name} is one event, with no next one to wait for", target.span, hint)
     return component

@@ -1,1 +1,1 @@
-"""What a query can cost, and what of it can be shed."""
+"""The cost of a query, and the shedders that can act on it."""

@@ -1,10 +1,10 @@
-"""What a query can cost, from its features alone (X7, table 3; N, corollary 4.3; T, section 8)."""
+"""The complexity of a query, from its plan alone (X7, table 3; N, corollary 4.3; T, section 8)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saffron.language.cost.run_growth import growth
+from saffron.language.cost.run_factors import run_factors
 from saffron.language.plan.plan import MatchPlan, Strategy, TrendPlan, Window
 from saffron.language.trends.edge_index import Search, edge_index
 from saffron.language.trends.shared_panes import shares_panes
@@ -13,9 +13,9 @@ from saffron.language.trends.trend_graphs import TrendGraphs, trend_graphs
 
 @dataclass(frozen=True)
 class Complexity:
-    """`name`: linear, linearithmic, polynomial or exponential.
+    """A complexity class. `name`: linear, linearithmic, polynomial or exponential.
 
-    `bound`: in the events of a window and key. `reason`: a sentence.
+    `bound`: in the number of events of a window and key. `reason`: a sentence.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Complexity:
 
 
 def match_complexity(plan: MatchPlan) -> Complexity:
-    """Growth of the number of runs with W, the events of one window (of one key)."""
+    """The number of runs as a function of W, the number of events of one window and key."""
     return _flat_complexity(plan) if plan.flat else _general_complexity(plan)
 
 
@@ -51,8 +51,8 @@ def _flat_complexity(plan: MatchPlan) -> Complexity:
 
 
 def _general_complexity(plan: MatchPlan) -> Complexity:
-    """Of any pattern: what its shape and the strategies of its steps let a run do."""
-    found = growth(plan)
+    """The complexity of any pattern, from its shape and the strategies of its steps."""
+    found = run_factors(plan)
     if found.doubling and found.free:
         reason = "skip-till-any-match may take or skip each event of a repetition: every subset can be a match"
         return Complexity("exponential", _exponential(found.outside, found.doubling), reason)
@@ -74,7 +74,7 @@ def _general_complexity(plan: MatchPlan) -> Complexity:
 
 
 def trend_complexity(plan: TrendPlan) -> Complexity:
-    """Growth of the time with n, the events of one window and key. Trends are never built, however many there are."""
+    """The time as a function of n, the number of events of one window and key. Trends are never built one by one."""
     graphs = trend_graphs(plan)
     searches = set(graphs.searches)
     windows, shared = windows_of(plan.window), ""
@@ -97,7 +97,7 @@ def trend_complexity(plan: TrendPlan) -> Complexity:
 
 
 def _why_scanned(graphs: TrendGraphs) -> str:
-    """What keeps transitions from totals and trees; those that share a state with such a one come last."""
+    """Why a transition needs a scan: the first reason found that is not only due to another transition."""
     for number, step in enumerate(graphs.steps):
         if graphs.searches[number] is not Search.SCAN:
             continue
@@ -113,7 +113,7 @@ def _why_scanned(graphs: TrendGraphs) -> str:
 
 
 def windows_of(window: Window) -> int | None:
-    """How many windows an event lies in, at most; None where events open them."""
+    """The most windows that an event lies in; None where events open them."""
     return None if window.slide is None else -(-window.size // window.slide)
 
 
@@ -122,6 +122,6 @@ def _power(exponent: int) -> str:
 
 
 def _exponential(singles: int, closures: int) -> str:
-    """W for each component outside of the closures, and a subset of W for each of these."""
+    """O(W^singles 2^(closures W)): an event for each single component, a subset of W for each closure."""
     factors = ([_power(singles)[2:-1]] if singles else []) + ["2^W" if closures == 1 else f"2^({closures}W)"]
     return f"O({' '.join(factors)})"

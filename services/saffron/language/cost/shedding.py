@@ -1,7 +1,7 @@
-"""What of a query may be shed under load, by the name of its shedder; and whether it has partial matches at all.
+"""The shedders that can act on a query, which depends on whether it has partial matches.
 
-Matches are found by partial matches (runs), which a shedder can drop one by one, or as graphs of events, which have
-none (X3): there only events can be shed.
+The engine finds matches by partial matches (runs), which a shedder can drop one by one, or as graphs of events, which
+have none (X3); there a shedder can only drop events.
 """
 
 from __future__ import annotations
@@ -16,35 +16,37 @@ from saffron.language.syntax.hints import suggestion
 
 NONE, AUTO = "none", "auto"
 BY_PARTIAL_MATCHES = ("pspice", "pspice--", "pm-bl")
-"""They drop partial matches: by U = w P / tau (pSPICE, algorithm 2), by w P alone (pSPICE--), or at random (PM-BL)."""
+"""Shedders of partial matches: by U = w P / tau (pSPICE, algorithm 2), by w P alone (pSPICE--), at random (PM-BL)."""
 BY_EVENTS = ("e-bl", "gspice-h", "gspice-tree", "gspice-forest", "espice", "bl")
-"""They drop events for a query: by a hash table, a tree or a forest over features (gSPICE), by type and position in the
-window (eSPICE), or by type with uniform sampling within one (BL of gSPICE, E-BL of pSPICE)."""
+"""Shedders of events: by a hash table, a tree or a forest over features (gSPICE), by type and position in the window
+(eSPICE), or by type with uniform sampling within one (BL of gSPICE, E-BL of pSPICE)."""
 SHEDDERS = (NONE, AUTO, *BY_PARTIAL_MATCHES, *BY_EVENTS)
-"""`none`: nothing is ever shed for the query. `auto`: what the system chooses. The others are shedders by name."""
+"""Names of shedders. `none`: nothing is ever shed for the query. `auto`: the system chooses."""
 
 
 def refusal(name: object) -> str:
-    """Why this is no name of a shedder, with what may have been meant; "" where it is one."""
+    """The error for an unknown shedder, with the known and the most similar names; "" for a known one."""
     if name in SHEDDERS:
         return ""
-    said = quoted(name) if isinstance(name, str) else repr(name)
+    written = quoted(name) if isinstance(name, str) else repr(name)
     hint = suggestion(name, SHEDDERS) if isinstance(name, str) else ""
-    return f"there is no shedder {said}; there are {', '.join(SHEDDERS)}. {hint}".rstrip()
+    return f"there is no shedder {written}; there are {', '.join(SHEDDERS)}. {hint}".rstrip()
 
 
 @dataclass(frozen=True)
 class PartialMatches:
-    """`kept`: whether there are any. `reason`: a sentence, either way."""
+    """Whether the engine keeps partial matches of a query (`kept`), and a sentence for the `reason`."""
 
     kept: bool
     reason: str
 
 
 def partial_matches(plan: MatchPlan, shed: str = AUTO, *, imprecise: bool = False) -> PartialMatches:
-    """Of a query over events of the stream alone, whose setting is `shed`; results are the same either way.
+    """Whether the engine keeps partial matches of a query with the setting `shed`. It never changes the results.
 
-    `imprecise`: times of the stream are intervals, so that all its match queries run as those with CONFIDENCE do."""
+    The query reads the stream's own events, not results of other queries.
+    `imprecise`: the stream's times are intervals, so all its match queries run like those with CONFIDENCE.
+    """
     if imprecise or plan.confidence is not None:
         return PartialMatches(False, "none, events with intervals of time; sheds events only")
     if plan.timeouts or not is_collapsible(plan):
@@ -59,14 +61,15 @@ def partial_matches(plan: MatchPlan, shed: str = AUTO, *, imprecise: bool = Fals
 
 
 def has_partial_matches(plan: Plan) -> bool:
-    """Whether a shedder that drops partial matches finds any, where times are exact."""
+    """Whether a shedder of partial matches finds any, over a stream with exact times."""
     return isinstance(plan, MatchPlan) and partial_matches(plan, BY_PARTIAL_MATCHES[0]).kept
 
 
 def cannot_act(plan: Plan, shedder: str, *, imprecise: bool = False) -> str:
-    """Why this shedder can drop nothing of the query, with those that can; "" where it can, or is to drop nothing.
+    """The error for a shedder that can drop nothing of the query, with those that can; "" if there is none.
 
-    `imprecise`: see `partial_matches`."""
+    `imprecise`: see `partial_matches`.
+    """
     if shedder not in BY_PARTIAL_MATCHES:
         return ""
     able: tuple[str, ...] = BY_EVENTS
@@ -81,6 +84,6 @@ def cannot_act(plan: Plan, shedder: str, *, imprecise: bool = False) -> str:
 
 
 def is_collapsed(plan: MatchPlan) -> bool:
-    """Whether results are graphs of all matches that end with an event (X5), none of which is ever listed."""
+    """Whether each result is a graph of all matches that end with one event (X5), without listing them."""
     chosen = bool(plan.consume) or plan.timeouts
     return plan.output is Output.COMPRESSED and not chosen and is_collapsible(plan)

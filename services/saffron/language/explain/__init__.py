@@ -1,1 +1,1 @@
-"""Plans told and drawn."""
+"""Explanations of plans: text, JSON and drawings."""

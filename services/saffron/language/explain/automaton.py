@@ -1,4 +1,4 @@
-"""The automaton of a match query as NFA^b draws it (N2, N3): for explanations, not for running."""
+"""The automaton NFA^b of a flat match query (N2, N3), for explanations; it is not executed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ FINAL = "F"
 
 @dataclass(frozen=True)
 class Move:
-    """An edge: "begin", "take", "ignore" or "proceed", the state it leads to, and its formula's conjuncts.
+    """An edge: its kind "begin", "take", "ignore" or "proceed", its target, and the conjuncts of its formula.
 
-    `formula`: empty for true, ("false",) where there is no such edge in effect.
-    `within`: whether the window's condition, pushed here from the final edge (step 5), stands on it too.
+    `formula`: () for true, ("false",) for an edge that never applies.
+    `within`: the window's condition, pushed here from the final edge (step 5), is part of the formula.
     """
 
     kind: str
@@ -26,7 +26,7 @@ class Move:
 
 @dataclass(frozen=True)
 class State:
-    """`name`: b for a single event, a[1] and a[i] for a closure."""
+    """A state and its edges. `name`: b for a single event, a[1] and a[i] for a closure."""
 
     name: str
     component: int
@@ -34,7 +34,7 @@ class State:
 
 
 def build(plan: MatchPlan) -> tuple[State, ...]:
-    """The states of a plan but for the final one, in order."""
+    """The states of a plan in order, without the final one."""
     entries = [f"{part.variable}[1]" if part.closure else part.variable for part in plan.components]
     states: list[State] = []
     for index, component in enumerate(plan.components):
@@ -57,13 +57,13 @@ def _on(plan: MatchPlan, component: int, edge: Edge) -> list[str]:
 
 
 def _text(plan: MatchPlan, condition: Condition) -> str:
-    """The conjunct as written, in brackets where it would not stand in a row of ANDs."""
+    """The conjunct as written, in brackets where a row of ANDs needs them."""
     canonical = formula(condition.expr, [part.variable for part in plan.components], conjunct=True)
     return f"({condition.text})" if canonical.startswith("(") and " OR " in canonical else condition.text
 
 
 def _taking(plan: MatchPlan, component: int, edge: Edge) -> tuple[str, ...]:
-    """The formula of begin or take: type, key (but for the first event of a match), conditions."""
+    """The formula of begin or take: type, key (except for a match's first event), conditions."""
     first = component == 0 and edge is Edge.BEGIN
     key = [] if first or not plan.key else [f"[{', '.join(plan.key)}]"]
     return (f"type = {plan.components[component].type}", *key, *_on(plan, component, edge))
@@ -76,7 +76,7 @@ def _proceeding(plan: MatchPlan, component: int, following: str) -> tuple[str, .
 
 
 def _ignore(plan: MatchPlan, state: str, edge: str) -> Move:
-    """The formula of ignore, which is what tells the strategies apart (N2)."""
+    """The edge ignore, whose formula is the difference between strategies (N2)."""
     if plan.strategy is Strategy.STRICT or (plan.strategy is Strategy.PARTITION and not plan.key):
         return Move("ignore", state, ("false",), False)
     if plan.strategy is Strategy.PARTITION:
@@ -87,7 +87,7 @@ def _ignore(plan: MatchPlan, state: str, edge: str) -> Move:
 
 
 def within_formula(plan: MatchPlan) -> str:
-    """The window's condition as it stands on the edges after the first begin."""
+    """The window's condition, as it is on the edges behind the first begin."""
     window = plan.window
     if window.slide is not None or window.opens is not None:
         return "in one window with the first event"

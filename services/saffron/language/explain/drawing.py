@@ -1,7 +1,7 @@
-"""Automata and templates as SVG: states in a row, edges numbered, their formulas written out below.
+"""SVG drawings of automata and templates: states in a row, edges numbered, formulas in a legend below.
 
-Nothing overlaps by construction: states stand a fixed distance apart, loops rise above their own state, each arc
-between distant states has a lane of its own below, and a label holds a number and a word, never a formula.
+Nothing overlaps: states have a fixed distance, loops are above their state, and each arc between distant states has a
+lane below. A label has a number and a word, never a formula.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ OVER_LINES = ".l{paint-order:stroke;stroke:#fff;stroke-width:5px}"
 
 @dataclass(frozen=True)
 class Arrow:
-    """An edge from state `source` to `target` (indices), its word, and its formula.
+    """An edge from state `source` to `target` (indices), with the word of its label and its formula.
 
-    `both`: and back again. `legend`: what it is called below the drawing, "": by its word, else by its ends.
+    `both`: it has a head at each end. `legend`: its name in the legend; "": its word, or the names of its ends.
     """
 
     source: int
@@ -85,7 +85,7 @@ def draw_automaton(states: tuple[State, ...], within: str, title: str) -> str:
 
 
 def draw_pattern(plan: MatchPlan, title: str) -> str:
-    """What may follow what in a match of any pattern; below, the pattern's outline and its conditions."""
+    """The possible successions of components in any pattern; below, the pattern's outline and its conditions."""
     found = positions(plan.pattern)
     place = {component: at for at, component in enumerate(paths(plan.pattern))}
     nodes = [
@@ -100,15 +100,15 @@ def draw_pattern(plan: MatchPlan, title: str) -> str:
         if not both or place[link.source] < place[link.target]:
             ends = place[link.source], place[link.target]
             word = "NOT " + ",".join(str(number + 1) for number in sorted(link.absent)) if link.absent else ""
-            said = ("again, " if link.again else "") + skipping(link, plan) + (f", {word}" if word else "")
-            arrows.append(Arrow(*ends, word, said, both, _ends(nodes, *ends, both)))
+            text = ("again, " if link.again else "") + skipping(link, plan) + (f", {word}" if word else "")
+            arrows.append(Arrow(*ends, word, text, both, _ends(nodes, *ends, both)))
     conditions = condition_lines(plan)
     notes = [*outline(plan.pattern, plan), *([""] if conditions else []), *conditions, *([""] if arrows else [])]
     return draw(nodes, arrows, notes, title)
 
 
 def draw(nodes: list[Node], arrows: list[Arrow], notes: list[str], title: str) -> str:
-    """The whole document."""
+    """The SVG document: title, states, edges, and below them the notes and the legend of edges."""
     width = 2 * MARGIN + 2 * RADIUS + STEP * (len(nodes) - 1)
     width = max(width, 640)
     shapes: list[str] = []
@@ -155,7 +155,7 @@ def _ends(nodes: list[Node], source: int, target: int, both: bool = False) -> st
 
 
 def _lanes(arrows: list[Arrow]) -> dict[int, int]:
-    """The lane of each edge that is drawn as an arc, by its number: no two in a lane have a state in common."""
+    """Number of an edge -> lane, for edges drawn as arcs; two arcs in a lane span no common state."""
     taken: list[list[tuple[int, int]]] = []
     lanes: dict[int, int] = {}
     for number, arrow in enumerate(arrows, start=1):
@@ -228,7 +228,7 @@ def _arc_label(arrow: Arrow, lane: int, label: str) -> str:
 
 
 def _legend(lines: list[str], top: int, width: int) -> tuple[list[str], int]:
-    """The formulas, wrapped, and the height of the whole drawing."""
+    """The text elements of wrapped lines, from `top` on, and the height of the whole drawing."""
     columns = int((width - MARGIN) / CHARACTER)
     texts: list[str] = []
     y = top

@@ -1,15 +1,15 @@
-"""The templates of an aggregate query as SVG: all graphs in one row, those of trends first, then one for each NOT."""
+"""The SVG drawing of an aggregate query: the templates of trends, then one for each NOT, all in one row."""
 
 from __future__ import annotations
 
 from saffron.language.explain.drawing import Arrow, Node, draw
-from saffron.language.explain.template_words import Graph, between, dependencies, found_by, graphs, nots, state_names
+from saffron.language.explain.template_text import Graph, between, dependencies, found_by, graphs, nots, state_names
 from saffron.language.plan.formulas import formula
 from saffron.language.plan.plan import TrendPlan
 
 
 def draw_trends(plan: TrendPlan, title: str) -> str:
-    """Below the drawing stand the conditions of states and of transitions, and where predecessors are found."""
+    """The drawing of a plan; its legend has the conditions, and the way to find predecessors."""
     nodes: list[Node] = []
     arrows: list[Arrow] = []
     notes: list[str] = []

@@ -1,4 +1,4 @@
-"""When the checks of a match query are asked, in words."""
+"""The evaluation time of a match query's checks, as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TAKING = (Which.CURRENT, Which.PREVIOUS)
 Read = Attribute | Aggregate | Length
 
 
-def asked(check: Check, plan: MatchPlan) -> str:
+def evaluation_time(check: Check, plan: MatchPlan) -> str:
     """`of each b`, `when b is taken`, `when b is complete`, `when a or b is taken, whichever is last`."""
     where = paths(plan.pattern)
     found = list(reads(check.expr))
@@ -46,7 +46,7 @@ def _is_finished(node: Read) -> bool:
 
 
 def _latest(components: set[int], where: dict[int, Path]) -> list[int]:
-    """Those after which none of the others surely comes."""
+    """The components that may be the last to take an event."""
     return [
         one
         for one in sorted(components)

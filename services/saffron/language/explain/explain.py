@@ -1,4 +1,4 @@
-"""What a plan will do, for people (text, SVG) and for programs (JSON)."""
+"""Explanations of a plan, for people (text, SVG) and for programs (JSON)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from saffron.language.explain.drawing_trends import draw_trends
 from saffron.language.explain.explained import WIDTH, common, cost_line, engine_field, fields_of, key_line, wrapped
 from saffron.language.explain.outline import condition_lines, link_lines, outline, outline_json, strategy_line
 from saffron.language.explain.trends import trend_json, trend_text
-from saffron.language.plan.consistency import postponing
+from saffron.language.plan.consistency import condition_timings
 from saffron.language.plan.formulas import formula, window_line
 from saffron.language.plan.merging import merging
 from saffron.language.plan.plan import MatchPlan, Output, Plan, ReturnItem
@@ -22,7 +22,7 @@ from saffron.language.plan.plan import MatchPlan, Output, Plan, ReturnItem
 def explain_text(plan: Plan, shed: str = AUTO, engine: str = "") -> str:
     """The plan for a terminal: strategy, key, window, cost, and the automaton or the template.
 
-    `shed`: its shedder. `engine`: what runs it, in words (`engine.explain`); "" where that is not known.
+    `shed`: its shedder. `engine`: the description of the engine that runs it (`engine.explain`), "" if unknown.
     """
     lines = _match_text(plan, shed, engine) if isinstance(plan, MatchPlan) else trend_text(plan, engine)
     return "".join(printable(line) + "\n" for line in lines)
@@ -63,13 +63,13 @@ def _match_text(plan: MatchPlan, shed: str, engine: str) -> list[str]:
         *wrapped(f"  partial matches: {partial_matches(plan, shed).reason}"),
         "",
         *(_automaton_lines(plan) if plan.flat else _pattern_lines(plan)),
-        *_postponing_lines(plan),
+        *_timing_lines(plan),
         *_return_lines(plan),
     ]
 
 
 def _output_json(plan: MatchPlan) -> dict[str, Any]:
-    """What is reported, where it is not simply every match."""
+    """The fields of OUTPUT, CONSUME, INTO and CONFIDENCE that differ from the default."""
     fields: dict[str, Any] = {}
     if plan.output is not Output.ALL or plan.timeouts:
         fields |= {"output": plan.output.value, "timeouts": plan.timeouts}
@@ -106,20 +106,20 @@ def _automaton_lines(plan: MatchPlan) -> list[str]:
     return [*lines, f"  {FINAL}  a match"]
 
 
-def _postponing_lines(plan: MatchPlan) -> list[str]:
-    """When conditions are asked that a plan could ask late."""
-    found = postponing(plan)
+def _timing_lines(plan: MatchPlan) -> list[str]:
+    """The evaluation times of conditions that could be postponed."""
+    found = condition_timings(plan)
     names = _names(plan)
     texts = [formula(one.check.expr, names) for one in found]
     width = max(map(len, texts), default=0)
     lines = [
-        f"  {text:<{width}}  {one.asked.value}: {one.consistency.value}" for text, one in zip(texts, found, strict=True)
+        f"  {text:<{width}}  {one.time.value}: {one.consistency.value}" for text, one in zip(texts, found, strict=True)
     ]
     return ["", "when conditions are asked (SASE++)", *lines] if lines else []
 
 
 def _pattern_lines(plan: MatchPlan) -> list[str]:
-    """The parts of a pattern that is no plain row of components."""
+    """The sections of a pattern that is not flat: outline, successions, conditions."""
     sections = {
         "pattern": list(outline(plan.pattern, plan)),
         "what may follow what": link_lines(plan),
@@ -172,7 +172,7 @@ def _match_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
             {"variable": part.variable, "type": part.type, "closure": part.closure} for part in plan.components
         ],
         **(_automaton_json(plan) if plan.flat else outline_json(plan)),
-        **_postponing_json(plan),
+        **_timing_json(plan),
         **_merging_json(plan),
         **_partial_json(plan, shed),
         **_output_json(plan),
@@ -181,28 +181,28 @@ def _match_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
 
 
 def _merging_json(plan: MatchPlan) -> dict[str, Any]:
-    """Whether equivalent runs go on as one, and in which values they have to agree."""
+    """Whether equivalent runs are merged, and the values that they must have in common."""
     found = merging(plan)
     closure = None if found.component is None else plan.components[found.component].variable
     return {"merging": {"closure": closure, "values": list(found.values), "reason": found.reason}}
 
 
 def _partial_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
-    """Whether it has partial matches, under this shedder."""
+    """Whether the query has partial matches under this shedder."""
     found = partial_matches(plan, shed)
     return {"partial_matches": {"shed": shed, "kept": found.kept, "reason": found.reason}}
 
 
-def _postponing_json(plan: MatchPlan) -> dict[str, Any]:
-    """As `_postponing_lines`."""
+def _timing_json(plan: MatchPlan) -> dict[str, Any]:
+    """The same content as `_timing_lines`."""
     names = _names(plan)
     found = [
         {
             "condition": formula(one.check.expr, names),
             "consistency": one.consistency.value,
-            "asked": one.asked.value,
+            "asked": one.time.value,
         }
-        for one in postponing(plan)
+        for one in condition_timings(plan)
     ]
     return {"postponing": found} if found else {}
 

@@ -1,4 +1,4 @@
-"""What explanations of both kinds of query have in common."""
+"""The common parts of explanations of match and aggregate queries."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ WIDTH = 100
 
 
 def fields_of(**fields: str) -> list[str]:
-    """`  name     value`, long values wrapped below their beginning."""
+    """Lines `  name     value`; long values wrap below their beginning."""
     return [line for name, value in fields.items() for line in wrapped(f"  {name:<9}{value}")]
 
 
 def wrapped(line: str) -> list[str]:
-    """A line of an explanation's head; what is too long for it stands below its value."""
+    """A line of an explanation's head, wrapped to WIDTH below its value."""
     return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 11, break_long_words=False, break_on_hyphens=False)
 
 
@@ -31,7 +31,7 @@ def cost_line(cost: Complexity) -> str:
 
 
 def engine_field(engine: str) -> dict[str, str]:
-    """What runs the plan, where it is known."""
+    """The field of the engine, unless it is unknown ("")."""
     return {"engine": engine} if engine else {}
 
 

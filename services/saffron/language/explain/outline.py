@@ -1,11 +1,11 @@
-"""Patterns that are no plain row of components, for people: an outline, what may follow what, conditions, NOTs."""
+"""Explanations of patterns that are not flat: an outline, the possible successions, conditions, NOTs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from saffron.language.explain.evaluation_time import asked
+from saffron.language.explain.evaluation_time import evaluation_time
 from saffron.language.patterns.links import Link, positions
 from saffron.language.plan import plan as plans
 from saffron.language.plan.formulas import formula
@@ -20,7 +20,7 @@ SKIPPING = {
 
 
 def outline(shape: Shape, plan: MatchPlan, depth: int = 0) -> Iterator[str]:
-    """The pattern as an indented tree, one line a node."""
+    """Lines of the pattern as an indented tree, one for each node."""
     indent = "  " * depth
     match shape:
         case plans.Take(component=component):
@@ -33,13 +33,13 @@ def outline(shape: Shape, plan: MatchPlan, depth: int = 0) -> Iterator[str]:
         case plans.Loop(body=body, low=low, high=high):
             yield f"{indent}repeated, {times(low, high)}"
             yield from outline(body, plan, depth + 1)
-        case plans.InOrder(parts=parts) | plans.Choice(parts=parts) | plans.Together(parts=parts):
+        case plans.InOrder(parts=parts) | plans.Choice(parts=parts) | plans.Interleaved(parts=parts):
             yield indent + _heading(shape)
             for part in parts:
                 yield from outline(part, plan, depth + 1)
 
 
-def _heading(shape: plans.InOrder | plans.Choice | plans.Together) -> str:
+def _heading(shape: plans.InOrder | plans.Choice | plans.Interleaved) -> str:
     if isinstance(shape, plans.InOrder):
         return "in order"
     if isinstance(shape, plans.Choice):
@@ -57,7 +57,7 @@ def times(low: int, high: int | None) -> str:
 
 
 def absence_line(absence: Absence, plan: MatchPlan) -> str:
-    """What must not be there: `B b`, `C c then D d`, several by `or`."""
+    """The sequences of a NOT: `B b`, `C c then D d`, joined by `or`."""
     return " or ".join(
         " then ".join(f"{plan.components[one].type} {plan.components[one].variable}" for one in sequence)
         for sequence in absence.sequences
@@ -65,7 +65,7 @@ def absence_line(absence: Absence, plan: MatchPlan) -> str:
 
 
 def link_lines(plan: MatchPlan) -> list[str]:
-    """What may follow what, with the strategy between and the NOTs that must hold there."""
+    """Lines of the possible successions of components, each with its strategy and its NOTs."""
     found = positions(plan.pattern)
     names = [part.variable for part in plan.components]
     lines = [f"begin -> {names[one]}" + _nots(absent) for one, absent in found.first.items()]
@@ -78,7 +78,7 @@ def link_lines(plan: MatchPlan) -> list[str]:
 
 
 def skipping(link: Link, plan: MatchPlan) -> str:
-    """What may be skipped along a link."""
+    """The events that may be skipped along a link, as text."""
     return SKIPPING[(plan.continues if link.again else plan.begins)[link.target]]
 
 
@@ -87,9 +87,9 @@ def _nots(absent: frozenset[int]) -> str:
 
 
 def condition_lines(plan: MatchPlan) -> list[str]:
-    """Each check with when it is asked; those of a NOT with its number."""
+    """Lines of the checks, each with its evaluation time; those of a NOT have its number."""
     names = [part.variable for part in plan.components]
-    lines = [f"{formula(check.expr, names)}  ({asked(check, plan)})" for check in plan.checks]
+    lines = [f"{formula(check.expr, names)}  ({evaluation_time(check, plan)})" for check in plan.checks]
     for rule in plan.distinct:
         inside = f" of one iteration of the repetition around {names[rule.components[0]]}" if rule.loops else ""
         listed = ", ".join(names[component] for component in rule.components)
@@ -100,7 +100,7 @@ def condition_lines(plan: MatchPlan) -> list[str]:
 
 
 def strategy_line(plan: MatchPlan) -> str:
-    """The strategy of the whole pattern, and of steps that have another one."""
+    """The strategy of the pattern, and those of steps that differ."""
     parts = [plan.strategy.value]
     for begin, later, part in zip(plan.begins, plan.continues, plan.components, strict=False):
         if begin is not plan.strategy:
@@ -126,12 +126,12 @@ def shape_json(shape: Shape, plan: MatchPlan) -> dict[str, Any]:
             return {"seq": [shape_json(part, plan) for part in parts]}
         case plans.Choice(parts=parts):
             return {"or": [shape_json(part, plan) for part in parts]}
-        case plans.Together(parts=parts, count=count):
+        case plans.Interleaved(parts=parts, count=count):
             return {"and": [shape_json(part, plan) for part in parts], "count": count}
 
 
 def outline_json(plan: MatchPlan) -> dict[str, Any]:
-    """What `outline`, `link_lines` and `condition_lines` say."""
+    """The content of `outline`, `link_lines` and `condition_lines` as JSON values."""
     names = [part.variable for part in plan.components]
     found = positions(plan.pattern)
     return {
@@ -148,7 +148,7 @@ def outline_json(plan: MatchPlan) -> dict[str, Any]:
         ],
         "ends": [names[component] for component in found.last],
         "conditions": [
-            {"expression": formula(check.expr, names), "text": check.text, "asked": asked(check, plan)}
+            {"expression": formula(check.expr, names), "text": check.text, "asked": evaluation_time(check, plan)}
             for check in plan.checks
         ],
         "distinct": [

@@ -1,4 +1,4 @@
-"""What an aggregate query will do: its graphs and what they wait for, panes, indexes, cost (T2, T4, T6, T8)."""
+"""The explanation of an aggregate query: graphs and their dependencies, panes, indexes, cost (T2, T4, T6, T8)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from saffron.language.cost.complexity import trend_complexity, windows_of
 from saffron.language.explain.explained import WIDTH, common, cost_line, engine_field, fields_of, key_line
-from saffron.language.explain.template_words import (
+from saffron.language.explain.template_text import (
     Graph,
     between,
     dependencies,
@@ -58,7 +58,7 @@ def _names(plan: TrendPlan) -> list[str]:
 
 
 def _strategy_line(plan: TrendPlan) -> str:
-    """The strategy, and of steps that have another one."""
+    """The strategy of the pattern, and those of steps that differ."""
     found = [plan.strategy.value]
     for graph in graphs(plan):
         names = state_names(graph.template, plan)
@@ -71,7 +71,7 @@ def _strategy_line(plan: TrendPlan) -> str:
 
 
 def _pane(plan: TrendPlan) -> int | None:
-    """Size of a pane: the stretch between two ends of windows; None where events open windows."""
+    """The size of a pane, the greatest common divisor of WITHIN and SLIDE; None where events open windows."""
     return None if plan.window.slide is None else math.gcd(plan.window.size, plan.window.slide)
 
 
@@ -118,7 +118,7 @@ def _return_lines(plan: TrendPlan, names: list[str]) -> list[str]:
 
 
 def trend_json(plan: TrendPlan) -> dict[str, Any]:
-    """The same as JSON values. `states` and `transitions` are those of the (left) template."""
+    """The content of `trend_text` as JSON values. `states` and `transitions` are those of the (left) template."""
     names = _names(plan)
     first, *others = graphs(plan)
     return {

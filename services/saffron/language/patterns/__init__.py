@@ -1,1 +1,1 @@
-"""The shape of a pattern: components, positions, what may follow what."""
+"""The shape of a pattern: its components, the positions of a run, and their successors."""

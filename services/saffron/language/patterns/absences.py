@@ -1,4 +1,4 @@
-"""NOT: what it rules out, as sequences of single events (see plan.Absence)."""
+"""The expansion of a NOT to the sequences of single events that it rules out (see plan.Absence)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import combinations, product
 
 from saffron.errors import QueryError
-from saffron.language.patterns.layout import Choice, Leaf, Ruled
+from saffron.language.patterns.layout import Choice, Leaf, NotLayout
 from saffron.language.plan import plan
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax import tree
@@ -15,19 +15,19 @@ Sequence = tuple[int, ...]
 Sequences = tuple[Sequence, ...]
 
 
-def rule_out(
+def expand_not(
     negations: list[tree.Negation],
     loops: tuple[int, ...],
     number: int,
     leaves: list[Leaf],
     first_loop: int,
     scope: Scope,
-) -> Ruled:
-    """The NOT `number`, with `loops` around it; its components are added to `leaves`.
+) -> NotLayout:
+    """The layout of NOT `number`, one or several neighbouring `negations` with `loops` around them.
 
-    `first_loop`: numbers of repetitions from there on are free.
+    `leaves`: its components are appended. `first_loop`: the first free number for a repetition.
 
-    QueryError (stage "plan") for a NOT inside a NOT, and for more than MAX_SEQUENCES sequences.
+    Raises QueryError (stage "plan") for a NOT inside a NOT, and for more than MAX_SEQUENCES sequences.
     """
     span = tree.Span(negations[0].span.start, negations[-1].span.end)
     expander = _Expander(scope, loops, number, leaves, first_loop, span)
@@ -35,13 +35,14 @@ def rule_out(
     found = [expander.expand(negation.pattern, (), ()) for negation in negations]
     sequences = expander.row(found)[1]
     ruled = tuple(range(before, len(leaves)))
-    return Ruled(ruled, sequences, tuple(expander.distinct), loops, span)
+    return NotLayout(ruled, sequences, tuple(expander.distinct), loops, span)
 
 
 class _Expander:
-    """Each pattern gives (all, some): the shortest sequences that match it; of those, the shortest with an event.
+    """The recursive expansion of a pattern to (all, some): its shortest sequences, and the shortest with an event.
 
-    The two differ where the pattern need not be there at all: then `all` is the empty sequence alone.
+    They differ for an optional pattern only: there `all` is the empty sequence alone.
+    `own`: numbers of the repetitions inside the NOT; `rounds`: the iteration of each.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class _Expander:
                 return self._any(pattern, own, rounds)
             case tree.Negation():
                 hint = "Leave it out, or ask for what it means by two queries."
-                raise self.scope.refused("a NOT inside a NOT", pattern.span, hint)
+                raise self.scope.plan_error("a NOT inside a NOT", pattern.span, hint)
             case tree.Sequence(parts=parts):
                 return self.row([self.expand(part, own, rounds) for part in parts])
             case tree.Conjunction(parts=parts):
@@ -79,7 +80,7 @@ class _Expander:
         if len(self.leaves) == plan.MAX_COMPONENTS:
             hint = "A repetition inside a NOT counts for as many as must be there."
             message = f"a pattern of this kind has at most {plan.MAX_COMPONENTS} components"
-            raise self.scope.refused(message, event.span, hint)
+            raise self.scope.plan_error(message, event.span, hint)
         self.leaves.append(Leaf(event, self.around + own, (), self.number, rounds))
         one = ((len(self.leaves) - 1,),)
         return one, one
@@ -87,7 +88,7 @@ class _Expander:
     def _repeat(
         self, key: tree.Pattern, inner: tree.Pattern, low: int, own: tuple[int, ...], rounds: tuple[int, ...]
     ) -> tuple[Sequences, Sequences]:
-        """As many iterations as must be there; one if there is a choice of none."""
+        """The least number of iterations. An optional repetition has none in `all`, and one in `some`."""
         loop = self.numbers.setdefault(id(key), self.first_loop + len(self.numbers))
         found = [self.expand(inner, (*own, loop), (*rounds, 1))]
         if low == 0 or found[0][0] == ((),):
@@ -109,7 +110,7 @@ class _Expander:
     # -------------------------------------------------------- putting parts together
 
     def row(self, parts: list[tuple[Sequences, Sequences]]) -> tuple[Sequences, Sequences]:
-        """One after the other; if none must be there, any of them is something."""
+        """The parts one after the other. If all are optional, `some` has the sequences of each by itself."""
         found: Sequences = ((),)
         for part in parts:
             found = self._shortest(head + tail for head, tail in product(found, part[0]))
@@ -134,7 +135,7 @@ class _Expander:
         return shortest, self._shortest(one for part in parts for one in part[1])
 
     def _shortest(self, sequences: Iterable[Sequence]) -> Sequences:
-        """Without those that hold another one: where they match, that one does."""
+        """The sequences without those that contain another one, as each match of them matches that one."""
         found: dict[Sequence, None] = {}
         for sequence in sequences:
             found[sequence] = None
@@ -150,17 +151,17 @@ class _Expander:
     def _too_many(self) -> QueryError:
         message = f"a NOT of more than {plan.MAX_SEQUENCES} sequences of events"
         hint = "AND and ANY inside a NOT count once for each order of their events: list fewer there."
-        return self.scope.refused(message, self.span, hint)
+        return self.scope.plan_error(message, self.span, hint)
 
 
 def _holds(longer: Sequence, shorter: Sequence) -> bool:
-    """Whether the shorter one is a part of the longer one, in order, perhaps with gaps."""
+    """Whether `shorter` is a subsequence of `longer`."""
     rest = iter(longer)
     return all(one in rest for one in shorter)
 
 
 def _shuffled(one: Sequence, other: Sequence) -> Iterable[Sequence]:
-    """All ways to put two sequences into one, each in its order."""
+    """All interleavings of two sequences."""
     if not one or not other:
         yield one + other
         return

@@ -1,4 +1,4 @@
-"""Where the components of a match query stand in its pattern, and what can be told from that."""
+"""The layout of a pattern: the path to each component, and the order of events that follows from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from saffron.language.syntax import tree
 
 
 class Branch(Enum):
-    """A node of the pattern that a path leads through."""
+    """The kind of an inner node of a pattern."""
 
     SEQ = "SEQ"
     OR = "OR"
@@ -21,7 +21,7 @@ class Branch(Enum):
 
 @dataclass(frozen=True)
 class Step:
-    """`part`: which part of the node; for a repetition its number."""
+    """A step of a path: the kind of a node, and the index of the part taken (`part`); a repetition has its number."""
 
     branch: Branch
     part: int
@@ -32,12 +32,11 @@ Path = tuple[Step, ...]
 
 @dataclass(frozen=True)
 class Leaf:
-    """A component: its place from the pattern's root.
+    """A component and its place in the pattern.
 
-    `loops`: numbers of the repetitions around it, outermost first: it is a list if there is any.
-    `absence`: the NOT that it stands in, None for a positive one (only these have a `path`).
-    `rounds`: for each repetition inside that NOT around it, which iteration this one belongs to: each iteration that
-    must be there has components of its own.
+    `loops`: numbers of the repetitions around it, outermost first; with any, it binds a list.
+    `path`: from the pattern's root, () inside a NOT. `absence`: the number of its NOT, None for a positive component.
+    `rounds`: by repetition inside that NOT, the iteration of this component, as each has components of its own.
     """
 
     event: tree.Event
@@ -48,23 +47,23 @@ class Leaf:
 
     @property
     def own(self) -> tuple[int, ...]:
-        """Those of `loops` that are inside the NOT."""
+        """The part of `loops` inside the NOT."""
         return self.loops[len(self.loops) - len(self.rounds) :]
 
     @property
     def certain(self) -> bool:
-        """Whether every match binds it."""
+        """Whether every match binds the component."""
         return self.absence is None and not any(step.branch in (Branch.OR, Branch.ANY) for step in self.path)
 
     @property
     def copy(self) -> bool:
-        """Whether this stands for a later iteration inside a NOT."""
+        """Whether the component belongs to a later iteration inside a NOT."""
         return any(number > 1 for number in self.rounds)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """ANY ... DISTINCT: components (indices) whose events differ in an attribute, and the ANY as written."""
+    """ANY ... DISTINCT: the components (indices) whose events differ in an attribute, and the syntax node."""
 
     components: tuple[int, ...]
     written: tree.AnyOf
@@ -72,8 +71,8 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Ruled:
-    """What a NOT rules out: components, sequences of them (see plan.Absence), and its DISTINCTs."""
+class NotLayout:
+    """A NOT: its components, the sequences of them that it rules out (see plan.Absence), and its DISTINCTs."""
 
     components: tuple[int, ...]
     sequences: tuple[tuple[int, ...], ...]
@@ -84,20 +83,21 @@ class Ruled:
 
 @dataclass(frozen=True)
 class Layout:
-    """`leaves`: positive components in pattern order, then those of each NOT."""
+    """A pattern's shape and components. `leaves`: positive ones in pattern order, then those of each NOT."""
 
     shape: plan.Shape
     leaves: tuple[Leaf, ...]
-    absences: tuple[Ruled, ...]
+    absences: tuple[NotLayout, ...]
     distinct: tuple[Choice, ...]
 
     @property
     def positive(self) -> int:
+        """The number of positive components."""
         return sum(leaf.absence is None for leaf in self.leaves)
 
 
 class Order(Enum):
-    """How the events of two components of a match stand to each other, within one iteration of what they share."""
+    """The order of two components' events in a match, within one iteration of the repetitions around both."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -111,7 +111,7 @@ def loops_of(path: Path) -> tuple[int, ...]:
 
 
 def paths(shape: plan.Shape, above: Path = ()) -> dict[int, Path]:
-    """The path to each component of a shape, in the order in which they stand there."""
+    """Component -> path, in the order of the shape."""
     match shape:
         case plan.Take(component=component):
             return {component: above}
@@ -123,7 +123,7 @@ def paths(shape: plan.Shape, above: Path = ()) -> dict[int, Path]:
             branch = Branch.SEQ
         case plan.Choice():
             branch = Branch.OR
-        case plan.Together(parts=parts, count=count):
+        case plan.Interleaved(parts=parts, count=count):
             branch = Branch.AND if count == len(parts) else Branch.ANY
     found: dict[int, Path] = {}
     for index, part in enumerate(shape.parts):
@@ -132,7 +132,7 @@ def paths(shape: plan.Shape, above: Path = ()) -> dict[int, Path]:
 
 
 def order(one: Path, other: Path) -> Order:
-    """Where the events of one component stand, seen from those of another one."""
+    """The order of the events of `one` relative to those of `other`."""
     step, against = next((a, b) for a, b in zip(one, other, strict=False) if a != b)
     if step.branch is Branch.SEQ:
         return Order.BEFORE if step.part < against.part else Order.AFTER
@@ -140,7 +140,7 @@ def order(one: Path, other: Path) -> Order:
 
 
 def surely_begun(one: Path, other: Path) -> bool:
-    """Whether the first event of one component is bound, or never will be, whenever another one takes an event."""
+    """Whether, when `other` takes an event, the first event of `one` is bound already, or never will be."""
     if order(one, other) is not Order.BEFORE:
         return False
     shared = next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)

@@ -1,7 +1,6 @@
-"""Which component's event may come after which in a match: the positions of the pattern and their successors.
+"""Glushkov's automaton of a pattern, for explanations and drawings: which component may follow which in a match.
 
-Glushkov's automaton of the pattern: for explanations and drawings, not for running. Parts of an AND may follow each
-other in any order, so their links say more than a run allows.
+It is not executed. Parts of an AND may follow each other in any order, so their links allow more than a run does.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ Ends = dict[int, Numbers]
 
 @dataclass(frozen=True)
 class Link:
-    """An event of `target` may follow one of `source`. `absent`: NOTs in between.
+    """An event of component `target` may follow one of `source`. `absent`: the NOTs in between.
 
-    `again`: in a further iteration of a repetition. `strategy`s for x[i] govern what may be skipped then.
+    `again`: only in a further iteration of a repetition, where the strategy for x[i] applies.
     """
 
     source: int
@@ -31,8 +30,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Positions:
-    """`first`, `last`: components with which the shape may begin and end. `empty`: what it is when nothing is taken,
-    the NOTs that stand there, None where it must take something.
+    """The links of a shape, and its ends. `first`, `last`: components that it may begin and end with.
+
+    `empty`: the NOTs in the shape if it takes no event; None if it must take one.
     """
 
     first: Ends
@@ -42,7 +42,7 @@ class Positions:
 
 
 def positions(shape: Shape) -> Positions:
-    """All links of a shape, in pattern order."""
+    """The links and ends of a shape, in pattern order."""
     match shape:
         case plan.Take(component=component):
             return Positions({component: frozenset()}, {component: frozenset()}, (), None)
@@ -50,8 +50,8 @@ def positions(shape: Shape) -> Positions:
             return Positions({}, {}, (), frozenset([number]))
         case plan.Choice(parts=parts):
             return _side_by_side([positions(part) for part in parts], ())
-        case plan.Together(parts=parts, count=count):
-            return _together([positions(part) for part in parts], count)
+        case plan.Interleaved(parts=parts, count=count):
+            return _interleaved([positions(part) for part in parts], count)
         case plan.Loop(body=body, high=high):
             inner = positions(body)
             again = _joined(inner.last, inner.first, again=True) if high != 1 else ()
@@ -92,8 +92,8 @@ def _side_by_side(parts: list[Positions], between: tuple[Link, ...]) -> Position
     return Positions(first, last, _merged((*links, *between)), empty)
 
 
-def _together(parts: list[Positions], count: int) -> Positions:
-    """Events of one part between any two of another one."""
+def _interleaved(parts: list[Positions], count: int) -> Positions:
+    """`count` of the parts, where an event of one part may follow any event of another."""
     members = [sorted({*part.first, *part.last, *(end for link in part.links for end in (link.source, link.target))})
                for part in parts]  # fmt: skip
     between = [
@@ -110,7 +110,7 @@ def _together(parts: list[Positions], count: int) -> Positions:
 
 
 def _merged(links: tuple[Link, ...]) -> tuple[Link, ...]:
-    """One link for each pair; it is `again` only if all are."""
+    """One link for each pair. It is `again` only if all are; it keeps only the NOTs that all have."""
     found: dict[tuple[int, int], Link] = {}
     for link in links:
         pair = link.source, link.target

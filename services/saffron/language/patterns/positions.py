@@ -1,10 +1,12 @@
-"""Where a run stands in its pattern, and what it may take next (the compilation of N3, for patterns of any shape).
+"""Positions of a run in its pattern, and the events that it may take next (N3, for patterns of any shape).
 
-A position says what has been taken: () of a component; (part, its position) of a SEQ or OR; for AND and ANY a position
-or None of each part; (iteration, position in the body) of a repetition, iterations counted no further than they matter.
+A position is the part of the pattern taken so far: () for a component; (part, its position) for a SEQ or OR; for AND
+and ANY a position or None by part; (iteration, position in the body) for a repetition, where iterations are counted
+only as far as bounds need.
 
-A stance is one way to go on from a position. Choices (OR, options, the orders of AND and ANY) are made where they are
-reached, a run for each; in a repetition that has ended an iteration a run sits: it may go on or leave.
+A stance is one way to go on from a position. A run makes its choices (OR, options, the order of AND and ANY) where it
+reaches them, and splits into a run for each. A run that has ended an iteration of a repetition may stay: its stance
+has edges for a further iteration and edges that leave.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
-from saffron.language.plan.plan import Absent, Choice, InOrder, Loop, Shape, Take, Together
+from saffron.language.plan.plan import Absent, Choice, InOrder, Interleaved, Loop, Shape, Take
 
 Position = tuple[Any, ...]
 Components = frozenset[int]
@@ -22,7 +24,7 @@ Components = frozenset[int]
 
 @dataclass(frozen=True)
 class Gap:
-    """What must be absent between the last event of the components `left` (none: leading) and what follows."""
+    """NOTs (numbers) between the last event of the components `left` and the next event; `left` is {} at the start."""
 
     absences: tuple[int, ...]
     left: Components
@@ -31,34 +33,37 @@ class Gap:
 class Edge(NamedTuple):
     """A component that may take the next event, and the position afterwards.
 
-    `again`: it begins a further iteration of a repetition (the strategy for x[i] governs it, not the one for x).
-    `holds`: under skip-till-next-match the run does not also stay when this edge takes the event.
-    `begins`: the repetitions of which the event begins an iteration.
+    `again`: it begins a further iteration of a repetition, where the strategy for x[i] applies instead of that for x.
+    `exclusive`: under skip-till-next-match, the run does not also stay if this edge takes the event.
+    `begins`: the repetitions whose next iteration begins with the event. `gaps`: the NOTs before it.
     """
 
     component: int
     position: Position
     again: bool = False
-    holds: bool = True
+    exclusive: bool = True
     begins: frozenset[int] = frozenset()
     gaps: tuple[Gap, ...] = ()
 
 
 class Stance(NamedTuple):
-    """`over`: the pattern may be over here; `trailing`: what must be absent from its last events on."""
+    """A way to go on from a position. `over`: a match may end here; `trailing`: the NOTs behind its last events.
+
+    `may_stay`: an iteration has ended, and the run may leave the repetition or begin another iteration.
+    """
 
     edges: tuple[Edge, ...]
     over: bool
-    sits: bool
+    may_stay: bool
     trailing: tuple[Gap, ...] = ()
 
 
-_OVER = Stance((), over=True, sits=False)
+_OVER = Stance((), over=True, may_stay=False)
 _NOTHING: Components = frozenset()
 
 
 def components_of(shape: Shape) -> Components:
-    """The components of a shape, but for those inside its NOTs."""
+    """The components of a shape, without those inside its NOTs."""
     match shape:
         case Take(component=component):
             return frozenset([component])
@@ -71,7 +76,7 @@ def components_of(shape: Shape) -> Components:
 
 @dataclass
 class Positions:
-    """The stances of one pattern, remembered by the identity of its shapes (to hash a shape is to walk all of it)."""
+    """The stances of one pattern, cached by the identity of its shapes, as hashing a shape visits all of it."""
 
     root: Shape
     _begun: dict[int, tuple[Stance, ...]] = field(default_factory=dict)
@@ -80,22 +85,22 @@ class Positions:
     _ahead: dict[tuple[Position, Components], Components] = field(default_factory=dict)
 
     def first(self) -> tuple[Stance, ...]:
-        """Before anything is taken."""
+        """The stances of a run that has taken nothing."""
         return self.begin(self.root)
 
     def after(self, position: Position) -> tuple[Stance, ...]:
-        """Where a run stands that has come to a position."""
+        """The stances of a run at a position."""
         return self.onward(self.root, position)
 
     def ahead(self, position: Position, loops: frozenset[int]) -> Components:
-        """What may still be taken behind a position, before another iteration of any of these repetitions begins."""
+        """The components that may still take events behind a position, before the next iteration of any of `loops`."""
         if (position, loops) not in self._ahead:
             edges = self.edges(self.after(position), loops)
             self._ahead[position, loops] = frozenset(edge.component for edge in edges)
         return self._ahead[position, loops]
 
     def edges(self, stances: tuple[Stance, ...], loops: frozenset[int] = frozenset()) -> Iterator[Edge]:
-        """All edges that a run can come to from there, but for those that begin an iteration of these repetitions."""
+        """All edges that a run can reach from `stances`, without those that begin an iteration of any of `loops`."""
         seen: set[Position] = set()
         queue = [stances]
         while queue:
@@ -106,14 +111,14 @@ class Positions:
                     queue.append(self.after(edge.position))
 
     def begin(self, shape: Shape) -> tuple[Stance, ...]:
-        """Where the shape is reached: a stance for each choice, none of which sits."""
+        """The stances at the beginning of a shape, one for each choice; none of them may stay."""
         found = self._begun.get(id(shape))
         if found is None:
             found = self._begun[id(shape)] = tuple(dict.fromkeys(self._begin(shape)))
         return found
 
     def onward(self, shape: Shape, position: Position) -> tuple[Stance, ...]:
-        """Where something of the shape has been taken."""
+        """The stances at a position inside a shape, of which something has been taken."""
         place = id(shape), position
         found = self._gone.get(place)
         if found is None:
@@ -129,14 +134,14 @@ class Positions:
     def _begin(self, shape: Shape) -> Iterator[Stance]:
         match shape:
             case Take(component=component):
-                yield Stance((Edge(component, ()),), over=False, sits=False)
+                yield Stance((Edge(component, ()),), over=False, may_stay=False)
             case InOrder():
                 yield from self._part(shape, 0, _NOTHING, ())
             case Choice(parts=parts):
                 for index, part in enumerate(parts):
                     yield from (_within(stance, _at(index)) for stance in self.begin(part))
-            case Together(parts=parts):
-                yield from self._together(shape, (None,) * len(parts))
+            case Interleaved(parts=parts):
+                yield from self._interleaved(shape, (None,) * len(parts))
             case Loop(body=body):
                 yield from (_iteration(shape, stance, 1, fresh=True) for stance in self.begin(body) if stance.edges)
 
@@ -150,13 +155,13 @@ class Positions:
             case Choice(parts=parts):
                 index, inner = position
                 yield from (_within(stance, _at(index)) for stance in self.onward(parts[index], inner))
-            case Together():
-                yield from self._together(shape, position)
+            case Interleaved():
+                yield from self._interleaved(shape, position)
             case Loop():
                 yield from self._repeated(shape, position)
 
     def _part(self, seq: InOrder, index: int, left: Components, absent: tuple[int, ...]) -> Iterator[Stance]:
-        """A SEQ whose parts before `index` are over; `absent`: NOTs met since the event before."""
+        """The stances of a SEQ whose parts before `index` are over. `absent`: the NOTs since the last event."""
         if index == len(seq.parts):
             yield _OVER._replace(trailing=(Gap(absent, left),)) if absent else _OVER
             return
@@ -169,7 +174,7 @@ class Positions:
     def _reached(
         self, seq: InOrder, index: int, stances: Iterable[Stance], left: Components, absent: tuple[int, ...]
     ) -> Iterator[Stance]:
-        """Stances of a part of a SEQ that has just been reached; what follows where it takes nothing."""
+        """The stances at the beginning of part `index` of a SEQ, and of the next part where this one takes nothing."""
         for stance in stances:
             if stance.over:
                 yield from self._part(seq, index + 1, left, absent)
@@ -177,7 +182,7 @@ class Positions:
                 yield _behind(_within(stance, _at(index)), left, absent)
 
     def _then(self, seq: InOrder, index: int, stances: Iterable[Stance]) -> Iterator[Stance]:
-        """Stances of a part of a SEQ that has taken something, with what follows where the part may be over."""
+        """The stances inside part `index` of a SEQ, and of the next part where this one may be over."""
         left = self._components(seq.parts[index])
         for stance in stances:
             inside = _within(stance, _at(index))
@@ -185,12 +190,12 @@ class Positions:
                 yield inside
                 continue
             following = [_added(after, stance.trailing) for after in self._part(seq, index + 1, left, ())]
-            if not stance.sits:
+            if not stance.may_stay:
                 yield from following
                 continue
-            leaving = tuple(edge._replace(holds=False) for after in following for edge in after.edges)
+            leaving = tuple(edge._replace(exclusive=False) for after in following for edge in after.edges)
             over = [after for after in following if after.over]
-            yield Stance(inside.edges + leaving, bool(over), sits=True, trailing=over[0].trailing if over else ())
+            yield Stance(inside.edges + leaving, bool(over), may_stay=True, trailing=over[0].trailing if over else ())
 
     def _repeated(self, loop: Loop, position: Position) -> Iterator[Stance]:
         number, inner = position
@@ -201,7 +206,7 @@ class Positions:
                 continue
             further: tuple[Edge, ...] = ()
             if loop.high is None or number < loop.high:
-                # The run sits in the innermost repetition: only of that one is an event that continues it never
+                # The run stays in the innermost repetition: only of that one is an event that continues it never
                 # ignored.
                 left = self._components(loop.body)
                 again = (
@@ -211,11 +216,13 @@ class Positions:
                     )
                     for one in self.begin(loop.body)
                 )
-                further = tuple(edge._replace(again=True, holds=not stance.sits) for one in again for edge in one.edges)
-            yield Stance(inside.edges + further, number >= loop.low, stance.sits or bool(further), stance.trailing)
+                further = tuple(
+                    edge._replace(again=True, exclusive=not stance.may_stay) for one in again for edge in one.edges
+                )
+            yield Stance(inside.edges + further, number >= loop.low, stance.may_stay or bool(further), stance.trailing)
 
-    def _together(self, both: Together, position: Position) -> Iterator[Stance]:
-        """AND and ANY: the parts taken part in so far, and as many others as are needed."""
+    def _interleaved(self, both: Interleaved, position: Position) -> Iterator[Stance]:
+        """The stances of AND and ANY, for each choice of parts that includes those begun."""
         begun = {index for index, inner in enumerate(position) if inner is not None}
         for chosen in combinations(range(len(both.parts)), both.count):
             if not begun <= set(chosen):
@@ -228,28 +235,28 @@ class Positions:
                 edges = tuple(
                     edge._replace(
                         position=(*position[:i], edge.position, *position[i + 1 :]),
-                        holds=edge.holds and stance.sits,
+                        exclusive=edge.exclusive and stance.may_stay,
                     )
                     for i, stance in zip(chosen, stances, strict=True)
                     for edge in stance.edges
                 )
-                # A NOT in a SEQ that has bound nothing is not asked.
+                # A NOT in a SEQ that has bound nothing is not evaluated.
                 own = (one.trailing for i, one in zip(chosen, stances, strict=True) if position[i] is not None)
                 trailing = tuple(gap for gaps in own for gap in gaps)
-                if any(stance.sits for stance in stances):
+                if any(stance.may_stay for stance in stances):
                     yield Stance(edges, all(stance.over for stance in stances), True, trailing)
                 elif edges:
-                    yield from (Stance((edge._replace(holds=True),), over=False, sits=False) for edge in edges)
+                    yield from (Stance((edge._replace(exclusive=True),), over=False, may_stay=False) for edge in edges)
                 else:
                     yield _OVER._replace(trailing=trailing)
 
 
 def is_past(shape: Shape, position: Position | None, component: int) -> bool:
-    """Whether a run has taken an event that comes after the outermost repetition around a component."""
+    """Whether a run at a position has taken an event behind the outermost repetition around a component."""
     if position is None or isinstance(shape, Take | Loop | Absent):
         return False
     holding = next(index for index, part in enumerate(shape.parts) if component in components_of(part))
-    if isinstance(shape, Together):
+    if isinstance(shape, Interleaved):
         return is_past(shape.parts[holding], position[holding], component)
     index, inner = position
     if isinstance(shape, InOrder) and holding < index:
@@ -266,9 +273,9 @@ def _at(index: int) -> Callable[[Position], Position]:
 
 
 def _behind(stance: Stance, left: Components, absent: tuple[int, ...]) -> Stance:
-    """A part that has just been reached behind the components `left`, with the NOTs `absent` between.
+    """A stance at the beginning of a part, behind the components `left` and with the NOTs `absent` between.
 
-    Where a NOT at its own beginning has nothing before it inside the part, what is around the part comes before it.
+    A NOT at the beginning of the part has no event before it there, so its gap begins behind `left`.
     """
 
     def gaps(edge: Edge) -> tuple[Gap, ...]:
@@ -279,13 +286,13 @@ def _behind(stance: Stance, left: Components, absent: tuple[int, ...]) -> Stance
 
 
 def _added(stance: Stance, gaps: tuple[Gap, ...]) -> Stance:
-    """A stance before which gaps are still open."""
+    """A stance with gaps that are still open before it."""
     edges = tuple(edge._replace(gaps=gaps + edge.gaps) for edge in stance.edges)
     return stance._replace(edges=edges, trailing=gaps + stance.trailing)
 
 
 def _counted(loop: Loop, number: int) -> int:
-    """Iterations are told apart as far as a bound depends on them."""
+    """The number of an iteration as a position keeps it: no higher than the bounds of the loop need."""
     return number if loop.high is not None else min(number, loop.low)
 
 

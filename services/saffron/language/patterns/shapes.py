@@ -1,9 +1,9 @@
-"""The shape of a pattern: components numbered, NOTs taken out, repetitions and choices made explicit."""
+"""The builder of a pattern's shape: components are numbered, NOTs taken out, repetitions and choices explicit."""
 
 from __future__ import annotations
 
-from saffron.language.patterns.absences import rule_out
-from saffron.language.patterns.layout import Choice, Layout, Leaf, Ruled, loops_of, paths
+from saffron.language.patterns.absences import expand_not
+from saffron.language.patterns.layout import Choice, Layout, Leaf, NotLayout, loops_of, paths
 from saffron.language.plan import plan
 from saffron.language.plan.plan import InOrder, Shape
 from saffron.language.scope.scope import Scope
@@ -12,7 +12,7 @@ from saffron.language.syntax import tree
 NOTHING = InOrder(())
 
 Loops = tuple[int, ...]
-"""Numbers of the repetitions around something, outermost first."""
+"""Numbers of the repetitions around a node, outermost first."""
 
 
 def build_layout(pattern: tree.Pattern, scope: Scope) -> Layout:
@@ -20,14 +20,14 @@ def build_layout(pattern: tree.Pattern, scope: Scope) -> Layout:
     builder = Builder(scope)
     shape = builder.shape(pattern, (), outermost=True)
     leaves = [Leaf(builder.events[index], loops_of(path), path) for index, path in paths(shape).items()]
-    absences: list[Ruled] = []
+    absences: list[NotLayout] = []
     for negations, loops in builder.negated:
-        absences.append(rule_out(negations, loops, len(absences), leaves, builder.loops, scope))
+        absences.append(expand_not(negations, loops, len(absences), leaves, builder.loops, scope))
     return Layout(shape, tuple(leaves), tuple(absences), tuple(builder.distinct))
 
 
 def nullable(shape: Shape) -> bool:
-    """Whether a shape can be over without an event."""
+    """Whether a shape can match without an event."""
     match shape:
         case plan.Take():
             return False
@@ -35,7 +35,7 @@ def nullable(shape: Shape) -> bool:
             return nullable(body)
         case plan.Choice(parts=parts):
             return any(map(nullable, parts))
-        case plan.Together(parts=parts, count=count):
+        case plan.Interleaved(parts=parts, count=count):
             return sum(map(nullable, parts)) >= count
         case InOrder(parts=parts):
             return all(map(nullable, parts))
@@ -44,7 +44,7 @@ def nullable(shape: Shape) -> bool:
 
 
 def is_flat(shape: Shape) -> bool:
-    """Whether a shape is a SEQ of single events and Kleene plus, which the flat plans run."""
+    """Whether a shape is a SEQ of single events and Kleene plus, as flat plans require."""
     if isinstance(shape, InOrder):
         return bool(shape.parts) and all(not isinstance(part, InOrder) and is_flat(part) for part in shape.parts)
     if isinstance(shape, plan.Loop):
@@ -53,9 +53,9 @@ def is_flat(shape: Shape) -> bool:
 
 
 class Builder:
-    """Shapes of patterns, their components, repetitions and NOTs numbered as they come.
+    """The builder of shapes, which numbers components, repetitions and NOTs in the order of the text.
 
-    `negated`: for each NOT (neighbouring ones are one), the negations as written and the repetitions around it.
+    `negated`: by NOT (neighbouring ones are one), its syntax nodes and the repetitions around it.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -84,18 +84,18 @@ class Builder:
             case tree.Disjunction(parts=parts):
                 return plan.Choice(self._parts(parts, loops))
             case tree.Conjunction(parts=parts):
-                return plan.Together(self._parts(parts, loops), len(parts))
+                return plan.Interleaved(self._parts(parts, loops), len(parts))
             case tree.AnyOf():
                 return self._any(pattern, loops)
             case tree.Negation():
                 hint = "NOT stands between, before or after the components of a SEQ: SEQ(A a, NOT B b, C c)."
-                raise self.scope.refused("a NOT outside of SEQ", pattern.span, hint)
+                raise self.scope.plan_error("a NOT outside of SEQ", pattern.span, hint)
 
     def _parts(self, parts: tuple[tree.Pattern, ...], loops: Loops) -> tuple[Shape, ...]:
         return tuple(self.shape(part, loops) for part in parts)
 
     def _loop(self, inner: tree.Pattern, low: int, high: int | None, loops: Loops) -> Shape:
-        """A repetition; where it need not be there at all, a choice of nothing or at least once."""
+        """A repetition; an optional one is a choice of nothing or at least one iteration."""
         number = self.loops
         self.loops += 1
         body = self.shape(inner, (*loops, number))
@@ -111,7 +111,7 @@ class Builder:
         elif count == 1:
             shape = plan.Choice(self._parts(parts, loops))
         else:
-            shape = plan.Together(self._parts(parts, loops), count)
+            shape = plan.Interleaved(self._parts(parts, loops), count)
         if pattern.distinct is not None:
             self.distinct.append(Choice(tuple(range(before, len(self.events))), pattern, loops))
         return shape
@@ -141,16 +141,16 @@ class Builder:
     def _check_nots(self, parts: tuple[tree.Pattern, ...], outermost: bool) -> None:
         if all(isinstance(part, tree.Negation) for part in parts):
             hint = "A match needs an event: SEQ(A a, NOT B b, C c)."
-            raise self.scope.refused("a SEQ of nothing but NOTs", parts[0].span, hint)
+            raise self.scope.plan_error("a SEQ of nothing but NOTs", parts[0].span, hint)
         for part in (parts[0], parts[-1]):
             if isinstance(part, tree.Negation) and not outermost:
                 hint = "Put it between two components, or into the outermost SEQ."
                 message = "a NOT that begins or ends a SEQ stands in the outermost SEQ only"
-                raise self.scope.refused(message, part.span, hint)
+                raise self.scope.plan_error(message, part.span, hint)
 
 
 def _something(body: Shape) -> Shape:
-    """The body of a repetition without its choice of nothing, as an iteration takes at least one event."""
+    """The body of a repetition without its choice of nothing, because an iteration takes at least one event."""
     if not isinstance(body, plan.Choice) or NOTHING not in body.parts:
         return body
     parts = tuple(part for part in body.parts if part != NOTHING)
@@ -158,5 +158,5 @@ def _something(body: Shape) -> Shape:
 
 
 def _is_open(repeat: tree.Repeat) -> bool:
-    """Whether it is + or *: one of them inside the other is one of them."""
+    """Whether a repetition is + or *. One of these directly inside the other can be merged with it."""
     return repeat.low <= 1 and repeat.high is None

@@ -1,4 +1,4 @@
-"""How many positions a run can come to (see `positions`), counted by the pattern's shape and not by walking them."""
+"""The number of positions that a run can reach (see `positions`), computed from the pattern's shape alone."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from saffron.language.syntax import tree
 
 
 class Counted(NamedTuple):
-    """`last`: of all positions those from which nothing more can be taken."""
+    """Numbers of positions: all, and those without an edge (`last`)."""
 
     all: int
     last: int
 
 
 def check_states(query: tree.Query, shape: Shape, scope: Scope) -> None:
-    """QueryError: an automaton of this pattern would have more states than are kept. It has one for each position from
-    which a run may go on, and one to begin with; where strategies differ it has more, which who builds it counts."""
+    """Raise QueryError if the automaton of a pattern has more than MAX_TABLE_STATES states.
+
+    It has an initial state and one for each position with an edge. Differing strategies can add states, which the
+    builder of the automaton counts.
+    """
     counted = count(shape)
     states = counted.all - counted.last + 1
     if states > plan.MAX_TABLE_STATES:
-        raise scope.refused(
+        raise scope.plan_error(
             f"the pattern has {states:,} states; at most {plan.MAX_TABLE_STATES:,} are kept",
             query.pattern.span,
             "Repeat with + instead of {n,m}, or list fewer parts in ANY and AND.",
@@ -32,7 +35,7 @@ def check_states(query: tree.Query, shape: Shape, scope: Scope) -> None:
 
 
 def count(shape: Shape) -> Counted:
-    """Positions behind a first event of the shape."""
+    """The numbers of positions of a shape behind its first event."""
     match shape:
         case Take():
             return Counted(1, 1)
@@ -53,7 +56,7 @@ def count(shape: Shape) -> Counted:
 
 
 def _ways(numbers: Iterable[int], most: int) -> list[int]:
-    """In how many ways 0, 1, ... `most` of the parts stand somewhere, each in so many places."""
+    """`[k]`: the ways to choose k of the parts and a position in each, k up to `most`. `numbers`: positions by part."""
     ways = [1] + [0] * most
     for number in numbers:
         for chosen in range(most, 0, -1):

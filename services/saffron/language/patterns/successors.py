@@ -1,7 +1,7 @@
-"""What may follow what in a pattern, place by place: the graph that templates and edge predicates are read off.
+"""The graph of a pattern's places, from which templates and edge predicates are made.
 
-A place is where a trend stands after an event: (component, position). Steps lead from place to place; steps of one
-stance wait together (see `positions`): under skip-till-next-match, one that `holds` ends the waiting of them all.
+A place is (component, position): the state of a trend behind an event. Steps lead from place to place. The steps of one
+stance (see `positions`) wait together: under skip-till-next-match, an `exclusive` step ends the wait of all of them.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ TOO_MANY = "Repeat with + instead of {n,m}, or list fewer parts in ANY."
 
 Place = tuple[int, Position]
 Refuse = Callable[[str, str], QueryError]
-"""(message, hint) -> an error that points at the pattern."""
+"""A maker of errors that point at the pattern, from a message and a hint."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """`absences`: NOTs (numbers) of which nothing may lie between. `begins`: see `positions.Edge`."""
+    """A step to place `target`, with the NOTs (numbers) in between. `exclusive`, `begins`: see `positions.Edge`."""
 
     target: Place
     absences: tuple[int, ...]
     strategy: Strategy
-    holds: bool
+    exclusive: bool
     begins: frozenset[int]
 
 
@@ -37,9 +37,10 @@ Stances = tuple[tuple[Step, ...], ...]
 
 
 @dataclass(frozen=True)
-class Walk:
-    """`first`: steps to a first event. `stances[p]`: those from place p. `ends[p]`: the NOTs that must not follow an
-    end there (several ways to end, several tuples), none where a trend cannot end.
+class PlaceGraph:
+    """The places of a pattern. `first`: steps to a first event. `stances[p]`: the steps from place p, by stance.
+
+    `ends[p]`: a tuple of trailing NOTs for each way to end at p; () if a trend cannot end there.
     """
 
     first: Stances
@@ -51,37 +52,40 @@ class Walk:
         return (step for stance in self.stances[place] for step in stance)
 
 
-def walk_of(shape: Shape, begins: Sequence[Strategy], continues: Sequence[Strategy], refuse: Refuse) -> Walk:
-    """The places of a shape. `begins`, `continues`: strategies by component; without them all may be skipped."""
+def place_graph(shape: Shape, begins: Sequence[Strategy], continues: Sequence[Strategy], refuse: Refuse) -> PlaceGraph:
+    """The graph of a shape. `begins`, `continues`: strategies by component; skip-till-any-match where there is none.
+
+    Raises the error of `refuse` if a NOT is not between adjacent events.
+    """
     positions = Positions(shape)
 
     def step(edge: Edge, source: int | None) -> Step:
         chosen = continues if edge.again else begins
         strategy = chosen[edge.component] if edge.component < len(chosen) else Strategy.ANY
         target = edge.component, edge.position
-        return Step(target, _between(edge.gaps, source, refuse), strategy, edge.holds, edge.begins)
+        return Step(target, _between(edge.gaps, source, refuse), strategy, edge.exclusive, edge.begins)
 
     def steps(stances: Sequence[tuple[Edge, ...]], source: int | None) -> Stances:
         return tuple(dict.fromkeys(tuple(step(edge, source) for edge in edges) for edges in stances if edges))
 
     first = steps([stance.edges for stance in positions.first()], None)
-    walk = Walk(first, {}, {})
+    graph = PlaceGraph(first, {}, {})
     queue = [one.target for stance in first for one in stance]
     while queue:
         place = queue.pop()
-        if place in walk.stances:
+        if place in graph.stances:
             continue
         component, position = place
         found = positions.after(position)
-        walk.stances[place] = steps([stance.edges for stance in found], component)
+        graph.stances[place] = steps([stance.edges for stance in found], component)
         trailing = [_between(stance.trailing, component, refuse) for stance in found if stance.over]
-        walk.ends[place] = tuple(dict.fromkeys(trailing))
-        queue.extend(one.target for one in walk.steps(place))
-    return walk
+        graph.ends[place] = tuple(dict.fromkeys(trailing))
+        queue.extend(one.target for one in graph.steps(place))
+    return graph
 
 
 def _between(gaps: tuple[Gap, ...], source: int | None, refuse: Refuse) -> tuple[int, ...]:
-    """The NOTs right behind the last event (of component `source`), or before the first (None)."""
+    """The NOTs of `gaps`, which must be right behind an event of component `source`, or leading (None)."""
     for gap in gaps:
         if bool(gap.left) is (source is None) or (source is not None and source not in gap.left):
             hint = "Put the NOT between components that follow each other, outside of ANY."
@@ -90,35 +94,36 @@ def _between(gaps: tuple[Gap, ...], source: int | None, refuse: Refuse) -> tuple
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """How events of two components stand in one match, or one iteration: right after each other, or apart.
+class Adjacency:
+    """The relation of two components' events in one match, or one iteration: which of the cases can occur.
 
-    `foreign`: an earlier one of another iteration may also come right before.
+    `direct`: right after each other. `separated`: with others in between. `across`: right after an event of another
+    iteration.
     """
 
     direct: bool
-    apart: bool
-    foreign: bool
+    separated: bool
+    across: bool
 
 
-def pairs(walk: Walk, earlier: int, later: int, loops: frozenset[int] = frozenset()) -> Pairs:
-    """Of each event of `later`, where the last one of `earlier` stood, within one iteration of `loops`."""
+def adjacency(graph: PlaceGraph, earlier: int, later: int, loops: frozenset[int] = frozenset()) -> Adjacency:
+    """Where the last event of `earlier` can stand before an event of `later`, within one iteration of `loops`."""
     none, next_to, before = 0, 1, 2
-    direct = apart = foreign = False
-    queue = [(step.target, int(step.target[0] == earlier)) for stance in walk.first for step in stance]
+    direct = separated = across = False
+    queue = [(step.target, int(step.target[0] == earlier)) for stance in graph.first for step in stance]
     seen = set(queue)
     while queue:
         place, flag = queue.pop()
-        for step in walk.steps(place):
+        for step in graph.steps(place):
             fresh = bool(step.begins & loops)
             now = none if fresh else flag
             if step.target[0] == later:
                 direct |= now == next_to
-                apart |= now == before
-                foreign |= fresh and flag == next_to
-            asked = step.target[0] == later  # of b[1], and once in an iteration
-            after = next_to if step.target[0] == earlier else before if now and not asked else none
+                separated |= now == before
+                across |= fresh and flag == next_to
+            is_later = step.target[0] == later  # only b[1] counts, once in an iteration
+            after = next_to if step.target[0] == earlier else before if now and not is_later else none
             if (step.target, after) not in seen:
                 seen.add((step.target, after))
                 queue.append((step.target, after))
-    return Pairs(direct, apart, foreign)
+    return Adjacency(direct, separated, across)

@@ -1,1 +1,1 @@
-"""Plans: what a query means, and what can be told from it."""
+"""Plans: bound queries, and properties that follow from a plan alone."""

@@ -1,4 +1,4 @@
-"""Which conditions of a query may be postponed until an event ends matches, and which filter early (SASE++ X3, X4)."""
+"""The evaluation time of conditions under SASE++: postponed until an event ends matches, or early (X3, X4)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from saffron.language.plan.plan import (
 from saffron.language.plan.rewrite import reads
 
 FOLDED = ("count", "min", "max", "first", "last", *OF_EXTREME.values())
-"""Aggregates with few values: those of one of the events, or counts."""
+"""Aggregates whose value is that of one event, or a count: a graph needs few of them."""
 
 
 class Consistency(Enum):
-    """Which of a condition's answers about all events of a closure holds of any of its subsets too."""
+    """The class of a condition (X4): which of its answers about a closure also holds for every subset of its events."""
 
     BOTH = "true- and false-value consistent"
     TRUE = "true-value consistent"
@@ -35,44 +35,48 @@ class Consistency(Enum):
     NEITHER = "inconsistent"
 
 
-class Asked(Enum):
-    """When the matcher asks a condition."""
+class EvaluationTime(Enum):
+    """When the matcher evaluates a condition."""
 
-    EARLY = "filters early"  # of each event by itself, before it is kept
-    POSTPONED = "postponed"  # when an event ends matches: all of them are made then, as one graph
-    ONWARD = "of each run"  # as runs take events
+    EARLY = "filters early"  # on each event by itself, before it is kept
+    POSTPONED = "postponed"  # when an event ends matches, on the graph of all of them
+    ONWARD = "of each run"  # whenever a run takes an event
 
 
 @dataclass(frozen=True)
-class Postponing:
-    """A condition's class, and when it is asked."""
+class ConditionTiming:
+    """A condition with its class and its evaluation time."""
 
     check: Check
     consistency: Consistency
-    asked: Asked
+    time: EvaluationTime
 
 
-def postponing(plan: MatchPlan) -> tuple[Postponing, ...]:
-    """Of each condition; none where nothing can be postponed: the pattern has no Kleene closure, or is no flat one
-    under skip-till-any-match."""
+def condition_timings(plan: MatchPlan) -> tuple[ConditionTiming, ...]:
+    """The timing of each condition of a plan.
+
+    It is empty where nothing can be postponed: without a Kleene closure, skip-till-any-match, or a flat pattern.
+    """
     closures = any(component.closure for component in plan.components)
     if not plan.flat or plan.strategy is not Strategy.ANY or not closures:
         return ()
-    late = Asked.POSTPONED if is_collapsible(plan) else Asked.ONWARD
+    late = EvaluationTime.POSTPONED if is_collapsible(plan) else EvaluationTime.ONWARD
     return tuple(
-        Postponing(
-            check, consistency(check.expr, plan.components), Asked.EARLY if _is_of_one(check.expr, plan) else late
+        ConditionTiming(
+            check,
+            consistency(check.expr, plan.components),
+            EvaluationTime.EARLY if _is_of_one(check.expr, plan) else late,
         )
         for check in plan.checks
     )
 
 
 def is_collapsible(plan: MatchPlan) -> bool:
-    """Whether all matches that end with an event can be made as one graph: the pattern is flat, under
-    skip-till-any-match, and no condition folds a closure into a sum, mean, deviation, or by a function of the user's.
+    """Whether one graph can hold all matches that end with an event.
 
-    Without a closure there are no more runs than a graph has nodes: where these must hold values of events further
-    back, that is where conditions do not read neighbours, or the last event and one other, it is left to runs.
+    It can if the pattern is flat, the strategy is skip-till-any-match, and no condition needs a sum, mean, deviation
+    or user-defined aggregate of a closure. Without a closure, each condition must also read neighbours only, or the
+    last event and one other: a graph would save nothing over runs if its nodes had to hold values of earlier events.
     """
     if not plan.flat or plan.strategy is not Strategy.ANY or not all(_is_light(one.expr) for one in plan.conditions):
         return False
@@ -82,7 +86,7 @@ def is_collapsible(plan: MatchPlan) -> bool:
 
 
 def _is_of_neighbours(expr: Expr, last: int) -> bool:
-    """Of single events: whether it reads two that stand beside each other, the match's last one apart."""
+    """Whether an expression over single events reads at most two neighbours, besides the component `last`."""
     read = {leaf.component for leaf in reads(expr)} - {last}
     return not read or max(read) - min(read) <= 1
 
@@ -111,15 +115,14 @@ _FLIPPED = {
 
 
 def _both(one: Consistency, other: Consistency) -> Consistency:
-    """Of a row of conditions: what they have in common."""
+    """The class of a conjunction or disjunction of two conditions."""
     if Consistency.BOTH in (one, other):
         return other if one is Consistency.BOTH else one
     return one if one is other else Consistency.NEITHER
 
 
 def _compared(above: Expr, below: Expr, components: tuple[Component, ...]) -> Consistency:
-    """Of above > below: true of a subset too where the lower side only falls with the events left out, or the upper
-    one only rises."""
+    """The class of above > below, from how each side changes when a closure has more events."""
     sides = (_rises(above, components), _rises(below, components))
     if sides in ((0, 1), (-1, 0), (-1, 1)):
         return Consistency.TRUE
@@ -129,7 +132,7 @@ def _compared(above: Expr, below: Expr, components: tuple[Component, ...]) -> Co
 
 
 def _rises(expr: Expr, components: tuple[Component, ...]) -> int | None:
-    """1: more events never make it less; -1: never more; 0: they do not matter; None: they may do either."""
+    """How a value changes with more events: 1 never falls, -1 never rises, 0 stays, None may do either."""
     if not any(_is_of_subset(leaf, components) for leaf in reads(expr)):
         return 0
     if isinstance(expr, Length):
@@ -146,7 +149,7 @@ def _rises(expr: Expr, components: tuple[Component, ...]) -> int | None:
 
 
 def _scaled(expr: Binary, components: tuple[Component, ...]) -> int | None:
-    """Of a product with a number, or a quotient by one."""
+    """`_rises` for a product with a constant, or a quotient by one."""
     number, other = (expr.right, expr.left) if isinstance(expr.right, Const) else (expr.left, expr.right)
     if (
         not isinstance(number, Const)
@@ -159,18 +162,18 @@ def _scaled(expr: Binary, components: tuple[Component, ...]) -> int | None:
 
 
 def _is_of_subset(leaf: Attribute | Aggregate | Length, components: tuple[Component, ...]) -> bool:
-    """Whether its value depends on which events of a closure are chosen, besides the one being taken."""
+    """Whether a value depends on the choice of a closure's events, besides the event being taken."""
     if isinstance(leaf, Attribute):
         return components[leaf.component].closure and leaf.which is not Which.CURRENT
     return True
 
 
 def _is_light(expr: Expr) -> bool:
-    """Whether it folds lists into few values only."""
+    """Whether an expression uses only aggregates in `FOLDED`."""
     return all(not isinstance(leaf, Aggregate) or leaf.function in FOLDED for leaf in reads(expr))
 
 
 def _is_of_one(expr: Expr, plan: MatchPlan) -> bool:
-    """Whether each event that could be bound decides it by itself."""
+    """Whether each event decides an expression by itself."""
     read = {(leaf.component, leaf.which if isinstance(leaf, Attribute) else None) for leaf in reads(expr)}
     return len(read) <= 1 and all(which in (Which.SINGLE, Which.CURRENT, Which.FIRST) for _, which in read)

@@ -1,4 +1,4 @@
-"""Expressions of a plan in the language's own words, for explanations."""
+"""Texts of a plan's expressions and windows in the query language, for explanations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from saffron.language.plan.pairs import rest_of_name
 from saffron.language.plan.plan import Which
 from saffron.language.syntax import tree
 from saffron.language.syntax.durations import duration
-from saffron.language.syntax.printer import AND, expression_text
+from saffron.language.syntax.expressions import AND
+from saffron.language.syntax.printer import expression_text
 
 INDEX = {
     Which.SINGLE: tree.Index.NONE,
@@ -25,15 +26,15 @@ SCOPE = {plan.Scope.BEFORE: tree.Index.BEFORE, plan.Scope.CLOSED: tree.Index.ALL
 def formula(
     expr: plan.Expr, names: Sequence[str], *, conjunct: bool = False, trends: plan.TrendPlan | None = None
 ) -> str:
-    """The text of an expression; `names[c]` is component c's variable. `conjunct`: fit to stand in a row of ANDs.
+    """The text of an expression. `names[c]`: the variable of component c. `conjunct`: in brackets where AND needs them.
 
-    `trends`: whose aggregates and group attributes it reads.
+    `trends`: the plan whose aggregates and group attributes the expression reads, if it reads any.
     """
     return expression_text(_written(expr, names, trends), AND + 1 if conjunct else 1)
 
 
 def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | None) -> tree.Expression:
-    """The tree that says the same."""
+    """The syntax tree of an expression, as `formula` prints it."""
     match expr:
         case plan.Const(value=value):
             return tree.Name("null") if value is None else tree.Literal(value)
@@ -67,7 +68,7 @@ def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | Non
 
 
 def aggregate_call(aggregate: plan.TrendAggregate, names: Sequence[str]) -> tree.Call:
-    """COUNT(*), COUNT(A), SUM(A.x), ..."""
+    """The call of an aggregate over trends: COUNT(*), COUNT(A), SUM(A.x), ..."""
     argument: tree.Expression
     if aggregate.component is None:
         argument = tree.Star()
@@ -93,7 +94,7 @@ def amount(window: plan.Window, size: int) -> str:
 
 
 def window_line(window: plan.Window, *, trends: bool) -> str:
-    """What the window asks of a match, or of a trend, in one line."""
+    """The condition of the window on a match, or on a trend, in one line."""
     size = amount(window, window.size)
     if window.opens is not None:
         where = "" if window.opens.expr is None else f" where {formula(window.opens.expr, [window.opens.type])}"

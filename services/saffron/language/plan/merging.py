@@ -1,4 +1,4 @@
-"""Whether equivalent runs of a query go on as one (N7), on which computation state (N6), or why each stays its own."""
+"""The decision whether equivalent runs of a query are merged (N7), and the computation state to compare (N6)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from saffron.language.plan.plan import (
 from saffron.language.plan.rewrite import reads
 
 _AGREEING = ("min", "max", "first", "last", *OF_EXTREME.values())
-"""Aggregates that agree again once a later event decides them; the others keep all that a run has bound."""
+"""Aggregates whose values in two runs can become equal again; those of the others depend on all events bound."""
 
 
 @dataclass(frozen=True)
 class Merging:
-    """`component`: in whose closure runs of a key merge, None: nowhere. `values`: in which they have to agree, as text.
+    """The decision for one plan, with a sentence for its `reason`.
 
-    `reason`: a sentence, either way.
+    `component`: the closure in which runs of a key merge; None: runs are not merged. `values`: texts of the values that
+    merged runs must have in common.
     """
 
     component: int | None
@@ -38,29 +39,29 @@ class Merging:
 
 
 def merging(plan: MatchPlan) -> Merging:
-    """Of a match query over exact times; the matches are the same either way."""
+    """The decision for a match query over exact times. It changes the work, never the matches."""
     first = next((index for index, component in enumerate(plan.components) if component.closure), None)
     if not plan.flat or plan.timeouts:
-        return _apart("its runs walk a table of states, and hold all that any of them may ask for")
+        return _not_merged("its runs walk a table of states, and hold all that any of them may ask for")
     if first is None:
-        return _apart("without a Kleene closure a run is asked of few events")
+        return _not_merged("without a Kleene closure a run is asked of few events")
     if plan.strategy is Strategy.ANY:
-        return _apart(
+        return _not_merged(
             f"under {plan.strategy.value} each event splits a run: graphs share what such runs have in common"
         )
     if plan.output is Output.COMPRESSED:
-        return _apart("collapsed results are made from the runs' own chains")
+        return _not_merged("collapsed results are made from the runs' own chains")
     if first == len(plan.components) - 1:
-        return _apart("each event that the last closure takes ends a match of every run")
+        return _not_merged("each event that the last closure takes ends a match of every run")
     names = [component.variable for component in plan.components]
     if (refusing := _fatal(plan, first)) is not None:
-        return _apart(
+        return _not_merged(
             f"under {plan.strategy.value} an event that breaks {refusing.text} ends all runs of a key: few live at once"
         )
     read = list(dict.fromkeys(_carried(plan, first)))
     for leaf in read:
         if (why := _own(leaf)) is not None:
-            return _apart(f"later edges read {_text(leaf, names)}, {why}")
+            return _not_merged(f"later edges read {_text(leaf, names)}, {why}")
     values = tuple(dict.fromkeys(_text(leaf, names) for leaf in read))
     where = f"runs in {names[first]}[i]"
     if not values:
@@ -68,14 +69,14 @@ def merging(plan: MatchPlan) -> Merging:
     return Merging(first, values, f"{where} that agree in {', '.join(values)} go on as one")
 
 
-def _apart(why: str) -> Merging:
+def _not_merged(why: str) -> Merging:
     return Merging(None, (), f"each run stays its own: {why}")
 
 
 def _fatal(plan: MatchPlan, closure: int) -> Condition | None:
-    """The condition on an event and those before it that ends a run when one event breaks it: nothing may be skipped.
+    """The condition on several events of the closure that ends a run when it fails, as nothing may be skipped.
 
-    Such rows of events are short. A condition on each event alone is another matter: it may hold of nearly all.
+    Runs are short then. A condition on each event alone is no reason: it may hold for nearly all events.
     """
     if plan.strategy not in (Strategy.STRICT, Strategy.PARTITION):
         return None
@@ -84,7 +85,7 @@ def _fatal(plan: MatchPlan, closure: int) -> Condition | None:
 
 
 def _carried(plan: MatchPlan, closure: int) -> Iterator[Attribute | Aggregate | Length]:
-    """What the edges of runs that are in this closure read of what these have bound."""
+    """The values of bound events that the edges of runs in this closure read, or later edges."""
     for condition in plan.conditions:
         taking = condition.component == closure and condition.edge is Edge.TAKE
         if condition.component > closure or (condition.component == closure and condition.edge is not Edge.BEGIN):
@@ -95,7 +96,7 @@ def _carried(plan: MatchPlan, closure: int) -> Iterator[Attribute | Aggregate | 
 
 
 def _own(leaf: Attribute | Aggregate | Length) -> str | None:
-    """Why runs that began with different events would not come to agree in a value."""
+    """Why a value stays different in runs that began with different events; None if it can become equal."""
     if isinstance(leaf, Length) or (isinstance(leaf, Aggregate) and leaf.name is None):
         return "how many events each has bound"
     if isinstance(leaf, Aggregate):
@@ -108,7 +109,7 @@ def _own(leaf: Attribute | Aggregate | Length) -> str | None:
 
 
 def _text(leaf: Attribute | Aggregate | Length, names: list[str]) -> str:
-    """As a finished closure would be asked for it."""
+    """The text of a value, as a query reads it from a finished closure."""
     if isinstance(leaf, Aggregate):
         leaf = replace(leaf, scope=Scope.CLOSED)
     elif isinstance(leaf, Attribute) and leaf.which is Which.PREVIOUS and leaf.back == 1:

@@ -1,8 +1,8 @@
-"""Comparisons of numbers that no float64 is, in terms of pairs (`schema.numbers`): nearest float64, and rest.
+"""Exact comparisons of numbers beyond float64, by pairs of the nearest float64 and the rest (`schema.numbers`).
 
-Engines compute in float64 and compare int64 with int64. What else a plan compares is written out here, before its
-kernels are: a < b as a.nearest < b.nearest or a.nearest = b.nearest and a.rest < b.rest. An attribute's rest is an
-attribute too, whose name no event can have; columns and rows know it (`rest_name`).
+Engines compute in float64, and compare int64 with int64. This module expands every other comparison of a plan:
+a < b becomes a.nearest < b.nearest or a.nearest = b.nearest and a.rest < b.rest. The rest of an attribute is an
+attribute under a name that no event can have (`rest_name`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from saffron.schema.schema import Kind
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 NEAREST, REST = "nearest", "rest"
-"""Calls that only this module makes: of an int64 the nearest float64, and what is left."""
+"""Calls that only this module makes: the nearest float64 of an int64, and the rest."""
 OF_EXTREME = {"min": "rest of min", "max": "rest of max"}
-"""Aggregates that only this module makes: of a list's least or greatest value the rest."""
+"""Aggregates that only this module makes: the rest of a list's least or greatest value."""
 _MARK = "\udc00"  # half a surrogate, which no JSON text has
 _NO_REST = Const(0.0)
 _OF_ONE = ("first", "last")
@@ -46,12 +46,12 @@ def rest_name(name: str) -> str:
 
 
 def rest_of_name(name: str) -> str | None:
-    """The attribute whose rest has this name; None where it is an attribute's own."""
+    """The attribute whose rest has this name; None if it is the name of an attribute itself."""
     return name[1:] if name.startswith(_MARK) else None
 
 
 def exact_match(plan: MatchPlan) -> MatchPlan:
-    """The plan with its conditions written out; what it returns stays, which Python computes."""
+    """The plan with its comparisons expanded, except those in RETURN, which Python computes exactly."""
     conditions = tuple(replace(one, expr=exact(one.expr)) for one in plan.conditions)
     checks = tuple(replace(one, expr=exact(one.expr)) for one in plan.checks)
     return replace(
@@ -64,8 +64,10 @@ def exact_match(plan: MatchPlan) -> MatchPlan:
 
 
 def exact_trend(plan: TrendPlan, kinds: Mapping[str, Kind]) -> TrendPlan:
-    """The plan with its conditions written out: all that trends compare is float64. Keys of kind NUMBER, by the
-    schema's `kinds`, have their rests behind them."""
+    """The plan with its comparisons expanded to float64; the engine of trends compares nothing else.
+
+    `kinds`: of the schema's attributes. The rest of each key of kind NUMBER becomes a key too, behind it.
+    """
     return replace(
         plan,
         key=_exact_key(plan.key, kinds),
@@ -83,17 +85,17 @@ def _exact_key(names: Sequence[str], kinds: Mapping[str, Kind]) -> tuple[str, ..
 
 
 def narrowed(plan: TrendPlan, kinds: Mapping[str, Kind]) -> TrendPlan:
-    """The plan with pairs of events compared as if these attributes were of these kinds."""
+    """The plan whose conditions on adjacent events read the attributes in `kinds` as of these kinds."""
 
     def leaf(expr: Expr) -> Expr:
         narrow = isinstance(expr, Attribute) and expr.name in kinds
         return replace(expr, kind=kinds[expr.name]) if isinstance(expr, Attribute) and narrow else expr
 
     def template(one: Template) -> Template:
-        asked = (
+        narrow = (
             replace(step, conditions=tuple(mapped(expr, leaf) for expr in step.conditions)) for step in one.transitions
         )
-        return replace(one, transitions=tuple(asked))
+        return replace(one, transitions=tuple(narrow))
 
     return replace(
         plan,
@@ -125,9 +127,9 @@ def _exact_window(window: Window, *, whole: bool) -> Window:
 
 
 def exact(expr: Expr, *, whole: bool = True) -> Expr:
-    """The expression with every comparison written out that float64 does not decide. Once is enough: twice is the same.
+    """The expression with every comparison expanded that float64 does not decide. The function is idempotent.
 
-    `whole`: two int64 are compared as such.
+    `whole`: the engine compares int64 with int64, so such comparisons stay.
     """
     match expr:
         case Binary(operator=operator, left=left, right=right) if operator in COMPARISONS:
@@ -148,7 +150,7 @@ def exact(expr: Expr, *, whole: bool = True) -> Expr:
 
 
 def compared_by_pairs(left: Expr, right: Expr, *, whole: bool) -> bool:
-    """Whether float64 does not decide a comparison (`whole`: nor int64)."""
+    """Whether a comparison needs pairs, as float64 does not decide it (`whole`: nor int64)."""
     kinds = _kind(left), _kind(right)
     if None in kinds or not any(kind is not None and kind.is_wide for kind in kinds):
         return False
@@ -171,6 +173,7 @@ def _compared(operator: str, left: Expr, right: Expr, *, whole: bool) -> Expr:
 
 
 def _nearest(side: Expr, *, whole: bool) -> Expr:
+    """The nearest float64 of one side of a comparison."""
     match side:
         case Const(value=int() | float() as value):
             return Const(_float(value))
@@ -180,6 +183,7 @@ def _nearest(side: Expr, *, whole: bool) -> Expr:
 
 
 def _rest(side: Expr, *, whole: bool) -> Expr:
+    """The rest of one side of a comparison; the constant 0 where it has none."""
     kind = _kind(side)
     match side:
         case Const(value=int() as value) if abs(_float(value)) < float("inf"):
@@ -195,7 +199,7 @@ def _rest(side: Expr, *, whole: bool) -> Expr:
 
 
 def _kind(expr: Expr) -> Kind | None:
-    """The kind of an expression's value; None where it is no number."""
+    """The kind of an expression's value; None if it is no number."""
     match expr:
         case Const(value=bool() | str() | None):
             return None
@@ -217,14 +221,14 @@ def _kind(expr: Expr) -> Kind | None:
 
 
 def _reads_values(expr: Expr) -> bool:
-    """Whether it is one of the events' values as it stands."""
+    """Whether an expression is a value of one event, unchanged by arithmetic."""
     return isinstance(expr, Attribute) or (
         isinstance(expr, Aggregate) and expr.name is not None and expr.function in (*OF_EXTREME, *_OF_ONE)
     )
 
 
 def _is_small(side: Expr) -> bool:
-    """Whether it is a literal so small that the nearest float64 of another number is on the same side of it."""
+    """Whether one side is a literal so small that rounding another number never moves it across."""
     value = side.value if isinstance(side, Const) else None
     return isinstance(value, int | float) and abs(value) < EXACT
 
@@ -237,7 +241,7 @@ def _float(value: float) -> float:
 
 
 def _any(tests: Sequence[Expr]) -> Expr:
-    """Whether one of them holds, as a tree of small depth."""
+    """A disjunction of all `tests`, as a tree of logarithmic depth."""
     if len(tests) == 1:
         return tests[0]
     middle = len(tests) // 2

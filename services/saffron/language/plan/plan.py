@@ -1,7 +1,7 @@
-"""What a query means, bound to a stream's schema: the contract between the language and the engines.
+"""The plan of a query, bound to a stream's schema: the contract between the language and the engines.
 
-All dataclasses are frozen and hold no reference to the text's syntax tree. Variables are named by the index of
-their component; attributes by name and kind. `explain` prints these, `engine.match` and `engine.trends` run them.
+All dataclasses are frozen and independent of the syntax tree. A variable is the index of its component, an attribute
+is a name and a kind. `explain` prints plans; `engine.match` and `engine.trends` run them.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ DEFAULT_STREAM = "events"
 MAX_COMPONENTS = 30
 """Most components of a match query: its engine keeps two bits of an int64 for each."""
 MAX_SEQUENCES = 128
-"""Most sequences that one NOT rules out (AND inside a NOT has one for each order)."""
+"""Most sequences in one NOT; AND inside a NOT has one for each order of its events."""
 MAX_TABLE_STATES = 5_000
-"""States of the automaton of a pattern that is not flat."""
+"""Most states of the automaton of a pattern that is not flat."""
 MAX_STATES = 62
 """Most states of an aggregate query: its engine keeps a bit of an int64 for each."""
 MAX_WINDOWS = 10_000
-"""Most windows that an event of an aggregate query lies in: it keeps an aggregate for each (T5)."""
+"""Most windows that an event of an aggregate query lies in, as each has an aggregate of its own (T5)."""
 
 
 class Which(Enum):
-    """Which event of a component's binding an attribute is taken from."""
+    """The event of a component's binding whose attribute is read."""
 
     SINGLE = "single"  # a.x           the event of a component that is no closure
     CURRENT = "i"  # b[i].x        the event being taken
@@ -40,7 +40,7 @@ class Which(Enum):
 
 
 class Scope(Enum):
-    """Over which events of a closure an aggregate runs."""
+    """The events of a closure that an aggregate runs over."""
 
     BEFORE = "..i-1"  # f(b[..i-1].x)  those taken before the current one
     CLOSED = "[]"  # f(b[].x)       the finished closure
@@ -66,7 +66,10 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """count, sum, avg, min, max, first, last or stddev over a closure's events. `name` is None for count(b[])."""
+    """An aggregate over a closure's events: count, sum, avg, min, max, first, last, stddev, or a user-defined one.
+
+    `name`: the attribute, None for count(b[]).
+    """
 
     function: str
     component: int
@@ -77,14 +80,14 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Length:
-    """b.len: number of events of the finished closure."""
+    """b.len: the number of events of the finished closure."""
 
     component: int
 
 
 @dataclass(frozen=True)
 class Unary:
-    """operator: "-" or "not"."""
+    """operator operand; the operator is "-" or "not"."""
 
     operator: str
     operand: Expr
@@ -92,7 +95,7 @@ class Unary:
 
 @dataclass(frozen=True)
 class Binary:
-    """operator: + - * / %  = != < <= > >=  and or.
+    """left operator right; the operator is one of + - * / %  = != < <= > >=  and or.
 
     Numbers are computed as float64. A comparison with null, or between kinds, is false; arithmetic with null is
     null; x / 0 and x % 0 are null; % has the sign of the dividend (C's fmod).
@@ -105,7 +108,7 @@ class Binary:
 
 @dataclass(frozen=True)
 class Call:
-    """abs(x) sqrt(x) min.. max.. are spelled abs, sqrt, least, greatest here. sqrt of a negative number is null."""
+    """A scalar function: abs, sqrt, least (min) or greatest (max). sqrt of a negative number is null."""
 
     function: str
     arguments: tuple[Expr, ...]
@@ -121,7 +124,7 @@ class In:
 
 @dataclass(frozen=True)
 class TrendValue:
-    """In RETURN and HAVING of an aggregate query: `TrendPlan.aggregates[index]`."""
+    """The value of `TrendPlan.aggregates[index]`, in RETURN and HAVING of an aggregate query."""
 
     index: int
     kind: Kind
@@ -129,7 +132,7 @@ class TrendValue:
 
 @dataclass(frozen=True)
 class GroupValue:
-    """In RETURN and HAVING of an aggregate query: `TrendPlan.group[index]`."""
+    """The value of the attribute `TrendPlan.group[index]`, in RETURN and HAVING of an aggregate query."""
 
     index: int
     kind: Kind
@@ -159,12 +162,12 @@ class Edge(Enum):
 
 @dataclass(frozen=True)
 class Condition:
-    """One conjunct of WHERE, on one edge of the state of its last identifier.
+    """A conjunct of WHERE on one edge of the state of its last identifier.
 
-    A condition on b[i] gives two: one on TAKE, and one on BEGIN (b[i] being the first event), the latter only if it
-    does not look back (b[i-1], b[..i-1]); where b[i-k] with k > 1 has nothing to look at, the condition holds.
-    `local`: it reads only the event being taken (plus constants), so that it can be asked of a whole block at once.
-    `text`: the conjunct as the user wrote it, for explain.
+    A conjunct on b[i] becomes two conditions: one on TAKE, and one on BEGIN, where b[i] is the first event. Those that
+    look back (b[i-1], b[..i-1]) have none on BEGIN. A condition holds where b[i-k], k > 1, does not exist.
+    `local`: it reads the event being taken only, so a whole block can be tested at once.
+    `text`: the conjunct as written, for `explain`.
     """
 
     component: int
@@ -176,10 +179,10 @@ class Condition:
 
 @dataclass(frozen=True)
 class Component:
-    """An event type in the pattern, in pattern order. `variable` is what results call it (unique).
+    """An event type in the pattern. `variable`: its name in results, unique in the query.
 
-    `closure`: it stands in a repetition: its binding is a list of events, in order. Negated components come after all
-    others: those of `Absence` k are `MatchPlan.absences[k].components`, and no match binds them.
+    `closure`: it stands in a repetition, so it binds a list of events in order. Components are in pattern order, with
+    negated ones behind all others: those of NOT k are `MatchPlan.absences[k].components`, and no match binds them.
     """
 
     variable: str
@@ -199,15 +202,17 @@ class Take:
 
 @dataclass(frozen=True)
 class InOrder:
-    """SEQ: the parts one after the other. Only here parts may be `Absent`."""
+    """SEQ: the parts one after the other. Only this shape may have `Absent` parts."""
 
     parts: tuple[Shape, ...]
 
 
 @dataclass(frozen=True)
 class Loop:
-    """{low,high} times the body, `high` None without end: + is (1, None). ? and * are a `Choice` with an empty InOrder
-    (`*` of a loop (1, None)), {0,m} likewise, so that low is at least 1. Loops are numbered from 0, outer ones first.
+    """The body repeated `low` to `high` times, `high` None for no bound: + is (1, None).
+
+    `low` is at least 1: ?, * and {0,m} are a `Choice` between an empty InOrder and the body or its loop. `number`
+    counts loops from 0, outer ones first.
     """
 
     number: int
@@ -218,14 +223,14 @@ class Loop:
 
 @dataclass(frozen=True)
 class Choice:
-    """OR: one of the parts, of which one may be InOrder(()), nothing."""
+    """OR: one of the parts. InOrder(()) as a part stands for nothing."""
 
     parts: tuple[Shape, ...]
 
 
 @dataclass(frozen=True)
-class Together:
-    """AND, ANY: `count` of the parts (AND: all), interleaved or not, sharing no event."""
+class Interleaved:
+    """AND, ANY: `count` of the parts (AND: all), interleaved in any order, without a common event."""
 
     parts: tuple[Shape, ...]
     count: int
@@ -233,21 +238,22 @@ class Together:
 
 @dataclass(frozen=True)
 class Absent:
-    """NOT: no match of `MatchPlan.absences[number]` here. Neighbouring ones are one, as NOT SEQ of both."""
+    """NOT: no match of `MatchPlan.absences[number]` here. Neighbouring NOTs are one, the NOT of their SEQ."""
 
     number: int
 
 
-Shape = Take | InOrder | Loop | Choice | Together | Absent
+Shape = Take | InOrder | Loop | Choice | Interleaved | Absent
 
 
 @dataclass(frozen=True)
 class Absence:
-    """What a NOT rules out: any of `sequences`, each a tuple of components (indices) of single events, in order.
+    """A NOT: none of `sequences` may occur. A sequence is a tuple of components (indices), one event each, in order.
 
-    A repetition inside NOT is there once, an option not at all, AND in every order: enough, as a NOT asks only whether
-    there is a match. `checks`: conditions that name a component of it, and others that the match bound (unbound: they
-    hold); all components are read as SINGLE. `loops`: the repetitions around it, in whose iterations it is asked.
+    The shortest sequences suffice, as any match violates a NOT: a repetition has its least number of iterations, an
+    option none, AND every order. `checks`: conditions on its components, which are read as SINGLE, and on components
+    that the match binds; a check on an unbound component holds. `loops`: the repetitions around it, which evaluate it
+    in each iteration.
     """
 
     components: tuple[int, ...]
@@ -258,11 +264,11 @@ class Absence:
 
 @dataclass(frozen=True)
 class Check:
-    """A conjunct of WHERE, wherever its variables stand. It is asked as soon as all of them can be read.
+    """A conjunct of WHERE, evaluated as soon as all its variables are bound.
 
-    CURRENT, PREVIOUS and BEFORE read the event being taken, of every component that is read so: those of one iteration
-    of the repetitions that they share; LAST, CLOSED and Length read a finished list. A component that the match has
-    not bound: the check holds. So it does where there is nothing to look back at.
+    CURRENT, PREVIOUS and BEFORE relate to the event being taken; several components read so are read in one iteration
+    of the repetitions that they share. LAST, CLOSED and Length read a finished list. A check holds if it reads a
+    component that the match has not bound, or looks back where there is no event.
     """
 
     expr: Expr
@@ -271,9 +277,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Distinct:
-    """ANY ... DISTINCT attr: the events that the components bind have different values of it, none null.
+    """ANY ... DISTINCT attr: the events of the components have different values of the attribute, none null.
 
-    `loops`: the repetitions around the ANY, of which each iteration stands for itself.
+    `loops`: the repetitions around the ANY; the rule applies to each iteration by itself.
     """
 
     components: tuple[int, ...]
@@ -294,7 +300,7 @@ class Output(Enum):
 
 @dataclass(frozen=True)
 class OpenOn:
-    """OPEN ON Type [var] [WHERE expr]: `expr` reads component 0 as SINGLE; None when there is no WHERE."""
+    """OPEN ON Type [var] [WHERE expr]. `expr` reads the event as component 0, SINGLE; None without WHERE."""
 
     type: str
     expr: Expr | None
@@ -302,12 +308,12 @@ class OpenOn:
 
 @dataclass(frozen=True)
 class Window:
-    """WITHIN size [SLIDE slide] [OPEN ON ...].
+    """A window: WITHIN size [SLIDE slide] [OPEN ON ...].
 
-    `events`: sizes are numbers of events of the partition's stream, else ms.
-    `slide` None and `opens` None: match queries, last - first <= size (events: <= size - 1).
-    `slide`: windows [k*slide, k*slide + size) for all integers k, over ts (aligned to the epoch) or positions (k >= 0).
+    `events`: sizes count events of a partition, else ms.
+    `slide`: windows [k*slide, k*slide + size) for all integers k, over ts from the epoch, or over positions, k >= 0.
     `opens`: a window [o, o + size) opens at every event o that fits.
+    Both None, in match queries only: last - first <= size, counted in events <= size - 1.
     """
 
     size: int
@@ -318,7 +324,7 @@ class Window:
 
 @dataclass(frozen=True)
 class ReturnItem:
-    """One item of RETURN: `name` is the key in the result's "return" object."""
+    """An item of RETURN. `name`: its key in the result's "return" object."""
 
     name: str
     expr: Expr
@@ -329,18 +335,18 @@ class ReturnItem:
 
 @dataclass(frozen=True)
 class MatchPlan:
-    """A match query.
+    """The plan of a match query.
 
-    `flat`: the pattern is a SEQ of single events and Kleene plus, one strategy throughout, TIME ORDERED. Then
-    `conditions` has the conjuncts on their edges; `checks` has them in any case.
-    `begins`, `continues`: for each positive component the strategy that governs what may be skipped while waiting for
-    it, and between its events (its loop's next iteration).
+    `text`: the canonical text without the query's name; ids of results hash it.
+    `key`: attributes of [attr], in order; all events of a match have equal values of them, none null.
+    `flat`: the pattern is a SEQ of single events and Kleene plus, with one strategy and TIME ORDERED. `conditions` has
+    the conjuncts of flat plans on their edges; `checks` has those of all plans.
+    `begins`, `continues`: by positive component, the strategy while a run waits for it, and between its events, as in
+    the next iteration of its loop.
     `strict`: TIME STRICT. `consume`: components whose events serve one match only (CONSUME).
-    `into`: the type of the events that results are to other queries. `confidence`: its threshold, None: not asked for.
-    `text` is the normalised text (clauses in a fixed order, one space, canonical spellings, without the query's
-    name): results' ids hash it. `key`: attributes of [attr], in order; all events of a match agree on them, none null.
-    `returns`: empty for RETURN * and for none. `waits`: types and attributes, in words, that no event has had yet;
-    `unseen`: names of those attributes that the schema does not have.
+    `into`: the event type of results that other queries read. `confidence`: the threshold, None without CONFIDENCE.
+    `returns`: () for RETURN * and without RETURN. `waits`: descriptions of types and attributes that no event has had
+    yet. `unseen`: names of those attributes that the schema lacks.
     """
 
     name: str
@@ -370,16 +376,16 @@ class MatchPlan:
 
     @property
     def positive(self) -> int:
-        """How many components a match can bind: those before the negated ones."""
+        """The number of components that a match can bind; the negated ones come behind them."""
         return len(self.components) - sum(len(absence.components) for absence in self.absences)
 
 
 @dataclass(frozen=True)
 class TrendState:
-    """A place of the pattern, reached by an event of one component (T2).
+    """A state of a template, reached by an event of one component (T2).
 
-    `start`, `end`: a trend may begin, or end, here. `leading`: negatives (indices into `TrendPlan.negatives`) of which
-    no trend may lie between the window's start and a trend's first event here; `trailing`: between its last event
+    `start`, `end`: a trend may begin, or end, here. `leading`: negatives (indices into `TrendPlan.negatives`) without a
+    trend between the window's start and a trend's first event here. `trailing`: the same between a trend's last event
     here and the window's end.
     """
 
@@ -392,15 +398,14 @@ class TrendState:
 
 @dataclass(frozen=True)
 class Transition:
-    """An adjacency from state `source` to state `target` (T2), both indices into `states`; one for each pair.
+    """The adjacency of states `source` and `target` (T2), indices into `Template.states`; one for each pair.
 
-    `conditions`: edge predicates on this pair (T6). They read the component of `source` as SINGLE (the earlier event),
-    the component of `target` as ADJACENT (the later one), be it the same.
-    `absences`: negatives of which no trend may lie strictly between the two events (T4).
+    `conditions`: edge predicates (T6). They read the earlier event as SINGLE, of the component of `source`, and the
+    later one as ADJACENT, of the component of `target`, even if both are one component.
+    `absences`: negatives without a trend strictly between the two events (T4).
     `strategy`: what may be skipped between the two events.
-    `ends`: under skip-till-next-match, transitions (indices) of the same source that an event waits along no longer
-    once this one has taken one behind it. Types, conditions and TIME decide whether it takes it, not `absences`, which
-    rule out trends and no choice.
+    `ends`: transitions (indices) of the same source that an event stops waiting for once this one has taken a later
+    event, under skip-till-next-match. Types, conditions and TIME decide that; `absences` do not.
     """
 
     source: int
@@ -413,7 +418,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class Template:
-    """A GRETA template (T2). `local[s]`: conditions on the event of state s alone, its component read as SINGLE."""
+    """A GRETA template (T2). `local[s]`: conditions on the event of state s alone, read as SINGLE."""
 
     states: tuple[TrendState, ...]
     transitions: tuple[Transition, ...]
@@ -422,11 +427,11 @@ class Template:
 
 @dataclass(frozen=True)
 class TrendAggregate:
-    """An aggregate over the trends of a window and group (T9): function "count", "min", "max", "sum" or "avg".
+    """An aggregate over the trends of a window and group (T9): "count", "min", "max", "sum" or "avg".
 
-    `component` None: COUNT(*). `attribute` and its `kind` None: COUNT(*) and COUNT(E). Of an attribute, null is
-    skipped: "count" is the number of values, "avg" the sum by that number; "min", "max", "avg" of nothing are null,
-    "sum" of nothing is 0.
+    `component`: None for COUNT(*). `attribute`, `kind`: None for COUNT(*) and COUNT(E). Null values are skipped:
+    "count" is the number of values, "avg" the sum divided by it. Without values "min", "max" and "avg" are null, and
+    "sum" is 0.
     """
 
     function: str
@@ -437,19 +442,18 @@ class TrendAggregate:
 
 @dataclass(frozen=True)
 class TrendPlan:
-    """An aggregate query (T1).
+    """The plan of an aggregate query (T1).
 
     `components`: the positive ones in pattern order, then those inside NOTs, each in the order of the text.
-    `template`: of the trends; with AND, of those of its left side.
-    `negatives`: of NOT k, a template whose trends must be absent where k is named. Transitions and states there name
-    later negatives only (T4). Of `sides`: () or, with AND, the templates of the right side and of what both match.
-    `strategy`: of steps for which none is named. `strict`: TIME STRICT, events with equal ts are never adjacent.
-    `key`: equivalence and group attributes together (the partition of the graph, T6, T7), none null.
-    `group`: attributes of GROUP BY; aggregates of the keys of one group are put together.
-    `window.slide` is always set or `opens` is (WITHIN alone means SLIDE = WITHIN).
-    `aggregates`: each once; `returns`, `having` compute with them (leaves: TrendValue, GroupValue, Const).
-    `exact`: EXACT, integers of any size. `waits`: types and attributes, in words, that no event has had yet;
-    `unseen`: names of those attributes that the schema does not have.
+    `template`: of the trends; with AND, of the left side. `sides`: (), or with AND the templates of the right side and
+    of the sequences that both sides match.
+    `negatives[k]`: the template of NOT k, without a trend where k is named. It names later negatives only (T4).
+    `strategy`: of steps that name none. `strict`: TIME STRICT, events with equal ts are never adjacent.
+    `key`: attributes of [attr] and GROUP BY, which partition the graph (T6, T7); none is null.
+    `group`: attributes of GROUP BY; the aggregates of all keys of a group are combined.
+    `window`: with `slide` or `opens` (WITHIN alone means SLIDE = WITHIN).
+    `aggregates`: each once. `returns`, `having`: expressions over TrendValue, GroupValue and Const.
+    `exact`: EXACT, integers of any size. `waits`, `unseen`: see MatchPlan.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Walks over the expressions of a plan."""
+"""Traversal and rewriting of a plan's expressions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def parts(expr: Expr) -> tuple[Expr, ...]:
 
 
 def reads(expr: Expr) -> Iterator[Attribute | Aggregate | Length]:
-    """All that an expression reads of the events, left to right."""
+    """The leaves of an expression that read events, left to right."""
     if isinstance(expr, Attribute | Aggregate | Length):
         yield expr
     for part in parts(expr):
@@ -29,7 +29,7 @@ def reads(expr: Expr) -> Iterator[Attribute | Aggregate | Length]:
 
 
 def mapped(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
-    """The expression with each of its leaves replaced by `leaf(it)`."""
+    """The expression with each leaf replaced by the result of `leaf`."""
     match expr:
         case Unary(operand=operand) | In(operand=operand):
             return replace(expr, operand=mapped(operand, leaf))

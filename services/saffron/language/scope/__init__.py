@@ -1,1 +1,1 @@
-"""Names and types of one query."""
+"""The scope of one query: its components, names of attributes, kinds of values, windows."""

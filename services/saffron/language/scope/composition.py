@@ -1,6 +1,6 @@
-"""INTO (N11): what the events look like that a query's results become, and what such an event cannot be.
+"""INTO (N11): the attributes of the events that a query's results become, and checks of them.
 
-A stream's attribute has one kind whatever the event type, so the values of RETURN must agree with it.
+An attribute has one kind throughout a stream, whatever the event type, so the values of RETURN must have it too.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from saffron.schema.numbers import kind_of_number, number_of
 from saffron.schema.schema import Kind, widened
 
 _OWN = ("seq", "ts", "type")
-"""What every event has; no attribute is called so."""
+"""Fields of every event, which no attribute may be named after."""
 _WORDS = dict.fromkeys(Kind, "a number") | {Kind.STRING: "a string", Kind.BOOL: "a truth value"}
 
 
 def attributes_of(made: plan.MatchPlan) -> Mapping[str, Kind]:
-    """The attributes of the events that a query's results are to other queries."""
+    """Attribute -> kind, of the events that a query's results become."""
     return {item.name: kind_of(item.expr) for item in made.returns}
 
 
 def kind_of(expr: plan.Expr) -> Kind:
-    """The kind of an expression's values; null is a number."""
+    """The kind of an expression's values; null has kind FLOAT."""
     match expr:
         case plan.Const(value=bool()) | plan.In():
             return Kind.BOOL
@@ -50,24 +50,24 @@ def kind_of(expr: plan.Expr) -> Kind:
 
 
 def check_into(query: tree.Query, items: tuple[plan.ReturnItem, ...], scope: Scope) -> None:
-    """Raise for results that can be no events of the type after INTO."""
+    """Raise QueryError if the results cannot be events of the type after INTO. `items`: RETURN, bound."""
     returns, output = query.returns, query.output
     if returns is None or returns.into is None:
         return
     if output is not None and output.mode == plan.Output.COMPRESSED.value:
         hint = "Leave COMPRESSED out: each match becomes an event, with the values of RETURN."
-        raise scope.refused("a result that stands for many matches is no event to other queries", output.span, hint)
+        raise scope.plan_error("a result that stands for many matches is no event to other queries", output.span, hint)
     schema = scope.schema
     if schema is not None and returns.into in schema.types and returns.into not in schema.derived:
         hint = "Results are events of a type of their own: choose another name."
-        raise scope.refused(f"the stream itself has events of type {quoted(returns.into)}", returns.span, hint)
+        raise scope.plan_error(f"the stream itself has events of type {quoted(returns.into)}", returns.span, hint)
     for item, bound in zip(returns.items, items, strict=True):
         if bound.name in _OWN:
             hint = f"Every event has a {bound.name} of its own: name this one otherwise, ... AS name."
-            raise scope.wrong(f"an attribute cannot be called {quoted(bound.name)}", item.span, hint)
+            raise scope.schema_error(f"an attribute cannot be called {quoted(bound.name)}", item.span, hint)
         known = None if schema is None else schema.kinds.get(bound.name)
         kind = kind_of(bound.expr)
         if known is not None and widened(known, kind) is None:
             hint = "An attribute has one kind throughout a stream: name this one otherwise, ... AS name."
             message = f"{quoted(bound.name)} is {_WORDS[known]} in the stream, and {_WORDS[kind]} here"
-            raise scope.wrong(message, item.span, hint)
+            raise scope.schema_error(message, item.span, hint)

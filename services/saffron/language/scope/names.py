@@ -1,4 +1,4 @@
-"""What the items of RETURN are called in results."""
+"""Names of the items of RETURN in results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from saffron.language.syntax.tree import Item, Reference
 
 
 def item_names(items: tuple[Item, ...], scope: Scope) -> list[str]:
-    """For each item its alias; for a plain attribute its name, if no other item has it; else the item's text."""
+    """The name of each item: its alias; else an attribute's name, if only this item has it; else the item's text.
+
+    Raises QueryError for two items with one name.
+    """
     short = [item.alias or _attribute(item) or expression_text(item.expression) for item in items]
     count = Counter(short)
     names = [
@@ -20,7 +23,7 @@ def item_names(items: tuple[Item, ...], scope: Scope) -> list[str]:
     seen: set[str] = set()
     for item, name in zip(items, names, strict=True):
         if name in seen:
-            raise scope.wrong(
+            raise scope.schema_error(
                 f"two items of RETURN are called '{name[:60]}'", item.span, "Name one of them: ... AS name."
             )
         seen.add(name)

@@ -1,4 +1,4 @@
-"""Names of one query: its components, the stream's types and attributes, and the errors that point at them."""
+"""Look-up of one query's names (components, event types, attributes), and errors that point at them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ OWN: dict[str, tuple[str, Kind]] = {
     "timestamp": ("ts", Kind.INT),
     "type": ("type", Kind.STRING),
 }
-"""What every event has, beside the attributes of its type: spelling -> name and kind."""
+"""Fields of every event, whatever its type: spelling -> name and kind."""
 
 WARNING_LIMIT = 20
+"""Most warnings that are kept for a query."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A component of the pattern: what results call it, its event type, whether it is a closure, where it stands.
+    """A declared component of the pattern: its name in results, event type, and place in the text.
 
-    `original`: see Slot.
+    `closure`: it stands in a repetition. `original`: see Slot.
     """
 
     variable: str
@@ -46,9 +47,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Slot:
-    """A component to be declared. `original`: the component that this one repeats inside a NOT; no name means it.
+    """A component to declare. `closure`: it stands in a repetition; `absent`: it stands in a NOT.
 
-    `absent`: it stands in a NOT.
+    `original`: the component whose further iteration this one is, inside a NOT. No name refers to such a copy.
     """
 
     event: Event
@@ -59,7 +60,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Found:
-    """An attribute after look-up. `kind` None: not known (no schema); `null`: no event can have it (lenient)."""
+    """A resolved attribute. `kind`: None without a schema. `null`: no event can have it (lenient)."""
 
     name: str
     kind: Kind | None
@@ -71,10 +72,11 @@ NULL = Const(None)
 
 @dataclass
 class Scope:
-    """`places`: the components in pattern order. `schema` None: nothing is known, every name is let through.
+    """The names of one query, and its warnings.
 
-    `unseen`: what an inferred schema lacks may come yet; until then such attributes are null.
-    `aggregates`: names of the user-defined ones, in lower case.
+    `schema`: None accepts every name. `lenient`: unknown names are warnings. `aggregates`: names of user-defined
+    aggregates, in lower case. `unseen`: names that an inferred schema lacks may come later, and are null until then.
+    `places`: the components in pattern order. `waits`, `unseen_names`: ordered sets, see plan.MatchPlan.
     """
 
     text: str
@@ -89,15 +91,15 @@ class Scope:
 
     # -------------------------------------------------------- errors and warnings
 
-    def wrong(self, message: str, span: Span, hint: str = "") -> QueryError:
-        """A name or a kind is wrong."""
+    def schema_error(self, message: str, span: Span, hint: str = "") -> QueryError:
+        """The error of an unknown name or a wrong kind."""
         return QueryError(message, stage="schema", text=self.text, start=span.start, end=span.end, hint=hint)
 
-    def alone(self, name: Name, hint: str) -> QueryError:
-        """A name that is no attribute of anything. `hint`: what to write where it is no null."""
+    def bare_name_error(self, name: Name, hint: str) -> QueryError:
+        """The error of a name without a variable. `hint`: used unless the name is null, quoted, or an attribute."""
         if is_null(name.name):
             variable = self.places[0].variable if self.places else "a"
-            return self.wrong(f"{name.name} is no value to compare with", name.span, null_hint(f"{variable}.x"))
+            return self.schema_error(f"{name.name} is no value to compare with", name.span, null_hint(f"{variable}.x"))
         if self.text[name.span.start] in NAME_QUOTES:
             hint = f"What stands in double quotes is a name; strings stand in single ones: {string_text(name.name)}."
         whole = re.search(r"[\w.$@:/-]*$", self.text[: name.span.end])
@@ -105,14 +107,14 @@ class Scope:
         for part in parts:
             if self.schema is not None and part in self.schema.kinds and part != name.name:
                 hint = f"The attribute {quoted(part)} is written in double quotes: {name_text(part)}."
-        return self.wrong(f"{name.name[:40]} stands alone", name.span, hint)
+        return self.schema_error(f"{name.name[:40]} stands alone", name.span, hint)
 
-    def refused(self, message: str, span: Span, hint: str = "") -> QueryError:
-        """The query is well formed, but cannot be run."""
+    def plan_error(self, message: str, span: Span, hint: str = "") -> QueryError:
+        """The error of a query that is well formed but cannot be run."""
         return QueryError(message, stage="plan", text=self.text, start=span.start, end=span.end, hint=hint)
 
     def warn(self, message: str, span: Span, hint: str = "") -> None:
-        """Not surely meant so; the first WARNING_LIMIT are kept."""
+        """Add a warning, unless there are WARNING_LIMIT already."""
         if len(self.warnings) == WARNING_LIMIT:
             return
         shown = render(message, text=self.text, start=span.start, end=span.end, hint=hint, label="query warning")
@@ -122,9 +124,9 @@ class Scope:
     # -------------------------------------------------------- types and components
 
     def check_type(self, name: str, start: int, *, absent: bool = False) -> None:
-        """The stream has events of this type, or may come to have.
+        """Check that the stream has events of this type, or may come to have some; else raise QueryError.
 
-        A warning alone where names are lenient, and where the type must be absent and the schema was inferred.
+        It is only a warning in lenient mode, and for a type inside a NOT (`absent`) if the schema was inferred.
         """
         if self.schema is None or name in self.schema.types:
             return
@@ -136,20 +138,20 @@ class Scope:
         if self.lenient or (absent and not self.schema.given):
             self.warn(message, span, "NOT of what never comes always holds." if absent else "")
             return
-        raise self.wrong(message, span, known_names("The stream has", list(self.schema.types), name))
+        raise self.schema_error(message, span, known_names("The stream has", list(self.schema.types), name))
 
     def declare(self, slots: Sequence[Slot], limit: int) -> None:
-        """Take up the pattern's components, in order; more than `limit` are refused."""
+        """Declare the pattern's components, in order. QueryError: more than `limit`, equal or unknown names."""
         if len(slots) > limit:
             hint = "Repeat with a plus: A+ a[]."
             message = f"a pattern of this kind has at most {limit} components, this one has {len(slots)}"
-            raise self.refused(message, slots[limit].event.span, hint)
+            raise self.plan_error(message, slots[limit].event.span, hint)
         taken: set[str] = set()
         for slot in slots:
             event = slot.event
             if event.variable is not None and event.variable in taken and slot.original is None:
                 hint = "Give each component a variable of its own."
-                raise self.wrong(f"two components are called {quoted(event.variable)}", event.span, hint)
+                raise self.schema_error(f"two components are called {quoted(event.variable)}", event.span, hint)
             taken.add(event.variable or "")
         places: list[Place] = []
         count = dict.fromkeys((slot.event.type for slot in slots), 0)
@@ -158,7 +160,7 @@ class Scope:
             self.check_type(event.type, event.span.start, absent=slot.absent)
             if event.brackets and not slot.closure:
                 hint = f"A closure has a plus: {name_text(event.type)}+ {name_text(event.variable or '')}[]."
-                raise self.wrong(f"{event.variable}[] is a list, but one event is asked for", event.span, hint)
+                raise self.schema_error(f"{event.variable}[] is a list, but one event is asked for", event.span, hint)
             variable = event.variable if slot.original is None else None
             if variable is None:
                 base = event.type if slot.original is None else places[slot.original].variable
@@ -169,7 +171,7 @@ class Scope:
         self._by_name = {place.variable: index for index, place in enumerate(places) if place.original is None}
 
     def component(self, name: str, span: Span) -> int:
-        """The component that a variable names, or the one of a type of that name."""
+        """The index of the component with this variable, or of the only one with this type; else QueryError."""
         if name in self._by_name:
             return self._by_name[name]
         typed = self.of_type(name)
@@ -178,29 +180,31 @@ class Scope:
         variables = [place.variable for place in self.places]
         if typed:
             hint = "Use a variable: " + ", ".join(name_text(variables[index]) for index in typed[:20]) + "."
-            raise self.wrong(f"several components have the type {quoted(name)}", span, hint)
-        raise self.wrong(f"unknown variable {quoted(name)}", span, known_names("The pattern has", variables, name))
+            raise self.schema_error(f"several components have the type {quoted(name)}", span, hint)
+        raise self.schema_error(
+            f"unknown variable {quoted(name)}", span, known_names("The pattern has", variables, name)
+        )
 
     def of_type(self, name: str) -> list[int]:
-        """The components with this event type."""
+        """Indices of the components with this event type."""
         return [index for index, place in enumerate(self.places) if place.type == name and place.original is None]
 
     @property
     def _open(self) -> bool:
-        """Whether events may come that the schema does not know of, and the query is to wait for them."""
+        """Whether the query waits for types and attributes that the schema lacks."""
         return self.unseen and self._grows
 
     @property
     def _grows(self) -> bool:
-        """Whether the schema is one that grows as events bring more."""
+        """Whether the schema is inferred, so that events extend it."""
         return self.schema is not None and not self.schema.given
 
     # -------------------------------------------------------- attributes
 
     def attribute(self, type_name: str, name: str, span: Span) -> Found:
-        """An attribute of an event type (lenient: an unknown one is null, with a warning).
+        """An attribute of an event type. An unknown one raises QueryError; in lenient mode it is null with a warning.
 
-        One that may come yet is of kind NULL until it has come: the query is then bound anew.
+        An attribute that may come later has kind NULL; the query is bound again once it has come.
         """
         if self.schema is None:
             return Found(*OWN[name]) if name in OWN else Found(name, None)
@@ -219,36 +223,39 @@ class Scope:
         return Found(name, kind)
 
     def _miss(self, type_name: str, name: str, span: Span) -> None:
-        """An unknown attribute: an error, a warning, or nothing where it may come yet."""
+        """Report an unknown attribute: raise QueryError, warn, or do nothing if it may come later."""
         assert self.schema is not None
         message = f"unknown attribute {quoted(name)} of type {type_name}"
         never = type_name not in self.schema.types and not (self.schema.given or self.unseen)
         may_come = self._open and type_name not in self.schema.derived  # results of a query have what it returns
         if not (self.lenient or never or may_come):
             own = list(self.schema.attributes_of(type_name))
-            raise self.wrong(message, span, known_names(f"{type_name} has", own, name))
+            raise self.schema_error(message, span, known_names(f"{type_name} has", own, name))
         if may_come:
             return
-        told = "It is null, and comparisons with null are false"
+        hint = "It is null, and comparisons with null are false."
         if name in self.schema.kinds:
-            told = "Other types of the stream have it; here it is null until such an event comes"
-        self.warn(message, span, f"{told}.")
+            hint = "Other types of the stream have it; here it is null until such an event comes."
+        self.warn(message, span, hint)
 
     def shared(self, name: str, owners: Sequence[Place], span: Span) -> Found:
-        """An attribute on which events of all `owners` agree, or by which they are grouped."""
+        """An attribute that events of all `owners` have, for [attr] or GROUP BY; else QueryError."""
         if name in ("ts", "type") and not (self.schema is not None and name in self.schema.kinds):
-            raise self.wrong(f"{quoted(name)} cannot partition the stream", span, "Name an attribute of the events.")
+            raise self.schema_error(
+                f"{quoted(name)} cannot partition the stream", span, "Name an attribute of the events."
+            )
         found = Found(name, None)
         for type_name in dict.fromkeys(place.type for place in owners):
             found = self.attribute(type_name, name, span)
         return found
 
-    def near_function(self, name: str, known: Sequence[str]) -> str:
+    def function_hint(self, name: str, known: Sequence[str]) -> str:
+        """The hint for an unknown function: the known ones, and the most similar."""
         return " ".join(filter(None, ["Functions: " + ", ".join(known) + ".", suggestion(name, known)]))
 
 
 def _default_name(type_name: str, count: dict[str, int], taken: set[str]) -> str:
-    """A, then A#2, A#3 (names that no variable can have)."""
+    """The name of a component without a variable: its type A, then A#2, A#3, which no variable can be."""
     count[type_name] = count.get(type_name, 0) + 1
     if count[type_name] == 1 and type_name not in taken:
         return type_name

@@ -1,7 +1,7 @@
-"""From expressions of the tree to expressions of a plan, with the errors of kind that can be known beforehand.
+"""The type check and binding of expressions: from the syntax tree to a plan.
 
-What a reference means depends on where it stands (a match's condition, RETURN, a trend's edge): each place brings a
-function that binds those leaves; all else is bound here.
+The meaning of a reference depends on its context (a condition of a match, RETURN, an edge of a trend). So each context
+brings a function that binds its leaves; this module binds everything else.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from saffron.schema.schema import Kind
 
 
 class Sort(Enum):
-    """What an expression's value is. UNKNOWN: null, or an attribute of a stream without schema; fits everywhere."""
+    """The type of an expression's value. UNKNOWN (null, or any attribute without a schema) fits everywhere."""
 
     NUMBER = "a number"
     STRING = "a string"
@@ -27,6 +27,8 @@ class Sort(Enum):
 
 @dataclass(frozen=True)
 class Typed:
+    """A bound expression and the type of its value."""
+
     expr: plan.Expr
     sort: Sort
 
@@ -37,20 +39,22 @@ SORTS = {kind: Sort.NUMBER for kind in Kind if kind.is_number} | {
     Kind.NULL: Sort.UNKNOWN,
 }
 GUESS = {Sort.STRING: Kind.STRING, Sort.BOOLEAN: Kind.BOOL}
+"""Type -> the kind assumed for an attribute that is compared with such a value, without a schema."""
 SCALARS = {"abs": (1, 1), "sqrt": (1, 1), "least": (2, None), "greatest": (2, None)}
+"""Scalar function -> least and greatest number of arguments."""
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
 
 Leaves = Callable[[tree.Expression], Typed]
-"""Binds a Reference, a Next, a Name, or a Call of an aggregate; raises QueryError where it cannot stand."""
+"""A binder of a Reference, Next, Name, or a Call of an aggregate; raises QueryError where it cannot stand."""
 
 
 def kind_or_guess(found: Found) -> Kind:
-    """The kind of an attribute; without a schema a float (such a plan can be explained, not run)."""
+    """The kind of an attribute; FLOAT without a schema, as such a plan is explained but never run."""
     return Kind.FLOAT if found.kind is None else found.kind
 
 
 def attribute(found: Found, component: int, which: plan.Which, back: int = 0) -> Typed:
-    """An attribute of a component, or null."""
+    """A resolved attribute of a component as an expression; null if no event can have it."""
     if found.null:
         return Typed(NULL, Sort.UNKNOWN)
     expr = plan.Attribute(component, which, found.name, kind_or_guess(found), back)
@@ -58,21 +62,21 @@ def attribute(found: Found, component: int, which: plan.Which, back: int = 0) ->
 
 
 def bind_condition(expression: tree.Expression, scope: Scope, leaves: Leaves) -> plan.Expr:
-    """A whole condition: true or false."""
+    """A condition as an expression of a plan; QueryError if its value is not true or false."""
     typed = _Binder(scope, leaves).bind(expression)
     if typed.sort in (Sort.NUMBER, Sort.STRING):
         message = f"a condition is true or false, this is {typed.sort.value}"
-        raise scope.wrong(message, expression.span, "Compare it with something: =, !=, <, <=, >, >= or IN.")
+        raise scope.schema_error(message, expression.span, "Compare it with something: =, !=, <, <=, >, >= or IN.")
     return _settled(typed, Sort.BOOLEAN).expr
 
 
 def bind_value(expression: tree.Expression, scope: Scope, leaves: Leaves) -> Typed:
-    """An expression of any kind."""
+    """An expression of any type as an expression of a plan."""
     return _Binder(scope, leaves).bind(expression)
 
 
 def balanced(operator: str, parts: Sequence[plan.Expr]) -> plan.Expr:
-    """`and` or `or` over many operands as a tree of small depth, so that later walks stay off the stack limit."""
+    """`and` or `or` over many operands as a tree of logarithmic depth, so that recursion over it stays shallow."""
     if len(parts) == 1:
         return parts[0]
     middle = (len(parts) + 1) // 2
@@ -80,7 +84,7 @@ def balanced(operator: str, parts: Sequence[plan.Expr]) -> plan.Expr:
 
 
 def _settled(typed: Typed, sort: Sort) -> Typed:
-    """Without a schema, an attribute's kind is guessed from what it is compared with."""
+    """The expression, with an attribute's unknown kind guessed from the `sort` that it is compared with."""
     expr = typed.expr
     if typed.sort is Sort.UNKNOWN and isinstance(expr, plan.Attribute) and expr.kind is not Kind.NULL and sort in GUESS:
         return Typed(replace(expr, kind=GUESS[sort]), sort)
@@ -88,6 +92,8 @@ def _settled(typed: Typed, sort: Sort) -> Typed:
 
 
 class _Binder:
+    """The recursive binder of one expression."""
+
     def __init__(self, scope: Scope, leaves: Leaves) -> None:
         self.scope = scope
         self.leaves = leaves
@@ -115,23 +121,25 @@ class _Binder:
             case tree.Call(function=function) if function in SCALARS:
                 return self._scalar(expression)
             case tree.Call(function=function) if function not in AGGREGATES and function not in self.scope.aggregates:
-                hint = self.scope.near_function(function, [*SCALARS, *AGGREGATES, *sorted(self.scope.aggregates)])
-                raise self.scope.wrong(f"unknown function '{function[:40]}'", expression.span, hint)
+                hint = self.scope.function_hint(function, [*SCALARS, *AGGREGATES, *sorted(self.scope.aggregates)])
+                raise self.scope.schema_error(f"unknown function '{function[:40]}'", expression.span, hint)
             case _:
                 return self.leaves(expression)
 
     def _number(self, expression: tree.Expression, verb: str) -> plan.Expr:
+        """An operand that must be a number. `verb`: for the error, "cannot add a string"."""
         typed = self.bind(expression)
         if typed.sort in (Sort.STRING, Sort.BOOLEAN):
             noun = "a string" if typed.sort is Sort.STRING else "a truth value"
-            raise self.scope.wrong(f"cannot {verb} {noun}", expression.span, "Arithmetic takes numbers.")
+            raise self.scope.schema_error(f"cannot {verb} {noun}", expression.span, "Arithmetic takes numbers.")
         return typed.expr
 
     def _truth(self, expression: tree.Expression, operator: str) -> plan.Expr:
+        """An operand of AND, OR or NOT, which must be true or false."""
         typed = self.bind(expression)
         if typed.sort in (Sort.NUMBER, Sort.STRING):
             message = f"{operator} joins what is true or false, this is {typed.sort.value}"
-            raise self.scope.wrong(message, expression.span, "Compare it with something.")
+            raise self.scope.schema_error(message, expression.span, "Compare it with something.")
         return _settled(typed, Sort.BOOLEAN).expr
 
     def _comparison(self, operation: tree.Operation) -> Typed:
@@ -141,7 +149,7 @@ class _Binder:
             for typed, side in ((left, operation.left), (right, operation.right)):
                 if typed.sort is Sort.BOOLEAN:
                     message = f"truth values have no order: {operation.operator} cannot compare them"
-                    raise self.scope.wrong(message, side.span, "Compare them with = or !=.")
+                    raise self.scope.schema_error(message, side.span, "Compare them with = or !=.")
         if left.sort is not right.sort and Sort.UNKNOWN not in (left.sort, right.sort):
             message = f"{_noun(left.sort)} is compared with {_noun(right.sort)}: always false"
             self.scope.warn(message, operation.span)
@@ -152,7 +160,7 @@ class _Binder:
         for choice, sort in zip(membership.choices, sorts, strict=True):
             if sort is not sorts[0]:
                 message = f"IN mixes {_noun(sorts[0])} with {_noun(sort)}"
-                raise self.scope.wrong(message, choice.span, "All choices are of one kind.")
+                raise self.scope.schema_error(message, choice.span, "All choices are of one kind.")
         operand = _settled(self.bind(membership.operand), sorts[0])
         if operand.sort not in (sorts[0], Sort.UNKNOWN):
             message = f"{_noun(operand.sort)} is compared with {_noun(sorts[0])}: always false"
@@ -165,7 +173,7 @@ class _Binder:
         count = len(call.arguments)
         if count < low or (high is not None and count > high):
             need = "one argument" if high == 1 else "two arguments or more"
-            raise self.scope.wrong(f"{call.function} takes {need}, not {count}", call.span)
+            raise self.scope.schema_error(f"{call.function} takes {need}, not {count}", call.span)
         arguments = tuple(self._number(argument, f"take {call.function} of") for argument in call.arguments)
         return Typed(plan.Call(call.function, arguments), Sort.NUMBER)
 

@@ -1,4 +1,4 @@
-"""WITHIN, SLIDE and OPEN ON of a plan."""
+"""The binding of WITHIN, SLIDE and OPEN ON."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from saffron.language.syntax import tree
 
 
 def bind_window(query: tree.Query, scope: Scope, *, tumbling: bool) -> plan.Window:
-    """The query's window. `tumbling`: WITHIN alone slides by its own size (aggregate queries)."""
+    """The window of a query; QueryError if it cannot be run. `tumbling`: WITHIN alone slides by its own size."""
     within = query.within
     if within.slide is not None and within.opening is not None:
         hint = "OPEN ON opens a window at each event that fits; leave SLIDE out."
-        raise scope.refused("a window either slides or opens on events", within.slide.span, hint)
+        raise scope.plan_error("a window either slides or opens on events", within.slide.span, hint)
     slide = None if within.slide is None else within.slide.amount
     if slide is not None and slide > within.size.amount and within.slide is not None:
         scope.warn("SLIDE is longer than WITHIN: events between two windows are never looked at", within.slide.span)
@@ -22,7 +22,7 @@ def bind_window(query: tree.Query, scope: Scope, *, tumbling: bool) -> plan.Wind
     if tumbling and slide is not None and -(-within.size.amount // slide) > plan.MAX_WINDOWS:
         count = -(-within.size.amount // slide)
         hint = f"Each event keeps a count for each of its windows, at most {plan.MAX_WINDOWS}: slide by more."
-        raise scope.refused(f"{count} windows overlap", within.span, hint)
+        raise scope.plan_error(f"{count} windows overlap", within.span, hint)
     opens = None if within.opening is None else _opening(within.opening, scope)
     return plan.Window(within.size.amount, within.size.events, slide, opens)
 
@@ -39,6 +39,6 @@ def _opening(opening: tree.Opening, scope: Scope) -> plan.OpenOn:
             found = scope.attribute(opening.type, expression.attribute, expression.span)
             return attribute(found, 0, plan.Which.SINGLE)
         hint = f"Write {names[0]}.x for an attribute of the event that opens the window."
-        raise scope.wrong("a condition of OPEN ON reads that one event only", expression.span, hint)
+        raise scope.schema_error("a condition of OPEN ON reads that one event only", expression.span, hint)
 
     return plan.OpenOn(opening.type, bind_condition(opening.condition, scope, leaf))

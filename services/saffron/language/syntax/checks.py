@@ -1,4 +1,4 @@
-"""What a tree of expressions must keep to, beyond its grammar: depth, and places of [attr] and *."""
+"""Rules for a query's expressions beyond the grammar: nesting depth, and where [attr] and * may stand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from saffron.language.syntax.tree import Call, Expression, Key, Query, Star, ope
 def check_expressions(query: Query) -> None:
     """Raise QueryError (stage "syntax") at the first expression that breaks a rule.
 
-    Walks with a stack of its own: a chain of 10,000 additions is a tree that deep, which must be refused here.
+    The traversal keeps its own stack, because a chain of 10,000 additions is a tree of that depth.
     """
     for root, is_condition in _roots(query):
         stack = [(root, 1)]
@@ -35,7 +35,7 @@ def check_expressions(query: Query) -> None:
 
 
 def _roots(query: Query) -> Iterator[tuple[Expression, bool]]:
-    """All expressions of a query, and whether each is a condition of WHERE."""
+    """(expression, is_condition) for each expression of a query; `is_condition` is true for conjuncts of WHERE."""
     for condition in query.conditions:
         yield condition, True
     if query.having is not None:

@@ -1,4 +1,4 @@
-"""The clauses of a query, but for PATTERN: one function for each, starting after the clause's keyword."""
+"""Parsers of the clauses of a query except PATTERN: one function for each, called behind the clause's keyword."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SIZE_LIMIT = 2**53
 """Largest window, in ms or events."""
 
 NAME_LIMIT = 200
-"""Longest name of a query or stream; it is a key and a metric's label, and a stream's names topics."""
+"""Longest name of a query or stream, in characters: a record key, a metric label, a part of topic names."""
 
 _NAME = re.compile(r"[A-Za-z_](?:(?!--)[A-Za-z0-9_.-])*")
 _UNTIL_SPACE = re.compile(r"\S*")
@@ -60,7 +60,10 @@ def is_name(name: str) -> bool:
 
 
 def parse_name(cursor: Cursor, what: str) -> str:
-    """A query's or stream's name, which may hold dots and hyphens: taken from the text, not from the tokens."""
+    """A name of a query or stream. `what`: "the query" or "the stream", for errors.
+
+    It is read from the text, not from the tokens, because it may hold dots and hyphens.
+    """
     token = cursor.token
     if token.kind == "end":
         cursor.fail(f"expected the name of {what}")
@@ -88,7 +91,7 @@ def parse_name(cursor: Cursor, what: str) -> str:
 
 
 def parse_where(cursor: Cursor) -> tuple[tuple[StrategyUse, ...], tuple[Expression, ...]]:
-    """Strategies and conjuncts."""
+    """The selection strategies and the conjuncts of WHERE."""
     strategies: list[StrategyUse] = []
     while cursor.token.lower in STRATEGIES:
         strategies.append(_strategy(cursor))
@@ -112,7 +115,7 @@ def parse_where(cursor: Cursor) -> tuple[tuple[StrategyUse, ...], tuple[Expressi
 
 
 def _refuse_unknown_strategy(cursor: Cursor) -> None:
-    """A word with hyphens in front of a brace is a strategy that is misspelt."""
+    """Raise QueryError if a word with hyphens stands in front of a brace: it is a misspelt strategy."""
     start = cursor.token.start
     found = _MISSPELT.match(cursor.text, start)
     if found is None:
@@ -123,7 +126,7 @@ def _refuse_unknown_strategy(cursor: Cursor) -> None:
 
 
 def _plain_key(cursor: Cursor, condition: Expression) -> Expression:
-    """As a condition, a.(x, y) is [x, y]."""
+    """The condition, with a.(x, y) rewritten as [x, y]; other conditions stay as they are."""
     if not isinstance(condition, Key) or cursor.text[condition.span.start] == "[":
         return condition
     attributes = tuple(KeyAttribute(None, part.name, span=part.span) for part in condition.attributes)
@@ -142,7 +145,7 @@ def _strategy(cursor: Cursor) -> StrategyUse:
 
 
 def _target(cursor: Cursor) -> Target:
-    """b, b[] or b[i]."""
+    """A variable in a strategy's brackets: b, b[] or b[i]."""
     token = cursor.expect_name("a variable")
     current = False
     if cursor.accept("["):
@@ -217,7 +220,7 @@ def parse_returns(cursor: Cursor) -> Returns:
 
 
 def _items(cursor: Cursor) -> list[Item]:
-    """One item, or those that a.(x, y) stands for."""
+    """The items of one expression of RETURN: one, or several for a.(x, y)."""
     expression = parse_expression(cursor)
     alias = cursor.expect_attribute("name after AS").value if cursor.accept_word("as") else None
     span = cursor.span_from(expression.span.start)
@@ -270,7 +273,7 @@ def parse_time(cursor: Cursor) -> Setting:
 
 
 def parse_exact(cursor: Cursor) -> Setting:
-    """The clause is its keyword."""
+    """The setting of EXACT, whose keyword is the whole clause."""
     token = cursor.tokens[cursor.index - 1]
     return Setting("EXACT", span=Span(token.start, token.end))
 

@@ -1,4 +1,4 @@
-"""The parser's place in the tokens, with the few moves that all its parts share."""
+"""The parser's position in the tokens, with the moves and errors that all parsers share."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from saffron.language.syntax.tokens import Token, name_text, tokenize
 from saffron.language.syntax.tree import Span
 
 DEPTH_LIMIT = 64
-"""Deepest nesting of brackets, prefixes and operators; keeps each later walk over the tree off the stack limit."""
+"""Deepest nesting of brackets, prefixes and operators. It keeps recursion over the tree below Python's stack limit."""
 
-WITH_SIGNS = re.compile(r"\w[\w.$@:/-]*")
-"""A name of another system as it is."""
+_NAME_WITH_SIGNS = re.compile(r"\w[\w.$@:/-]*")
+"""A name as other systems write it, such as com.acme.paid."""
 
 RESERVED = frozenset({"pattern", "where", "within", "return", "having", "and", "or", "not", "in", "seq"})
 """Words that cannot be the name of a type or a variable (as attributes, after a dot, all words can)."""
 
 
 class Cursor:
-    """Tokens of one text and the position in them."""
+    """Tokens of one text, the index of the current one, and the depth of nesting there."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -35,13 +35,15 @@ class Cursor:
 
     @property
     def previous_end(self) -> int:
-        """Where the last token taken ends."""
+        """Offset in the text where the last token taken ends."""
         return self.tokens[self.index - 1].end if self.index else 0
 
     def peek(self, ahead: int = 1) -> Token:
+        """The token `ahead` places behind the current one; the end token where there are fewer."""
         return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
 
     def advance(self) -> Token:
+        """Take the current token and move on; the end token is never passed."""
         token = self.token
         if token.kind != "end":
             self.index += 1
@@ -61,20 +63,20 @@ class Cursor:
     # -------------------------------------------------------- taking a token that must be there
 
     def expect(self, symbol: str, where: str) -> Token:
-        """`where` completes the sentence: expected ')' after the components of SEQ."""
+        """Take this symbol or fail. `where` ends the message: expected ')' after the components of SEQ."""
         return self.accept(symbol) or self.fail(f"expected '{symbol}' {where}")
 
     def expect_word(self, word: str, where: str) -> Token:
         return self.accept_word(word.lower()) or self.fail(f"expected {word} {where}")
 
     def expect_attribute(self, where: str) -> Token:
-        """An attribute: any word, keywords included."""
+        """Take an attribute's name or fail; any word will do, keywords included."""
         if self.token.kind != "word":
             self.fail(f"expected an attribute {where}")
         return self.advance()
 
     def expect_name(self, what: str) -> Token:
-        """A type or a variable: a word that is no reserved one. `what`: "an event type", "a variable"."""
+        """Take a type or a variable, a word that is not reserved, or fail. `what`: "an event type", "a variable"."""
         if self.token.kind != "word":
             self.fail(f"expected {what}")
         if self.token.lower in RESERVED:
@@ -82,8 +84,8 @@ class Cursor:
         return self.advance()
 
     def refuse_other_signs(self, name: Token, what: str, *signs: str) -> None:
-        """order-paid, com.acme.paid: a word just taken that goes on with a sign which no word has."""
-        found = WITH_SIGNS.match(self.text, name.start)
+        """Raise QueryError if one of `signs` directly follows `name`, the word just taken, as in order-paid."""
+        found = _NAME_WITH_SIGNS.match(self.text, name.start)
         if found is not None and self.token.is_symbol(*signs) and self.token.start == name.end:
             hint = f"In double quotes a name may hold any sign: {name_text(found.group())}."
             span = Span(name.start, found.end())
@@ -96,7 +98,7 @@ class Cursor:
         return token, self.number(token)
 
     def number(self, token: Token) -> int | float:
-        """The value of a number token: an int when it is written as one."""
+        """The value of a number token: an int if it has digits only, else a float. QueryError if it is too large."""
         if token.value.isdigit():
             whole = int(token.value)
             if whole < 2**63:
@@ -108,7 +110,7 @@ class Cursor:
     # -------------------------------------------------------- nesting and errors
 
     def enter(self, token: Token) -> None:
-        """Go one level deeper; each call is paired with `leave` (an error ends the parse, so needs none)."""
+        """Go one level deeper, or raise QueryError beyond DEPTH_LIMIT. `leave` undoes it."""
         self.depth += 1
         if self.depth > DEPTH_LIMIT:
             raise self.error(f"nested deeper than {DEPTH_LIMIT} levels", token, hint="Write it with fewer brackets.")
@@ -121,7 +123,7 @@ class Cursor:
         return QueryError(message, stage="syntax", text=self.text, start=start, end=end, hint=hint)
 
     def fail(self, expectation: str, *, hint: str = "") -> NoReturn:
-        """Raise: expectation, and what stands there instead."""
+        """Raise QueryError at the current token: `expectation`, found the token."""
         raise self.error(f"{expectation}, found {self.described(self.token)}", self.token, hint=hint)
 
     def described(self, token: Token) -> str:

@@ -16,11 +16,11 @@ UNITS = {
     "h": HOUR, "hour": HOUR, "hours": HOUR,
     "d": DAY, "day": DAY, "days": DAY,
 }  # fmt: skip
-"""Unit -> milliseconds."""
+"""Spelling of a unit -> milliseconds."""
 
 
 def scaled(digits: str, factor: int | Fraction) -> int | float:
-    """A number as it is written times a factor, rounded once: 2.3 s is 2300 ms and 80% is 0.8, exactly."""
+    """The product of a written number and a factor, rounded once: 2.3 s is exactly 2300 ms, 80% is 0.8."""
     product = Fraction(digits) * factor
     return int(product) if product.denominator == 1 else float(product)
 

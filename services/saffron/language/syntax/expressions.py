@@ -1,4 +1,4 @@
-"""Expressions of the query language, by precedence climbing: three stack frames for each level of nesting."""
+"""The parser of expressions, by precedence climbing: three stack frames for each level of nesting."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ from saffron.language.syntax.tree import (
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 OR, AND, NOT, COMPARE, ADD, MULTIPLY, NEGATE = range(1, 8)
 """Precedences, the loosest first."""
-BINDING = {"+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY} | dict.fromkeys(COMPARISONS, COMPARE)
+PRECEDENCE = {"+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY} | dict.fromkeys(COMPARISONS, COMPARE)
+"""Operator sign -> its precedence."""
 
 
 def parse_expression(cursor: Cursor, loosest: int = OR) -> Expression:
     """An expression of operators that bind at least as tightly as `loosest`.
 
-    [attr] is taken wherever an operand may stand; `clauses` refuses it where it is no condition of its own.
+    [attr] is accepted wherever an operand may stand; `checks` refuses it where it is no condition of its own.
     """
     left = _prefix(cursor)
     while True:
@@ -53,16 +54,16 @@ def parse_expression(cursor: Cursor, loosest: int = OR) -> Expression:
 
 
 def _binding(cursor: Cursor, token: Token) -> int:
-    """How tightly the operator at `token` binds; 0 when there is none."""
+    """The precedence of the operator at `token`; 0 if there is no operator."""
     if token.kind == "symbol":
-        return OR if token.value == "|" else AND if token.value == "&" else BINDING.get(token.value, 0)
+        return OR if token.value == "|" else AND if token.value == "&" else PRECEDENCE.get(token.value, 0)
     if token.lower == "not" and cursor.peek().lower == "in":
         return COMPARE
     return {"or": OR, "and": AND, "in": COMPARE}.get(token.lower, 0)
 
 
 def _logic(cursor: Cursor, first: Expression, binding: int) -> Expression:
-    """All operands of a row of ANDs, or of ORs, in one node."""
+    """One node for a row of ANDs or of ORs, with all its operands; `first` is parsed already."""
     operator = "and" if binding == AND else "or"
     operands: list[Expression] = [first]
     while _binding(cursor, cursor.token) == binding:
@@ -77,7 +78,7 @@ def _logic(cursor: Cursor, first: Expression, binding: int) -> Expression:
 
 
 def _refuse_bits(cursor: Cursor, sign: Token, operands: list[Expression]) -> None:
-    """flags & 4 = 4 reads as flags AND (4 = 4), which is not what other languages mean by it."""
+    """Raise QueryError for flags & 4 = 4, which would read as flags AND (4 = 4)."""
     last = operands[-1]
     if isinstance(last, Operation) and isinstance(last.left, Literal) and isinstance(last.right, Literal):
         word = "AND" if sign.value == "&" else "OR"
@@ -114,7 +115,7 @@ def _membership(cursor: Cursor, operand: Expression) -> Expression:
 
 
 def _prefix(cursor: Cursor) -> Expression:
-    """not x, -x, +x and operands."""
+    """An operand with its prefixes: not x, -x, +x."""
     token = cursor.token
     if token.lower == "not" or token.is_symbol("!"):
         return _prefixed(cursor, "not", NOT)
@@ -166,7 +167,7 @@ def _parenthesised(cursor: Cursor) -> Expression:
 
 
 def parse_key(cursor: Cursor) -> Key:
-    """[x, Type.y]."""
+    """A key: [x, Type.y]."""
     start = cursor.advance().start
     attributes = [parse_key_attribute(cursor)]
     while cursor.accept(","):
@@ -176,7 +177,7 @@ def parse_key(cursor: Cursor) -> Key:
 
 
 def parse_key_attribute(cursor: Cursor) -> KeyAttribute:
-    """attr, or Type.attr: the attribute asked of one type, or variable, only."""
+    """An attribute of a key: attr for all events, Type.attr or var.attr for those of one type or variable."""
     first = cursor.expect_attribute("that all events share")
     if cursor.accept("."):
         name = cursor.expect_attribute(f"of {first.value}")
@@ -204,7 +205,10 @@ def _number(cursor: Cursor) -> Expression:
 
 
 def _starts_operand(cursor: Cursor, token: Token, percent: Token) -> bool:
-    """Whether what follows a % glued to a number makes it a modulo: 80%x, 80%(x) but not 80% * x, 80% - x, 80%)."""
+    """Whether `token`, behind a % that touches a number, makes the % a modulo.
+
+    It does in 80%x and 80%(x); it does not in 80% * x, 80% - x and 80%).
+    """
     if token.is_symbol("-", "+"):
         return token.start == percent.end
     if token.kind == "word":

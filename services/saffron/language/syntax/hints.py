@@ -1,4 +1,4 @@
-"""Hints about names in errors: those that there are, and the one that may have been meant."""
+"""Hints about names in error messages: the known names, and the most similar one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from saffron.language.syntax.tokens import QUOTE, name_text
 LISTED = 20
 """Most names that a sentence lists."""
 CANDIDATES = 1000
-"""Most names that are searched for a similar one (a search costs microseconds for each)."""
+"""Most names searched for a similar one; the search costs microseconds for each."""
 
 
 def suggestion(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
-    """`Did you mean 'price'?`, or nothing when no known name is near. `shown`: how a known name is written."""
+    """`Did you mean 'price'?`, or "" if no known name is similar. `shown`: how to write a known name."""
     names = list(known)[:CANDIDATES]
     if len(name) > NAME_LIMIT or name in names:
         return ""

@@ -1,4 +1,7 @@
-"""From a query's text to its syntax tree, by recursive descent: `patterns`, `expressions`, `references`, `clauses`."""
+"""The parser: a query's text to its syntax tree, by recursive descent.
+
+`patterns`, `expressions`, `references` and `clauses` parse the parts.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +34,14 @@ _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Cursor], Any]]] = {
     "weight": (("weight",), clauses.parse_weight),
     "exact": (("exact",), clauses.parse_exact),
 }
-"""Clause -> the fields of Query that it fills, and what parses it."""
+"""Clause -> the fields of Query that it fills, and its parser."""
 
 
 @lru_cache(maxsize=64)
 def parse(text: str) -> Query:
-    """The syntax tree of one query; it never changes, so that who binds a text again and again parses it once.
+    """The syntax tree of one query. It is immutable and cached, so a text that is bound often is parsed once.
 
-    Raises QueryError (stage "syntax") for every text that is no query; never anything else, whatever the text.
+    Raises QueryError (stage "syntax") for every text that is no query, and no other error.
     """
     cursor = Cursor(text)
     found: dict[str, Any] = {}
@@ -59,7 +62,7 @@ def parse(text: str) -> Query:
 
 
 def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
-    """The clause that starts at the cursor; each may be there once."""
+    """The clause that starts at the cursor. QueryError if none starts there, or if `found` has that clause."""
     token = cursor.token
     clause = "group" if token.lower == "group-by" else token.lower
     if clause not in _PARTS:

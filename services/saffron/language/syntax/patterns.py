@@ -1,4 +1,4 @@
-"""Patterns: SEQ, Kleene closure, negation, AND, OR, ANY, events."""
+"""The parser of patterns: SEQ, Kleene closure, negation, AND, OR, ANY, events."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ REPEAT_LIMIT = 1000
 """Largest n and m of {n,m}, and largest n of ANY."""
 
 IsClause = Callable[[Cursor], bool]
+"""A test of whether a clause starts at the cursor."""
 
 
 def _never(cursor: Cursor) -> bool:
-    """Inside brackets no clause can start."""
+    """The `IsClause` inside brackets, where no clause can start."""
     return False
 
 
 def parse_pattern(cursor: Cursor, is_clause: IsClause) -> Pattern:
-    """The pattern after PATTERN. `is_clause` says whether a clause starts at the cursor (not a variable)."""
-    parts = [_both(cursor, is_clause)]
+    """A pattern, up to the next clause or bracket. `is_clause` tells a clause's keyword from a variable."""
+    parts = [_conjunction(cursor, is_clause)]
     while cursor.accept("|") or cursor.accept_word("or"):
-        parts.append(_both(cursor, is_clause))
+        parts.append(_conjunction(cursor, is_clause))
     if len(parts) == 1:
         return parts[0]
     flat: list[Pattern] = []
@@ -43,7 +44,8 @@ def parse_pattern(cursor: Cursor, is_clause: IsClause) -> Pattern:
     return Disjunction(tuple(flat), span=Span(parts[0].span.start, cursor.previous_end))
 
 
-def _both(cursor: Cursor, is_clause: IsClause) -> Pattern:
+def _conjunction(cursor: Cursor, is_clause: IsClause) -> Pattern:
+    """unit {AND unit}."""
     parts = [_unit(cursor, is_clause)]
     while cursor.accept("&") or cursor.accept_word("and"):
         parts.append(_unit(cursor, is_clause))
@@ -74,7 +76,7 @@ def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 
 def _repeat(cursor: Cursor) -> tuple[int, int | None] | None:
-    """+, *, ?, {n}, {n,} or {n,m}, if there is one."""
+    """(low, high) of +, *, ?, {n}, {n,} or {n,m} at the cursor; None if there is no repetition."""
     if token := cursor.accept(*REPEATS):
         return REPEATS[token.value]
     if not cursor.token.is_symbol("{"):
@@ -112,7 +114,7 @@ def _primary(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 
 def _sequence(cursor: Cursor, start: Token) -> Pattern:
-    """SEQ(...) after its keyword, or (...): brackets around one pattern; around several they are a SEQ too."""
+    """SEQ(...) behind its keyword, or (...). Brackets around one pattern are that pattern, else a SEQ."""
     opening = cursor.expect("(", "after SEQ")
     cursor.enter(opening)
     parts = _parts(cursor)
@@ -150,7 +152,7 @@ def _any(cursor: Cursor) -> Pattern:
 
 
 def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
-    """Type [+ | * | ? | {n,m}] [var [[]]]; the repetition may stand after the variable too, which `_unit` reads."""
+    """Type [+ | * | ? | {n,m}] [var [[]]]. `_unit` reads a repetition that stands behind the variable."""
     name = cursor.expect_name("an event type, SEQ, ANY or '('")
     cursor.refuse_other_signs(name, "an event type", "-", ".")
     type_span = Span(name.start, name.end)
@@ -165,7 +167,7 @@ def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 
 def _brackets(cursor: Cursor) -> bool:
-    """The [] after a closure's variable."""
+    """Whether [] follows, as after a closure's variable; it is taken."""
     if not cursor.accept("["):
         return False
     cursor.expect("]", "after a closure's variable")

@@ -1,4 +1,4 @@
-"""The canonical text of a syntax tree: clauses in a fixed order, one space, one spelling for each meaning.
+"""The printer: a syntax tree to its canonical text, with clauses in a fixed order and one spelling for each meaning.
 
 `parse(query_text(tree)) == tree` for every tree that the parser can give.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from saffron.language.syntax.clauses import CLAUSES
 from saffron.language.syntax.cursor import RESERVED
+from saffron.language.syntax.expressions import ADD, AND, COMPARE, NEGATE, NOT, OR, PRECEDENCE
 from saffron.language.syntax.tokens import name_text, string_text
 from saffron.language.syntax.tree import (
     AnyOf,
@@ -42,22 +43,24 @@ from saffron.language.syntax.tree import (
     is_repetition,
 )
 
-OR, AND, NOT, COMPARE, ADD, MULTIPLY, NEGATE, ATOM = range(1, 9)
-PRECEDENCE = {"+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY}
+_ATOM = NEGATE + 1
+"""The precedence of an operand without an operator."""
 _CLAUSES = frozenset(CLAUSES) - RESERVED
 _BEHIND_TYPE = _CLAUSES | RESERVED
 _VALUES = RESERVED | {"true", "false"}
 _CONSUMED = RESERVED | {"none", "all"}
+"""Words that need double quotes as a name: behind a type, as a value, and behind CONSUME."""
+
 TREND_FUNCTIONS = ("count", "min", "max", "sum", "avg")
 
 
 def event_name(name: str) -> str:
-    """A type or a variable."""
+    """The text of a type's or a variable's name, in double quotes if it is a reserved word."""
     return name_text(name, taken=RESERVED)
 
 
 def query_text(query: Query, *, named: bool = False) -> str:
-    """The query in one line; with QUERY and its name if `named`."""
+    """The query in one line. `named`: it begins with QUERY and its name."""
     parts = [
         f"QUERY {query.name}" if named and query.name else "",
         f"FROM {query.stream}" if query.stream else "",
@@ -81,7 +84,7 @@ def query_text(query: Query, *, named: bool = False) -> str:
 
 
 def _whole(pattern: Pattern) -> str:
-    """The pattern of the query; in brackets where a variable would begin a clause without them."""
+    """The pattern of the query, in brackets if a variable in it could be read as a clause's keyword."""
     closed = isinstance(pattern, Sequence) or (isinstance(pattern, AnyOf) and pattern.distinct is None)
     clause = any((one.variable or "").lower() in _CLAUSES for one in _events(pattern))
     return f"({pattern_text(pattern)})" if clause and not closed else pattern_text(pattern)
@@ -96,7 +99,7 @@ def _events(pattern: Pattern) -> Iterator[Event]:
 
 
 def pattern_text(pattern: Pattern, around: Pattern | None = None) -> str:
-    """A pattern, with only the brackets that it needs. `around`: what makes its variables lists, if anything does."""
+    """A pattern with only the brackets that it needs. `around`: the pattern that makes its variables lists, if any."""
 
     def inner(part: Pattern) -> str:
         return pattern_text(part, around)
@@ -129,7 +132,7 @@ def _variable(name: str | None, *, brackets: bool) -> str:
 
 
 def _unit(pattern: Pattern, around: Pattern | None) -> str:
-    """A pattern to which something is attached: in brackets unless it closes itself."""
+    """A pattern that takes a prefix or a repetition: in brackets unless it has its own."""
     text = pattern_text(pattern, around)
     bare = isinstance(pattern, Event | Sequence) or (isinstance(pattern, AnyOf) and not pattern.distinct)
     return text if bare else f"({text})"
@@ -144,32 +147,32 @@ def _repeat(low: int, high: int | None) -> str:
 
 
 def expression_text(expression: Expression, loosest: int = OR) -> str:
-    """An expression; in brackets if it binds less tightly than `loosest`."""
+    """An expression, in brackets if its precedence is below `loosest`."""
     text, binding = _expression(expression)
     return text if binding >= loosest else f"({text})"
 
 
 def _expression(expression: Expression) -> tuple[str, int]:
-    """The text and how tightly its outermost operator binds."""
+    """The text, and the precedence of its outermost operator."""
     match expression:
         case Literal(value=value):
-            return literal_text(value), ATOM
+            return literal_text(value), _ATOM
         case Name(name=name):
-            return name_text(name, taken=_VALUES), ATOM
+            return name_text(name, taken=_VALUES), _ATOM
         case Star():
-            return "*", ATOM
+            return "*", _ATOM
         case Reference():
-            return reference_text(expression), ATOM
+            return reference_text(expression), _ATOM
         case Next(variable=variable, attribute=attribute):
-            return f"NEXT({event_name(variable)}).{name_text(attribute)}", ATOM
+            return f"NEXT({event_name(variable)}).{name_text(attribute)}", _ATOM
         case Key(attributes=attributes):
-            return "[" + ", ".join(map(_key_attribute, attributes)) + "]", ATOM
+            return "[" + ", ".join(map(_key_attribute, attributes)) + "]", _ATOM
         case Prefix(operator="not", operand=operand):
             return "NOT " + expression_text(operand, NOT), NOT
         case Prefix(operand=operand):
             return "-" + _negated(operand), NEGATE
         case Operation(operator=operator, left=left, right=right):
-            binding = PRECEDENCE.get(operator, COMPARE)
+            binding = PRECEDENCE[operator]
             tight = binding + 1 if binding == COMPARE else binding
             return f"{expression_text(left, tight)} {operator} {expression_text(right, binding + 1)}", binding
         case Logic(operator=operator, operands=operands):
@@ -179,17 +182,17 @@ def _expression(expression: Expression) -> tuple[str, int]:
             listed = ", ".join(literal_text(choice.value) for choice in choices)
             return f"{expression_text(operand, ADD)} IN ({listed})", COMPARE
         case Call():
-            return _call(expression), ATOM
+            return _call(expression), _ATOM
 
 
 def _negated(operand: Expression) -> str:
-    """The operand of a minus; a number in brackets... is folded by the parser, so it is never here bare."""
+    """The operand of a minus, with a space before another minus, as -- begins a comment."""
     text = expression_text(operand, NEGATE)
     return f" {text}" if text.startswith("-") else text
 
 
 def _call(call: Call) -> str:
-    """Trend aggregates (COUNT(*), AVG(S.price): no brackets) in capitals, all else in lower case."""
+    """A call: aggregates over trends, such as COUNT(*) and AVG(S.price), in capitals; others in lower case."""
     plain = len(call.arguments) == 1 and (
         isinstance(call.arguments[0], Star | Name)
         or (isinstance(call.arguments[0], Reference) and call.arguments[0].index is Index.NONE)

@@ -1,4 +1,4 @@
-"""References to bound events: a.x, b[i].x, b[..i-1].x, b[].x, a.(x, y), NEXT(A).x."""
+"""The parser of references to bound events: a.x, b[i].x, b[..i-1].x, b[].x, a.(x, y), NEXT(A).x."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def is_reference(cursor: Cursor) -> bool:
 
 
 def parse_reference(cursor: Cursor) -> Expression:
-    """A reference; a.(x, y) gives the Key [x, y], each asked of a, which RETURN spreads into its attributes."""
+    """A reference; for a.(x, y) the Key [a.x, a.y], which RETURN splits into its attributes."""
     variable = cursor.advance()
     index, back = _index(cursor, variable)
     if not cursor.accept("."):
@@ -39,7 +39,7 @@ def _spread(cursor: Cursor, variable: Token) -> Key:
 
 
 def _index(cursor: Cursor, variable: Token) -> tuple[Index, int]:
-    """What stands in the brackets, if any, with k of i-k."""
+    """The index in the brackets, if there are any, and k of i-k (else 0)."""
     if not cursor.accept("["):
         return Index.NONE, 0
     if cursor.accept("]"):
@@ -101,7 +101,7 @@ LOOK_BACK_LIMIT = 1000
 
 
 def _length(cursor: Cursor, variable: Token) -> Index:
-    """b.len, of the same b."""
+    """The index b.len, where b is the `variable` outside of the brackets."""
     token = cursor.token
     if token.kind != "word" or not cursor.peek().is_symbol(".") or cursor.peek(2).lower != "len":
         raise cursor.error(f"expected the number of an event, found {cursor.described(token)}", token, hint=FORMS)

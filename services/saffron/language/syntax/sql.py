@@ -1,4 +1,4 @@
-"""Hints for readers of SQL: words of SQL that the language lacks, and null."""
+"""Hints for users who write SQL: SQL keywords that the language lacks, and null."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SQL_HINTS: Mapping[str, str] = {
 
 
 def is_null(name: str) -> bool:
-    """Whether a name that stands alone is meant as the null of SQL or of a programming language."""
+    """Whether a bare name is a spelling of null in SQL or a programming language."""
     return name.lower() in _NULLS
 
 
 def null_hint(read: str) -> str:
-    """What to write instead of a comparison with null. `read`: an attribute as the query may write it, such as a.x."""
+    """The hint for a comparison with null. `read`: an attribute as the query would write it, such as a.x."""
     return _NULL_HINT.format(name=read)

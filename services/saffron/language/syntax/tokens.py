@@ -1,4 +1,4 @@
-"""From text to tokens. Keywords are no tokens of their own: a word is one where the grammar asks for it."""
+"""The tokenizer. It knows words, not keywords: the grammar decides where a word is a keyword."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from saffron.errors import QueryError
 TEXT_LIMIT = 64 * 1024
 """Longest query, in bytes of UTF-8."""
 TOKEN_LIMIT = 4096
-"""Most tokens of a query; with it, every text is understood or refused within a tenth of a second."""
+"""Most tokens of a query. It bounds the time to parse or refuse any text to a tenth of a second."""
 NUMBER_LIMIT = 40
 """Longest number, in characters."""
 
 
 class Token(NamedTuple):
-    """`kind`: "word", "number", "string", "symbol" or "end".
+    """A token. `kind`: "word", "number", "string", "symbol" or "end". [start, end): its offsets in the text.
 
-    `value`: a symbol's canonical spelling; a word as it is written but for hyphenated keywords, which are in lower
-    case with hyphens; a number's digits; a string's content. [start, end) are its offsets in the text.
-    `lower`: a word in lower case, to compare with keywords; the empty string, equal to none, for other tokens, and for
-    names in double quotes, which are words too.
+    `value`: the canonical spelling of a symbol, the digits of a number, the content of a string or a quoted name, or
+    the word as written. Hyphenated keywords are in lower case with plain hyphens.
+    `lower`: a word in lower case, to compare with keywords. It is "" for other tokens and for names in double quotes,
+    which are words but never keywords.
     """
 
     kind: str
@@ -36,9 +36,9 @@ class Token(NamedTuple):
 
 
 QUOTE = '"'
-"""On both sides of a name that is no word."""
+"""The sign on both sides of a name that is no word."""
 NAME_QUOTES = ('"', "\u201c")
-"""What may begin such a name."""
+"""Signs that may begin such a name."""
 
 SPELLINGS = {
     "==": "=",
@@ -57,7 +57,7 @@ SPELLINGS = {
     "∨": "|",
     "∪": "|",
 }
-"""What the papers print, and common spellings, for one canonical symbol each."""
+"""Other spelling of a symbol, in the papers or in common use -> its canonical spelling."""
 
 _DASH = "[-_\u2010\u2011]"
 _TOKEN = re.compile(
@@ -77,9 +77,9 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def tokenize(text: str) -> list[Token]:
-    """All tokens of `text`, the last one of kind "end".
+    """All tokens of `text`; the last one has kind "end".
 
-    Raises QueryError (stage "syntax") for a text that is too long, an unknown character, an open string.
+    Raises QueryError (stage "syntax") for a text that is too long, an unknown character, or an unclosed string.
     """
     _check_size(text)
     tokens: list[Token] = []
@@ -121,24 +121,24 @@ def _token(kind: str, value: str, start: int, text: str) -> Token:
 
 
 def _content(value: str) -> str:
-    """What stands between quotes; plain ones are doubled inside."""
+    """The text between quotes; a doubled plain quote inside stands for one."""
     quote = value[0]
     return value[1:-1].replace(quote * 2, quote) if quote in "'\"" else value[1:-1]
 
 
 def name_text(name: str, *, taken: frozenset[str] = frozenset()) -> str:
-    """A name as it is written: in double quotes where it is no word, or one of those that are `taken` (lower case)."""
+    """A name as a query writes it: in double quotes if it is no word, or one of the words `taken` (lower case)."""
     bare = _WORD.fullmatch(name) is not None and name.lower() not in taken
     return name if bare else QUOTE + name.replace(QUOTE, QUOTE * 2) + QUOTE
 
 
 def string_text(value: str) -> str:
-    """A string as it is written."""
+    """A string as a query writes it, in single quotes."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def name_end(text: str, start: int, name: str) -> int:
-    """Where a name that begins at `start` ends in the text, in quotes or not."""
+    """Offset where the name that begins at `start` ends in the text, with its quotes if it has any."""
     found = _TOKEN.match(text, start)
     return found.end() if found is not None and found.lastgroup == "name" else start + len(name)
 

@@ -1,7 +1,7 @@
-"""The syntax tree of a query: what is written, before any name is looked up.
+"""The syntax tree of a query, before names are looked up.
 
-Every node knows its place (`span`), which takes no part in comparisons: two trees are equal when they mean the same.
-Spellings are already canonical: `Stock+ a[]`, `Stock a+` and `(Stock a)+` are one tree, as are `5 s` and `5000`.
+Every node has its `span` in the text, which comparisons ignore: two trees are equal if they mean the same.
+Spellings are canonical: `Stock+ a[]`, `Stock a+` and `(Stock a)+` are one tree, as are `5 s` and `5000`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ NOWHERE = Span(0, 0)
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
+    """A node with its place in the text."""
+
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -31,7 +33,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Event(Node):
-    """Type [var [[]]]. `brackets`: whether [] was written after the variable."""
+    """A single event: Type [var [[]]]. `brackets`: whether [] follows the variable."""
 
     type: str
     variable: str | None
@@ -40,7 +42,7 @@ class Event(Node):
 
 @dataclass(frozen=True)
 class Repeat(Node):
-    """+ is (1, None), * is (0, None), ? is (0, 1), {n,m} is (n, m)."""
+    """A repetition, `low` to `high` times (None: any number). + is (1, None), * (0, None), ? (0, 1), {n,m} (n, m)."""
 
     pattern: Pattern
     low: int
@@ -83,15 +85,15 @@ class Disjunction(Node):
 
 
 def is_repetition(repeat: Repeat, *, inside: bool) -> bool:
-    """Whether it makes its variables lists: it may take several, or they are written so, as in A{1} a[].
+    """Whether a repetition makes its variables lists: it can take several events, or [] says so, as in A{1} a[].
 
-    `inside`: another repetition around it does already.
+    `inside`: another repetition around it makes them lists already.
     """
     return repeat.high != 1 or (not inside and _writes_lists(repeat.pattern))
 
 
 def _writes_lists(pattern: Pattern) -> bool:
-    """Whether some variable has brackets that no repetition inside of the pattern accounts for."""
+    """Whether a variable has [] although no repetition inside the pattern makes it a list."""
     match pattern:
         case Event(brackets=brackets):
             return brackets
@@ -107,7 +109,7 @@ Pattern = Event | Repeat | Negation | Sequence | AnyOf | Conjunction | Disjuncti
 
 
 class Index(Enum):
-    """What stands in a reference's brackets."""
+    """The content of a reference's brackets."""
 
     NONE = ""  # a.x
     CURRENT = "i"  # b[i].x
@@ -127,7 +129,7 @@ class Literal(Node):
 
 @dataclass(frozen=True)
 class Name(Node):
-    """A bare word: a group attribute in RETURN, a variable in COUNT(A)."""
+    """A bare word, such as a group attribute in RETURN or a variable in COUNT(A)."""
 
     name: str
 
@@ -139,7 +141,7 @@ class Star(Node):
 
 @dataclass(frozen=True)
 class Reference(Node):
-    """variable[index].attribute; `attribute` None as in count(b[]); `back` is k of b[i-k]."""
+    """variable[index].attribute. `attribute` is None in count(b[]); `back` is k of b[i-k]."""
 
     variable: str
     index: Index
@@ -157,20 +159,22 @@ class Next(Node):
 
 @dataclass(frozen=True)
 class Key(Node):
-    """[attr, Type.attr]: all events of the match agree. Each attribute with the name it is asked of, if any."""
+    """[attr, Type.attr]: the condition that all events of a match have equal values of these attributes."""
 
     attributes: tuple[KeyAttribute, ...]
 
 
 @dataclass(frozen=True)
 class KeyAttribute(Node):
+    """An attribute of a key. `owner`: the type or variable whose events must agree; None: all."""
+
     owner: str | None
     name: str
 
 
 @dataclass(frozen=True)
 class Prefix(Node):
-    """operator: "-" or "not"."""
+    """operator operand; the operator is "-" or "not"."""
 
     operator: str
     operand: Expression
@@ -178,7 +182,7 @@ class Prefix(Node):
 
 @dataclass(frozen=True)
 class Operation(Node):
-    """operator: + - * / %  = != < <= > >=."""
+    """left operator right; the operator is one of + - * / %  = != < <= > >=."""
 
     operator: str
     left: Expression
@@ -187,7 +191,7 @@ class Operation(Node):
 
 @dataclass(frozen=True)
 class Logic(Node):
-    """operator: "and" or "or", over two operands or more, none of them a Logic with the same operator."""
+    """Operands joined by "and" or "or": at least two, and none is a Logic with the same operator."""
 
     operator: str
     operands: tuple[Expression, ...]
@@ -203,7 +207,7 @@ class Membership(Node):
 
 @dataclass(frozen=True)
 class Call(Node):
-    """function(arguments): the function's name in lower case; min and max of several are least and greatest."""
+    """function(arguments), the name in lower case. min and max of several arguments are named least and greatest."""
 
     function: str
     arguments: tuple[Expression, ...]
@@ -241,7 +245,7 @@ class Target(Node):
 
 @dataclass(frozen=True)
 class StrategyUse(Node):
-    """A selection strategy, canonical name, with the variables in its brackets (none: for all)."""
+    """A selection strategy by its canonical name, with the variables in its brackets (none: for all)."""
 
     name: str
     targets: tuple[Target, ...]
@@ -308,14 +312,14 @@ class Consume(Node):
 
 @dataclass(frozen=True)
 class Setting(Node):
-    """CONFIDENCE, WEIGHT (a number), TIME (ORDERED, STRICT) or EXACT (itself)."""
+    """The value of CONFIDENCE or WEIGHT (a number), of TIME ("ORDERED", "STRICT"), or of EXACT ("EXACT")."""
 
     value: int | float | str
 
 
 @dataclass(frozen=True)
 class Query(Node):
-    """A whole query; a clause that is not there is None (no conditions, strategies or groups: empty)."""
+    """A whole query. An absent clause is None; absent conditions, strategies and groups are ()."""
 
     pattern: Pattern
     within: Within

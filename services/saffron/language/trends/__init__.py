@@ -1,1 +1,1 @@
-"""Aggregate queries: GRETA templates."""
+"""The binding of aggregate queries to GRETA templates."""

@@ -1,8 +1,8 @@
 """AND of two patterns of trends (T10): the template of the event sequences that both sides match.
 
-Section 9 of GRETA counts unordered pairs of different trends, one of each side: with C the number of sequences that
-both match, and L and R those of one side only, L R + L C + R C + C (C - 1) / 2. A sequence of events must so be one
-trend of a side, whatever its events are called there.
+Section 9 of GRETA counts unordered pairs of different trends, one of each side. Let both sides match C sequences, and
+only one side L or R: there are L R + L C + R C + C (C - 1) / 2 pairs. So a sequence of events must be exactly one trend
+of a side, under whatever variables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _STRICTER = (Strategy.ANY, Strategy.PARTITION, Strategy.STRICT)
 
 
 def both(left: Template, right: Template, components: tuple[Component, ...]) -> Template:
-    """The product of two templates, over pairs of states of one event type; its components are those of the left."""
+    """The product of two templates: states are pairs with one event type, and have the left side's component."""
     pairs = [
         (one, two)
         for one, mine in enumerate(left.states)
@@ -77,7 +77,7 @@ def _transition(
 
 
 def _named(expr: Expr, names: dict[int, int]) -> Expr:
-    """A condition of the right side, of the left side's components."""
+    """A condition with its components renamed: `names` maps those of the right side to the left side's."""
 
     def leaf(node: Expr) -> Expr:
         return replace(node, component=names[node.component]) if isinstance(node, Attribute) else node
@@ -89,7 +89,7 @@ Pair = tuple[int, int]
 
 
 def _useful(pairs: list[Pair], links: set[tuple[Pair, Pair]], left: Template, right: Template) -> list[Pair]:
-    """Pairs that a common start leads to and that lead to a common end."""
+    """The pairs on a path from a common start to a common end."""
     reached = {(one, two) for one, two in pairs if left.states[one].start and right.states[two].start}
     ending = {(one, two) for one, two in pairs if left.states[one].end and right.states[two].end}
     forward = _closed(reached, links)
@@ -98,13 +98,14 @@ def _useful(pairs: list[Pair], links: set[tuple[Pair, Pair]], left: Template, ri
 
 
 def _closed(found: set[Pair], links: set[tuple[Pair, Pair]]) -> set[Pair]:
+    """All pairs that links lead to from `found`, with these."""
     while more := {target for source, target in links if source in found} - found:
         found = found | more
     return found
 
 
 def check_one_reading(side: Template, components: tuple[Component, ...], refuse: Refuse) -> None:
-    """Raise where one sequence of event types leads to two states of a side."""
+    """Raise the error of `refuse` if one sequence of event types leads to two states of a side."""
 
     def by_type(states: set[int]) -> list[frozenset[int]]:
         found: dict[str, set[int]] = {}

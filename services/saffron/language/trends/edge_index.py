@@ -1,8 +1,8 @@
-"""How the predecessors of an event are found (T6): what the conditions of a transition let an index do.
+"""The index by which a transition finds the predecessors of an event (T6), as its conditions allow.
 
-A conjunct that compares a value of the earlier event with one of the later event can be answered by a search, if all
-earlier events are kept in order of their value. So a transition's conditions fall into those of one event alone,
-equalities, comparisons with one ordered value of the earlier event, and the rest, which is asked pair by pair.
+If earlier events are kept in order of a value, a search answers a conjunct that compares it with the later event. So
+a transition's conjuncts are sorted into those on one event alone, equalities, bounds of one ordered value of the
+earlier event, and the rest, which is evaluated on each pair.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from saffron.schema.schema import Kind
 
 
 class Search(Enum):
-    """Where the predecessors of an event are looked for (`trend_graphs.searches`)."""
+    """The way to find the predecessors of an event (`trend_graphs.searches`)."""
 
     LAST = "the last event alone"  # contiguity
     TOTAL = "a running total"  # no condition on the pair
@@ -28,9 +28,9 @@ class Search(Enum):
 
 @dataclass(frozen=True)
 class Comparison:
-    """`earlier` operator `later`: an expression of the earlier event alone, and one of the later event alone.
+    """A comparison `earlier operator later` of two adjacent events.
 
-    `earlier` reads its component as SINGLE, `later` as ADJACENT; either may be constant, not both.
+    `earlier` reads the earlier event only, as SINGLE; `later` the later one only, as ADJACENT.
     """
 
     earlier: Expr
@@ -40,13 +40,13 @@ class Comparison:
 
 @dataclass(frozen=True)
 class EdgeIndex:
-    """The conjuncts of one transition, by how they are asked; all of them hold for an adjacent pair.
+    """The conjuncts of one transition by their way of evaluation; all of them hold for an adjacent pair.
 
-    `before`: of the earlier event alone, `after`: of the later one alone: each asked once an event.
-    `equalities`: one comparison by =. `bounds`: an upper and a lower bound (or one of them) of an expression of the
-    earlier event, the tree's key; or a second comparison by =, which is both; or one by !=, two ranges. `rest`: asked
-    of each pair that these leave. `search`: the best that the conditions allow; with TREE there is no rest, with SCAN
-    equalities and bounds might narrow the scan, with LAST the rest is asked of the one pair.
+    `before`, `after`: on the earlier or the later event alone, evaluated once for each event.
+    `equalities`: at most one comparison by =. `bounds`: of one expression of the earlier event, the key: an upper
+    bound, a lower one, or both; a second = gives both, and != alone gives two ranges.
+    `rest`: evaluated on each pair that these leave. It is () with TREE.
+    `search`: the best that the conditions allow. With SCAN, equalities and bounds could narrow the scan.
     """
 
     search: Search
@@ -58,12 +58,12 @@ class EdgeIndex:
 
     @property
     def key(self) -> Expr | None:
-        """What the tree is ordered by, after the equalities' values."""
+        """The expression of the earlier event that orders the tree, behind the values of equalities."""
         return self.bounds[0].earlier if self.bounds else None
 
 
 def edge_index(transition: Transition) -> EdgeIndex:
-    """How the conditions of a transition let its predecessors be found; NOT, waiting and TIME may forbid it."""
+    """The index that the conditions of a transition allow. NOT, waiting and TIME may still forbid it."""
     conjuncts = [part for one in transition.conditions for part in _conjuncts(exact(one, whole=False))]
     before = tuple(one for one in conjuncts if _sides(one) <= {Which.SINGLE})
     after = tuple(one for one in conjuncts if _sides(one) == {Which.ADJACENT})
@@ -87,7 +87,7 @@ def edge_index(transition: Transition) -> EdgeIndex:
 
 
 def _bounds(compared: list[tuple[Expr, Comparison]]) -> list[tuple[Expr, Comparison]]:
-    """A lower and an upper bound of one expression of the earlier event; else one comparison by !=."""
+    """(conjunct, comparison) of an upper and a lower bound of one expression of the earlier event; else of one !=."""
     found: list[tuple[Expr, Comparison]] = []
     for operators in (_BELOW, _ABOVE):
         matching = (
@@ -106,7 +106,7 @@ def _conjuncts(expr: Expr) -> list[Expr]:
 
 
 def _sides(expr: Expr) -> frozenset[Which]:
-    """Which of the two events an expression reads."""
+    """The events of an adjacent pair that an expression reads: SINGLE the earlier, ADJACENT the later one."""
     return frozenset(leaf.which for leaf in reads(expr) if isinstance(leaf, Attribute))
 
 
@@ -115,25 +115,29 @@ _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
 
 def _comparison(expr: Expr) -> Comparison | None:
-    """A conjunct that splits into a value of the earlier and one of the later event; strings have no lasting order."""
+    """A conjunct as a comparison of the two events, None if it is not one.
+
+    Strings compare by = and != only, as the engine numbers them in no lasting order.
+    """
     if not isinstance(expr, Binary) or expr.operator not in _FLIPPED:
         return None
-    left, operator, right = _apart(expr)
+    left, operator, right = _by_event(expr)
     if _sides(left) == {Which.ADJACENT} and _sides(right) == {Which.SINGLE}:
         left, operator, right = right, _FLIPPED[operator], left
     if _sides(left) != {Which.SINGLE} or _sides(right) != {Which.ADJACENT}:
         return None
     kinds = {Kind.FLOAT if (kind := kind_of(side)).is_number else kind for side in (left, right)} - {Kind.NULL}
-    kinds = kinds or {Kind.FLOAT}  # how vertices stand must not depend on whether an attribute had a value yet
+    kinds = kinds or {Kind.FLOAT}  # the order of vertices must not depend on whether an attribute had a value yet
     if len(kinds) > 1 or (operator not in ("=", "!=") and kinds != {Kind.FLOAT}):
         return None
     return Comparison(left, operator, right)
 
 
-def _apart(comparison: Binary) -> tuple[Expr, str, Expr]:
-    """The sides of a comparison; sums of times are sorted by event: NEXT(A).ts - A.ts < 5 is A.ts > NEXT(A).ts - 5.
+def _by_event(comparison: Binary) -> tuple[Expr, str, Expr]:
+    """(left, operator, right) of a comparison, with sums of times rearranged so that each side reads one event.
 
-    Only of `ts` and whole numbers, where no order of adding rounds.
+    NEXT(A).ts - A.ts < 5 becomes A.ts > NEXT(A).ts - 5. Only sums of `ts` and whole numbers are rearranged, as they
+    never round.
     """
     left, right = comparison.left, comparison.right
     mixed = any(len(_sides(side)) > 1 for side in (left, right)) or _sides(left) == _sides(right)
@@ -153,6 +157,7 @@ def _apart(comparison: Binary) -> tuple[Expr, str, Expr]:
 
 
 def _sum(terms: list[tuple[Expr, int]], constant: int) -> Expr:
+    """The sum of (term, sign) and a constant as one expression."""
     first = next((term for term in terms if term[1] > 0), None)
     total: Expr = Const(0) if first is None else first[0]
     for term in terms:
@@ -162,7 +167,7 @@ def _sum(terms: list[tuple[Expr, int]], constant: int) -> Expr:
 
 
 def _is_time(expr: Expr) -> bool:
-    """Whether an expression is a sum of ts and whole numbers, or a difference."""
+    """Whether an expression has only ts, whole numbers, + and -."""
     match expr:
         case Attribute(name=name):
             return name == "ts"
@@ -174,6 +179,7 @@ def _is_time(expr: Expr) -> bool:
 
 
 def _terms(expr: Expr, sign: int) -> list[tuple[Expr, int]]:
+    """(term, 1 or -1) of a sum that is added with `sign`."""
     match expr:
         case Unary(operand=operand):
             return _terms(operand, -sign)

@@ -1,4 +1,4 @@
-"""The components of an aggregate query's pattern: its sides (AND), its NOTs, each with a shape of its own (T4, T10)."""
+"""The layout of an aggregate query's pattern: its sides (AND) and its NOTs, each with its own shape (T4, T10)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from saffron.language.syntax import tree
 
 @dataclass(frozen=True)
 class Part:
-    """A shape with its components (a range of indices) and where it stands in the text.
+    """A side or a NOT: its shape, its components (a range of indices), and its place in the text.
 
-    `repeated`: a NOT that stands in a repetition, so that its components may be called n[i].
+    `repeated`: it is a NOT in a repetition, so conditions may call its components n[i].
     """
 
     shape: Shape
@@ -27,9 +27,10 @@ class Part:
 
 @dataclass(frozen=True)
 class TrendLayout:
-    """`sides`: the pattern, or the two sides of its AND. `negatives`: what NOT k rules out; those inside it come later.
+    """The parts of a pattern. `sides`: the pattern, or the two sides of its AND.
 
-    `layout`: all components, positive ones first (see `layout.Layout`); it has no absences of its own.
+    `negatives`: by number of a NOT, its content; a NOT inside a NOT has a higher number.
+    `layout`: all components, positive ones first (see patterns.layout.Layout), without absences.
     """
 
     sides: tuple[Part, ...]
@@ -38,20 +39,20 @@ class TrendLayout:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """All, those that must be there first."""
+        """All parts, sides first."""
         return (*self.sides, *self.negatives)
 
     def part_of(self, component: int) -> Part:
-        """The one that a component stands in."""
+        """The part that a component stands in."""
         return next(part for part in self.parts if component in part.components)
 
 
 def build_trend_layout(pattern: tree.Pattern, scope: Scope) -> TrendLayout:
-    """The layout of a pattern; QueryError (stage "plan") for what trends cannot be counted of by definition."""
+    """The layout of a pattern; QueryError (stage "plan") for patterns whose trends are not defined."""
     both = pattern.parts if isinstance(pattern, tree.Conjunction) else (pattern,)
     if len(both) > 2:
         hint = "Join two of them by AND, and add a query for the others."
-        raise scope.refused("AND counts pairs of trends: it has two sides here", pattern.span, hint)
+        raise scope.plan_error("AND counts pairs of trends: it has two sides here", pattern.span, hint)
     for side in both:
         _check(side, scope, inside_not=False)
     builder = Builder(scope)
@@ -81,7 +82,7 @@ def _part(builder: Builder, pattern: tree.Pattern, span: tree.Span, *, outermost
 
 
 def _check(pattern: tree.Pattern, scope: Scope, *, inside_not: bool) -> int:
-    """How many places a pattern has, at most (see `walks`); QueryError for what has no trends, and for too many."""
+    """The most places that a pattern has (see `successors`); QueryError beyond MOST_PLACES, or without trends."""
 
     def inner(part: tree.Pattern) -> int:
         return _check(part, scope, inside_not=inside_not)
@@ -93,30 +94,33 @@ def _check(pattern: tree.Pattern, scope: Scope, *, inside_not: bool) -> int:
             size = inner(pattern.pattern) * (max(low, 1) if high is None else max(high, 1))
         case tree.Negation():
             if isinstance(pattern.pattern, tree.Negation):
-                raise scope.refused("a NOT of a NOT", pattern.pattern.span, "Leave both out.")
+                raise scope.plan_error("a NOT of a NOT", pattern.pattern.span, "Leave both out.")
             _check(pattern.pattern, scope, inside_not=True)
             return 0
         case tree.Conjunction(parts=parts):
             if not inside_not:
                 hint = f"Write ANY({len(parts)}, ...) for parts in any order; or put AND around the whole pattern."
-                raise scope.refused("AND inside another pattern counts no pairs of trends", pattern.span, hint)
+                raise scope.plan_error("AND inside another pattern counts no pairs of trends", pattern.span, hint)
             size = _in_any_order([inner(part) for part in parts], len(parts))
         case tree.AnyOf(count=count, parts=parts, distinct=distinct):
             if distinct is not None:
                 hint = "Leave DISTINCT out, or match the pattern: RETURN without COUNT(*)."
                 message = "DISTINCT compares events that are not adjacent, and GRETA sees pairs of adjacent ones only"
-                raise scope.refused(message, pattern.span, hint)
+                raise scope.plan_error(message, pattern.span, hint)
             sizes = [inner(part) for part in parts]
             size = sizes[0] * count if len(parts) == 1 else _in_any_order(sizes, count)
         case tree.Sequence(parts=parts) | tree.Disjunction(parts=parts):
             size = sum(inner(part) for part in parts)
     if size > MOST_PLACES:
-        raise scope.refused(f"the pattern has more than {MOST_PLACES} places", pattern.span, TOO_MANY)
+        raise scope.plan_error(f"the pattern has more than {MOST_PLACES} places", pattern.span, TOO_MANY)
     return size
 
 
 def _in_any_order(sizes: list[int], count: int) -> int:
-    """Places of `count` parts, each begun or not: by how many are begun, and which of these took the last event."""
+    """The most places of `count` parts in any order. `sizes`: places by part.
+
+    A place says where each begun part is, and which of them took the last event.
+    """
     ways = [1] + [0] * count
     for size in sizes:
         for begun in range(count, 0, -1):

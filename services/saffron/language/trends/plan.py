@@ -1,14 +1,14 @@
-"""The plan of an aggregate query: GRETA templates with their conditions (T1, T2, T4, T6, T7, T10)."""
+"""The binding of an aggregate query to its plan: GRETA templates with conditions (T1, T2, T4, T6, T7, T10)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from saffron.errors import QueryError
-from saffron.language.binding.keys import Keys, Partial, bind_keys
+from saffron.language.binding.keys import Keys, PartialKey, bind_keys
 from saffron.language.binding.refusals import refuse_clauses
 from saffron.language.binding.strategies import Strategies, bind_strategies
-from saffron.language.patterns.successors import Refuse, Walk, walk_of
+from saffron.language.patterns.successors import PlaceGraph, Refuse, place_graph
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Strategy, Template
 from saffron.language.scope.scope import Scope, Slot
@@ -24,7 +24,7 @@ from saffron.language.trends.values import bind_values, is_trend_aggregate
 
 
 def is_aggregate(query: tree.Query) -> bool:
-    """Whether RETURN has an aggregate over trends, at whatever depth."""
+    """Whether RETURN has an aggregate over trends, at any depth."""
     if query.returns is None:
         return False
     stack = [item.expression for item in query.returns.items]
@@ -37,7 +37,7 @@ def is_aggregate(query: tree.Query) -> bool:
 
 
 def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
-    """An aggregate query as a plan; raises QueryError."""
+    """The plan of an aggregate query, named `name`; raises QueryError."""
     layout = build_trend_layout(query.pattern, scope)
     leaves = layout.layout.leaves
     scope.declare(
@@ -46,19 +46,19 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
     refuse_clauses(query, scope, aggregate=True)
     if scope.schema is not None and scope.schema.times:
         hint = "Ask for the matches: leave COUNT(*) and its like out of RETURN."
-        raise scope.refused(
+        raise scope.plan_error(
             "trends are counted over exact times, and this stream has intervals", query.pattern.span, hint
         )
     strategies = bind_strategies(query, layout.layout, scope, Strategy.ANY)
-    walks = {part: _walk(part, layout, strategies, scope) for part in layout.parts}
+    place_graphs = {part: _graph(part, layout, strategies, scope) for part in layout.parts}
     keys = bind_keys(query.conditions, query.group, scope)
-    conditions = bind_edges(query.conditions, layout, walks, scope)
+    conditions = bind_edges(query.conditions, layout, place_graphs, scope)
     templates = {
-        part: template_of(walks[part], _refusing(part, scope), negative=part in layout.negatives)
+        part: template_of(place_graphs[part], _refusing(part, scope), negative=part in layout.negatives)
         for part in layout.parts
     }
     for partial in keys.partial:
-        _agree(partial, templates, layout, conditions, scope)
+        _add_partial_key(partial, templates, layout, conditions, scope)
     _check_group(query, keys, scope)
     components = tuple(plan.Component(place.variable, place.type, place.closure) for place in scope.places)
     filled = {part: _filled(templates[part], part, conditions, keys, layout) for part in layout.parts}
@@ -88,20 +88,22 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
 
 
 def _refusing(part: Part, scope: Scope) -> Refuse:
+    """A maker of errors that point at a part."""
+
     def refuse(message: str, hint: str) -> QueryError:
-        return scope.refused(message, part.span, hint)
+        return scope.plan_error(message, part.span, hint)
 
     return refuse
 
 
-def _walk(part: Part, layout: TrendLayout, strategies: Strategies, scope: Scope) -> Walk:
-    """Of what a NOT rules out, anything may be skipped in between."""
+def _graph(part: Part, layout: TrendLayout, strategies: Strategies, scope: Scope) -> PlaceGraph:
+    """The places of a part. Inside a NOT the strategy is skip-till-any-match."""
     chosen = (strategies.begins, strategies.continues) if part in layout.sides else ((), ())
-    return walk_of(part.shape, *chosen, _refusing(part, scope))
+    return place_graph(part.shape, *chosen, _refusing(part, scope))
 
 
 def _filled(template: Template, part: Part, conditions: Conditions, keys: Keys, layout: TrendLayout) -> Template:
-    """The template with its conditions; those of the trend as a whole stand where it begins."""
+    """The template with its conditions; constant ones stand at its start states."""
     always = list(conditions.always) if part in layout.sides else []
     positive = layout.layout.positive
     for _, components in keys.impossible:
@@ -118,17 +120,18 @@ def _filled(template: Template, part: Part, conditions: Conditions, keys: Keys, 
 
 
 def _ends(template: Template, transition: plan.Transition) -> tuple[int, int]:
+    """The (earlier, later) components of a transition."""
     return template.states[transition.source].component, template.states[transition.target].component
 
 
-# ---------------------------------------------------------------- what GRETA cannot answer
+# ---------------------------------------------------------------- limits of GRETA
 
 
 def _check_group(query: tree.Query, keys: Keys, scope: Scope) -> None:
     for attribute in query.group:
         if attribute.owner is not None and attribute.name not in keys.whole:
             hint = f"Write GROUP BY {attribute.name}: all events of a trend then have the same one."
-            raise scope.refused("trends are grouped by what all of their events have", attribute.span, hint)
+            raise scope.plan_error("trends are grouped by what all of their events have", attribute.span, hint)
 
 
 def _check_conjunction(
@@ -142,40 +145,39 @@ def _check_conjunction(
     if Strategy.NEXT in (*strategies.begins, *strategies.continues):
         hint = "Write skip-till-any-match, or a query for each side."
         span = next(use.span for use in query.strategies if use.name == Strategy.NEXT.value)
-        raise scope.refused("what both sides of an AND select by skip-till-next-match is not known", span, hint)
+        raise scope.plan_error("what both sides of an AND select by skip-till-next-match is not known", span, hint)
     for part in layout.sides:
         conjunction.check_one_reading(filled[part], components, _refusing(part, scope))
 
 
-def _agree(
-    partial: Partial, templates: dict[Part, Template], layout: TrendLayout, conditions: Conditions, scope: Scope
+def _add_partial_key(
+    partial: PartialKey, templates: dict[Part, Template], layout: TrendLayout, conditions: Conditions, scope: Scope
 ) -> None:
-    """[P.vehicle] where only some components have it: each of their events agrees with the one before it.
+    """Add the conditions of a partial key such as [P.vehicle]: each of its events equals the one before.
 
-    That is enough only if the events of these components are all in a row, in a trend or in what a NOT rules out.
+    QueryError unless the events of its components are all in a row in one part, where that suffices.
     """
     parts = {layout.part_of(component) for component in partial.components}
-    asked = set(partial.components)
-    together = len(parts) == 1 and not any(_lie_apart(templates[part], asked) for part in parts)
-    if not together:
+    members = set(partial.components)
+    if len(parts) != 1 or any(_can_return(templates[part], members) for part in parts):
         hint = f"Write [{partial.written.name}] if all events have it."
-        raise scope.refused("events that must agree lie apart in the trend", partial.written.span, hint)
+        raise scope.plan_error("events that must agree lie apart in the trend", partial.written.span, hint)
     name, kind = partial.attribute.name, kind_or_guess(partial.attribute)
-    for component in sorted(asked):
+    for component in sorted(members):
         value = plan.Attribute(component, plan.Which.SINGLE, name, kind)
         conditions.local.setdefault(component, []).append(plan.Binary("=", value, value))
     (part,) = parts
     adjacent = {_ends(templates[part], one) for one in templates[part].transitions}
     for source, target in sorted(adjacent):
-        if source in asked and target in asked:
+        if source in members and target in members:
             left = plan.Attribute(source, plan.Which.SINGLE, name, kind)
             right = plan.Attribute(target, plan.Which.ADJACENT, name, kind)
             conditions.edge.setdefault((source, target), []).append(plan.Binary("=", left, right))
 
 
-def _lie_apart(template: Template, asked: set[int]) -> bool:
+def _can_return(template: Template, components: set[int]) -> bool:
     """Whether a trend can leave the states of these components and come back."""
-    inside = [state.component in asked for state in template.states]
+    inside = [state.component in components for state in template.states]
     outside = {one.target for one in template.transitions if inside[one.source] and not inside[one.target]}
     while (
         more := {one.target for one in template.transitions if one.source in outside and not inside[one.target]}

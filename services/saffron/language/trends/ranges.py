@@ -1,4 +1,4 @@
-"""What an ordered tree is asked for a transition's conditions (T6)."""
+"""Ranges of an ordered tree that answer a transition's conditions (T6)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _SIDES = {"low": (">", ">="), "high": ("<", "<="), "unequal": ("!=",)}
 
 @dataclass(frozen=True)
 class Range:
-    """The predecessors along a transition are the vertices whose key lies between two values of the later event.
+    """A range of the tree's key whose vertices are the predecessors along a transition, given the later event.
 
-    `before`, `after`: conditions on the earlier event alone (else it is not in the tree), on the later one alone.
-    `equal`: values that must be the same. `low`, `high`: comparisons of the key, None where the side is open;
-    `unequal`: or its only one, by !=. Without any of them the key is 0.
+    `before`: conditions that an earlier event must meet to be in the tree. `after`: conditions on the later event.
+    `equal`: values that must be equal. `low`, `high`: bounds of the key, None where the range is open. `unequal`: the
+    only comparison of the key, by !=. Without any bound the key is 0.
     """
 
     before: tuple[Expr, ...]
@@ -28,19 +28,19 @@ class Range:
 
     @property
     def expressions(self) -> list[Expr]:
-        """All that is computed of events."""
+        """All expressions that are computed from events."""
         compared = [one for one in (self.equal, self.low, self.high, self.unequal) if one is not None]
         return [*self.before, *self.after, *(side for one in compared for side in (one.earlier, one.later))]
 
     @property
     def key(self) -> Expr | None:
-        """What the tree is ordered by."""
+        """The expression of the earlier event that orders the tree."""
         bound = self.low or self.high or self.unequal
         return None if bound is None else bound.earlier
 
 
 def range_of(transition: Transition) -> Range | None:
-    """The range that answers a transition's conditions; None where no single one does, or there are none."""
+    """The range that answers a transition's conditions; None if it has none, or no single range answers them."""
     index = edge_index(transition)
     if not transition.conditions or index.search not in (Search.TREE, Search.TOTAL):
         return None

@@ -1,18 +1,18 @@
-"""Overlapping windows that do not each keep a count of every event: for which aggregate queries (T5)."""
+"""The decision whether overlapping windows share the counts of their panes (T5)."""
 
 from __future__ import annotations
 
 from saffron.language.plan.plan import Strategy, TrendPlan
 
 WORTH = 4
-"""From how many windows for each row of a pane's matrix on panes are faster than windows each by itself."""
+"""The number of windows, for each row of a pane's matrix, from which panes are faster than separate windows."""
 
 
 def shares_panes(plan: TrendPlan) -> bool:
-    """Whether what an event adds is kept once for all windows, pane by pane (engine/trends/kernels/panes.py).
+    """Whether counts are kept once by pane instead of once by window (engine/trends/kernels/panes.py).
 
-    What an event does to the counts must be linear in them, and the same in each of its windows: no condition on
-    adjacent events, skip-till-any-match, no NOT, no AND, no TIME STRICT; and there must be windows enough.
+    The effect of an event on the counts must be linear, and the same in each of its windows. So there must be no
+    condition on adjacent events, no NOT, AND or TIME STRICT, and skip-till-any-match; and enough windows to pay off.
     """
     window, template = plan.window, plan.template
     if window.slide is None or plan.strict or plan.sides or plan.negatives:

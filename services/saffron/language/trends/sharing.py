@@ -1,9 +1,9 @@
-"""Which aggregate queries one graph can serve: what a graph depends on, and what only reads it.
+"""The decision which aggregate queries can share one graph.
 
-A graph follows from pattern, conditions, strategies, key, groups and windows. RETURN, HAVING, names of queries and of
-variables only read it, so one graph with the aggregates of all of them answers them all. Windows of one length may
-begin more or less often: the graph keeps those that begin most often, and each query reads its own, if that changes no
-digit of what it would have alone. Other windows need graphs of their own: a vertex has an aggregate for each window.
+A graph depends on pattern, conditions, strategies, key, groups and windows. RETURN, HAVING and names only read it, so
+one graph with the aggregates of several queries serves them all. Windows of one length may have different slides: the
+graph keeps those with the shortest slide, and each query reads its own, if that changes no digit of its results. Other
+windows need graphs of their own, as a vertex has an aggregate for each window.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _FIELDS = {
 
 
 def united(one: TrendPlan, other: TrendPlan) -> TrendPlan | None:
-    """The plan of a graph that serves what both plans serve, without RETURN; None where there is none."""
-    if why_apart(one, other):
+    """The plan of a graph that serves both plans, without RETURN; None if they cannot share one."""
+    if why_not_shared(one, other):
         return None
     slides = [plan.window.slide for plan in (one, other) if plan.window.slide is not None]
     window = replace(one.window, slide=min(slides)) if slides else one.window
@@ -35,39 +35,40 @@ def united(one: TrendPlan, other: TrendPlan) -> TrendPlan | None:
 
 
 def graph_of(plan: TrendPlan) -> TrendPlan:
-    """The plan without what only reads its graph, but with its aggregates; plans of one graph differ in these alone."""
+    """The plan without names, RETURN and HAVING. Plans that share a graph differ only in the remaining aggregates."""
     components = tuple(replace(component, variable="") for component in plan.components)
     return replace(plan, name="", text="", components=components, returns=(), having=None)
 
 
-def likeness(plan: TrendPlan) -> str:
-    """The same text for plans that may share a graph, if their windows allow it."""
+def sharing_key(plan: TrendPlan) -> str:
+    """A text that is equal for plans that may share a graph, if their windows allow it."""
     window = replace(plan.window, slide=None)
     return repr(replace(graph_of(plan), aggregates=(), window=window))  # repr tells 1 from 1.0 and True
 
 
-def why_apart(one: TrendPlan, other: TrendPlan) -> str:
-    """Why no graph serves both; "" where one does."""
+def why_not_shared(one: TrendPlan, other: TrendPlan) -> str:
+    """The reason why two plans cannot share a graph; "" if they can."""
     for name, reason in _FIELDS.items():
         if getattr(one, name) != getattr(other, name):
             return reason
-    if likeness(replace(one, window=other.window)) != likeness(other):
+    if sharing_key(replace(one, window=other.window)) != sharing_key(other):
         return "another pattern" if _bare(one) != _bare(other) else "other conditions"
-    return _windows_apart(one, other)
+    return _why_windows_differ(one, other)
 
 
 def sharing(plan: Plan, beside: Sequence[Plan]) -> str:
-    """`one graph with a, b; not with c: other groups`, of other aggregate queries; "" where there are none."""
+    """`one graph with a, b; not with c: other groups`, for the aggregate queries `beside`; "" if there are none."""
     others = [other for other in beside if isinstance(other, TrendPlan)]
     if not others or not isinstance(plan, TrendPlan):
         return ""
-    reasons = {other.name: why_apart(plan, other) for other in others}
-    together = ", ".join(name for name, reason in reasons.items() if not reason)
-    apart = [f"not with {name}: {reason}" for name, reason in reasons.items() if reason]
-    return "; ".join([f"one graph with {together}" if together else "a graph of its own", *apart])
+    reasons = {other.name: why_not_shared(plan, other) for other in others}
+    shared = ", ".join(name for name, reason in reasons.items() if not reason)
+    others_own = [f"not with {name}: {reason}" for name, reason in reasons.items() if reason]
+    return "; ".join([f"one graph with {shared}" if shared else "a graph of its own", *others_own])
 
 
-def _windows_apart(one: TrendPlan, other: TrendPlan) -> str:
+def _why_windows_differ(one: TrendPlan, other: TrendPlan) -> str:
+    """The reason why the windows of two plans need two graphs; "" if they do not."""
     first, second = one.window, other.window
     if replace(first, slide=None) != replace(second, slide=None):
         return "windows of another length or kind"
@@ -82,12 +83,12 @@ def _windows_apart(one: TrendPlan, other: TrendPlan) -> str:
 
 
 def in_order(plan: TrendPlan) -> bool:
-    """Whether numbers of a window are added in the same order whatever other windows there are, or were."""
+    """Whether the order of additions in a window is independent of other windows, so that rounding is too."""
     return plan.exact or not (shares_panes(plan) or Search.TREE in trend_graphs(plan).searches)
 
 
 def _bare(plan: TrendPlan) -> object:
-    """The pattern and its strategies, without conditions."""
+    """The pattern with its strategies and without its conditions, for comparisons."""
 
     def bare(template: Template) -> object:
         links = tuple(replace(link, conditions=()) for link in template.transitions)

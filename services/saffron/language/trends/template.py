@@ -1,8 +1,8 @@
-"""GRETA templates (T2, T4): a state for each place of a pattern that must be told apart from the others.
+"""The construction of GRETA templates (T2, T4) from the places of a pattern.
 
-A trend is a labelled sequence of events, (component, event) each, and counts once however often the pattern can be
-gone through for it. So places are put together by the subset construction, over components, and equivalent states are
-merged. Under skip-till-next-match each stance selects events by itself, and its steps stay as they are.
+A trend is a sequence of (component, event), and counts once even if the pattern matches it in several ways. So the
+subset construction over components makes the places deterministic, and equivalent states are merged. Under
+skip-till-next-match each stance selects events by itself, so its steps stay as they are.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from saffron.errors import QueryError
-from saffron.language.patterns.successors import TOO_MANY, Place, Refuse, Step, Walk
+from saffron.language.patterns.successors import TOO_MANY, Place, PlaceGraph, Refuse, Step
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Strategy, Template, Transition, TrendState
 
 MOST_SUBSETS = 4 * plan.MAX_STATES
+"""Most sets of places in the subset construction."""
 
 Absences = tuple[int, ...]
 Subset = frozenset[Place]
 
-_APART = "Write the ways as patterns of different event types, or add a query for each."
+_SEPARATE = "Write the ways as patterns of different event types, or add a query for each."
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,10 @@ class Way:
 
 @dataclass(frozen=True)
 class Automaton:
-    """`ways[s]`: by component; `ends[s]`: NOTs that must not follow an end, None where no trend ends."""
+    """A deterministic automaton over components. `components[s]`: that of state s; `first`: ways to a first event.
+
+    `ways[s]`: by component, from state s. `ends[s]`: the NOTs behind an end there, None where no trend ends.
+    """
 
     components: tuple[int, ...]
     first: dict[int, Way]
@@ -42,12 +46,15 @@ class Automaton:
     ends: tuple[Absences | None, ...]
 
 
-def template_of(walk: Walk, refuse: Refuse, *, negative: bool = False) -> Template:
-    """The template of a pattern, without conditions. `negative`: it matters only where some trend is, not all."""
-    if any(step.strategy is Strategy.NEXT for place in walk.stances for step in walk.steps(place)):
-        found = _selecting(walk, refuse)
+def template_of(graph: PlaceGraph, refuse: Refuse, *, negative: bool = False) -> Template:
+    """The template of a pattern, without conditions. QueryError: too many states, or an ambiguous NOT or strategy.
+
+    `negative`: only the existence of a trend matters, so longer trends may be left out.
+    """
+    if any(step.strategy is Strategy.NEXT for place in graph.stances for step in graph.steps(place)):
+        found = _selecting(graph, refuse)
     else:
-        automaton = _minimal(_deterministic(walk, refuse))
+        automaton = _minimal(_deterministic(graph, refuse))
         found = _template(_shortest(automaton) if negative else automaton)
     if len(found.states) > plan.MAX_STATES:
         raise _too_many(refuse)
@@ -61,7 +68,7 @@ def _too_many(refuse: Refuse) -> QueryError:
 # ---------------------------------------------------------------- subset construction
 
 
-def _deterministic(walk: Walk, refuse: Refuse) -> Automaton:
+def _deterministic(graph: PlaceGraph, refuse: Refuse) -> Automaton:
     subsets: dict[Subset, int] = {}
 
     def numbered(subset: Subset) -> int:
@@ -78,25 +85,25 @@ def _deterministic(walk: Walk, refuse: Refuse) -> Automaton:
             inside = {place: _weakest(asked) for place, asked in by_place.items() if place[0] == component}
             asked = set(inside.values())
             if len(asked) > 1 or None in asked:
-                raise refuse("an event continues a trend in two ways that ask for different things between", _APART)
+                raise refuse("an event continues a trend in two ways that ask for different things between", _SEPARATE)
             absences, strategy = next(one for one in asked if one is not None)
             found[component] = Way(numbered(frozenset(inside)), absences, strategy)
         return found
 
-    first = ways((one.target, one.absences, Strategy.ANY) for stance in walk.first for one in stance)
+    first = ways((one.target, one.absences, Strategy.ANY) for stance in graph.first for one in stance)
     rows: list[dict[int, Way]] = []
     ends: list[Absences | None] = []
     while len(rows) < len(subsets):
         subset = list(subsets)[len(rows)]
-        steps = (one for place in subset for one in walk.steps(place))
+        steps = (one for place in subset for one in graph.steps(place))
         rows.append(ways((one.target, one.absences, one.strategy) for one in steps))
-        ends.append(_end({one for place in subset for one in walk.ends[place]}, refuse))
+        ends.append(_end({one for place in subset for one in graph.ends[place]}, refuse))
     components = tuple(next(iter(subset))[0] for subset in subsets)
     return Automaton(components, first, tuple(rows), tuple(ends))
 
 
 def _weakest(asked: set[tuple[Absences, Strategy]]) -> tuple[Absences, Strategy] | None:
-    """Of several ways to one place, the one that holds wherever another one does; None where there is none."""
+    """The way to a place that holds wherever any of the other ways does; None if there is none."""
     ranks = {Strategy.ANY: 0, Strategy.PARTITION: 1, Strategy.STRICT: 2}
     for absences, strategy in asked:
         if all(set(absences) <= set(one) and ranks[strategy] <= ranks[other] for one, other in asked):
@@ -105,11 +112,12 @@ def _weakest(asked: set[tuple[Absences, Strategy]]) -> tuple[Absences, Strategy]
 
 
 def _end(ways: set[Absences], refuse: Refuse) -> Absences | None:
+    """The NOTs behind an end that are part of those of every way to end there; None where no trend ends."""
     for way in ways:
         if all(set(way) <= set(other) for other in ways):
             return way
     if ways:
-        raise refuse("a trend ends in two ways that ask for different things behind it", _APART)
+        raise refuse("a trend ends in two ways that ask for different things behind it", _SEPARATE)
     return None
 
 
@@ -117,7 +125,7 @@ def _end(ways: set[Absences], refuse: Refuse) -> Absences | None:
 
 
 def _minimal(automaton: Automaton) -> Automaton:
-    """States from which the same may follow are one."""
+    """The automaton with equivalent states merged, by partition refinement."""
     classes: list[int] = [0] * len(automaton.components)
     count = 0
     while True:
@@ -134,6 +142,7 @@ def _minimal(automaton: Automaton) -> Automaton:
 
 
 def _signature(automaton: Automaton, state: int, classes: list[int]) -> object:
+    """The value by which one round of refinement tells states apart, given their `classes` so far."""
     ways = tuple(
         (component, classes[way.target], way.absences, way.strategy)
         for component, way in sorted(automaton.ways[state].items())
@@ -142,7 +151,7 @@ def _signature(automaton: Automaton, state: int, classes: list[int]) -> object:
 
 
 def _renumbered(automaton: Automaton, kept: list[int], numbers: list[int]) -> Automaton:
-    """The states `kept`, `numbers[s]` being where state s went; states in order of components."""
+    """The automaton with only the states `kept`, ordered by component. `numbers[s]`: index in `kept` of state s."""
     order = sorted(range(len(kept)), key=lambda number: (automaton.components[kept[number]], number))
     place = {number: at for at, number in enumerate(order)}
 
@@ -158,7 +167,7 @@ def _renumbered(automaton: Automaton, kept: list[int], numbers: list[int]) -> Au
 
 
 def _shortest(automaton: Automaton) -> Automaton:
-    """Without ways out of ends and into starts: a trend that takes one holds a shorter one."""
+    """The automaton without ways out of ends and into starts, as trends that take one contain a shorter trend."""
     starts = {way.target for way in automaton.first.values()}
     ways = tuple(
         {c: way for c, way in row.items() if automaton.ends[state] is None and way.target not in starts}
@@ -173,7 +182,7 @@ def _shortest(automaton: Automaton) -> Automaton:
 
 
 def _useful(automaton: Automaton, starts: set[int]) -> set[int]:
-    """States that a start leads to and that lead to an end."""
+    """The states on a path from a start to an end."""
     reached, queue = set(starts), list(starts)
     while queue:
         for way in automaton.ways[queue.pop()].values():
@@ -207,30 +216,33 @@ def _template(automaton: Automaton) -> Template:
 # ---------------------------------------------------------------- skip-till-next-match
 
 
-def _selecting(walk: Walk, refuse: Refuse) -> Template:
-    """A state for each place (equivalent ones merged): its stances select by themselves, so that nothing is joined."""
-    places = sorted(walk.stances, key=lambda place: (place[0], repr(place)))
-    classes = _equivalent(walk, places)
+def _selecting(graph: PlaceGraph, refuse: Refuse) -> Template:
+    """The template under skip-till-next-match: a state for each place (equivalent ones merged).
+
+    Each stance selects events by itself, so the subset construction would change the result.
+    """
+    places = sorted(graph.stances, key=lambda place: (place[0], repr(place)))
+    classes = _equivalent(graph, places)
     count = max(classes.values()) + 1
     kept = [next(place for place in places if classes[place] == number) for number in range(count)]
-    _check_one_way(walk, classes, refuse)
+    _check_one_way(graph, classes, refuse)
     starts: dict[int, Absences] = {}
-    for stance in walk.first:
+    for stance in graph.first:
         for step in stance:
             if starts.setdefault(classes[step.target], step.absences) != step.absences:
-                raise refuse("a trend begins in two ways that ask for different things before it", _APART)
+                raise refuse("a trend begins in two ways that ask for different things before it", _SEPARATE)
     states = []
     for number, place in enumerate(kept):
-        end = _end(set(walk.ends[place]), refuse)
+        end = _end(set(graph.ends[place]), refuse)
         states.append(TrendState(place[0], number in starts, end is not None, starts.get(number, ()), end or ()))
     transitions: list[Transition] = []
     for number, place in enumerate(kept):
-        stances = {_stance(stance, classes) for stance in walk.stances[place]}
-        for together in sorted(stances, key=repr):
+        stances = {_stance(stance, classes) for stance in graph.stances[place]}
+        for steps in sorted(stances, key=repr):
             base = len(transitions)
-            waiting = tuple(base + at for at, one in enumerate(together) if one[2] is Strategy.NEXT)
-            for target, absences, strategy, holds in together:
-                ends = waiting if holds else ()
+            waiting = tuple(base + at for at, one in enumerate(steps) if one[2] is Strategy.NEXT)
+            for target, absences, strategy, exclusive in steps:
+                ends = waiting if exclusive else ()
                 transitions.append(Transition(number, target, (), absences, strategy, ends))
     used = [(one.source, one.target) for one in transitions]
     if len(set(used)) < len(used):
@@ -244,20 +256,20 @@ _Stance = tuple[tuple[int, Absences, Strategy, bool], ...]
 
 
 def _stance(steps: Iterable[Step], classes: dict[Place, int]) -> _Stance:
-    found = {(classes[step.target], step.absences, step.strategy, step.holds) for step in steps}
+    found = {(classes[step.target], step.absences, step.strategy, step.exclusive) for step in steps}
     return tuple(sorted(found, key=repr))
 
 
-def _equivalent(walk: Walk, places: list[Place]) -> dict[Place, int]:
-    """Places of which the same stances follow, numbered in order."""
+def _equivalent(graph: PlaceGraph, places: list[Place]) -> dict[Place, int]:
+    """Place -> class of equivalent places, which have the same stances; classes are numbered in order."""
     classes = dict.fromkeys(places, 0)
     count = 0
     while True:
         numbers: dict[object, int] = {}
         refined = {}
         for place in places:
-            stances = frozenset(_stance(stance, classes) for stance in walk.stances[place])
-            signature = place[0], frozenset(walk.ends[place]), stances
+            stances = frozenset(_stance(stance, classes) for stance in graph.stances[place])
+            signature = place[0], frozenset(graph.ends[place]), stances
             refined[place] = numbers.setdefault(signature, len(numbers))
         classes = refined
         if len(numbers) == count:
@@ -265,9 +277,9 @@ def _equivalent(walk: Walk, places: list[Place]) -> dict[Place, int]:
         count = len(numbers)
 
 
-def _check_one_way(walk: Walk, classes: dict[Place, int], refuse: Refuse) -> None:
-    """Raise where one sequence of components leads to two states."""
-    first = [step for stance in walk.first for step in stance]
+def _check_one_way(graph: PlaceGraph, classes: dict[Place, int], refuse: Refuse) -> None:
+    """Raise the error of `refuse` if one sequence of components leads to two states."""
+    first = [step for stance in graph.first for step in stance]
     queue = [frozenset(by) for by in _by_component(first, classes)]
     seen = set(queue)
     of_class = {number: place for place, number in classes.items()}
@@ -276,7 +288,7 @@ def _check_one_way(walk: Walk, classes: dict[Place, int], refuse: Refuse) -> Non
         if len(subset) > 1 or len(seen) > MOST_SUBSETS:
             message = "skip-till-next-match cannot count trends that go through the pattern in two ways"
             raise refuse(message, _BY_ANY)
-        steps = [step for number in subset for step in walk.steps(of_class[number])]
+        steps = [step for number in subset for step in graph.steps(of_class[number])]
         for found in _by_component(steps, classes):
             if frozenset(found) not in seen:
                 seen.add(frozenset(found))

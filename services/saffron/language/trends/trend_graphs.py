@@ -1,10 +1,13 @@
-"""How the graphs of an aggregate query find predecessors (T2, T4, T6): the one place where that is decided.
+"""The graphs of an aggregate query, and the decision how each transition finds predecessors (T2, T4, T6).
 
-The states and transitions of all graphs of a plan are numbered through, graph by graph: the template, the sides of
-AND, the negatives. What may come right before an event is kept, for each transition, in one of three ways: as a *total*
-where nothing chooses among the vertices but time, and what is cut off is cut off whole; in an ordered *tree* where what
-the later event asks for is a range; else as the *list* of its source's vertices. The engine keeps what this says, and
-`explain` prints it.
+States and transitions of all graphs are numbered through: the template, the sides of AND, the negatives. For each
+transition the engine keeps the possible predecessors in one of three ways:
+
+- as a *total*, if only time chooses among the vertices, and a NOT cuts off all of them at once;
+- in an ordered *tree*, if the later event selects a range of them;
+- else as the *list* of the source's vertices.
+
+The engine follows this decision, and `explain` prints it.
 """
 
 from __future__ import annotations
@@ -18,12 +21,12 @@ from saffron.language.trends.edge_index import EdgeIndex, Search, edge_index
 from saffron.language.trends.ranges import Range, range_of
 
 MOST_TOTALS = 62
-"""Most totals that the engine keeps together: a bit of an int64 for each."""
+"""Most totals of a plan, as the engine has a bit of an int64 for each."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """A state. `negative`: the NOT it belongs to, else None; `side`: 0, or of AND 1 (right), 2 (what both match)."""
+class GraphState:
+    """A state of one of the graphs. `negative`: its NOT, else None. `side`: 0; with AND 1 (right), 2 (both match)."""
 
     state: TrendState
     local: tuple[Expr, ...]
@@ -32,8 +35,8 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Step:
-    """A transition; `source`, `target` and `ends` number states and steps of all graphs."""
+class GraphTransition:
+    """A transition of one of the graphs. `source`, `target`, `ends`: indices over the states and steps of all."""
 
     transition: Transition
     source: int
@@ -44,7 +47,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Total:
-    """The sum over a state's vertices, for transitions with these absences (`step` None), or for one transition."""
+    """The sum over a state's vertices. `step`: the only transition that reads it; None: all with these absences."""
 
     source: int
     absences: tuple[int, ...]
@@ -53,53 +56,54 @@ class Total:
 
 @dataclass(frozen=True)
 class TrendGraphs:
-    """All graphs of a plan. `late`: its results are known when a window closes, and for each key by itself."""
+    """All graphs of a plan. `places`: their states; `steps`: their transitions."""
 
     plan: TrendPlan
-    places: tuple[Place, ...]
-    steps: tuple[Step, ...]
+    places: tuple[GraphState, ...]
+    steps: tuple[GraphTransition, ...]
 
     @property
     def late(self) -> bool:
+        """Whether results are known only when a window closes, and for each key by itself."""
         return bool(self.plan.sides) or any(place.state.trailing for place in self.places)
 
     @cached_property
     def searches(self) -> tuple[Search, ...]:
-        """By step: where the predecessors along it are looked for."""
+        """By step, the way to find predecessors along it."""
         return tuple(map(self._search, range(len(self.steps))))
 
     @cached_property
     def trees(self) -> dict[int, Range]:
-        """The transitions that ordered trees serve, in the order of their trees."""
+        """Step -> range, for the transitions with an ordered tree, in the order of their trees."""
         found = {}
         for number, step in enumerate(self.steps):
             answer = range_of(step.transition)
             instant = all(map(self.is_instant, step.transition.absences))
             if answer is not None and instant and step.negative is None and not self.waits(number):
                 found[number] = answer
-        if self.plan.strict:  # a list that holds the vertices of the present ts for trees serves nothing else
+        if self.plan.strict:  # a list that holds back the vertices of the current ts for trees can serve nothing else
             listed = {s.source for n, s in enumerate(self.steps) if n not in found and self.total_of(n) is None}
             listed |= {s for s in range(len(self.places)) if self.is_listed_at_last(s)}
             found = {number: answer for number, answer in found.items() if self.steps[number].source not in listed}
         return found
 
     def total_of(self, number: int) -> Total | None:
-        """The total that a transition reads; None where it needs the list, or a tree."""
+        """The total that a transition reads; None if it needs the list, or a tree."""
         step = self.steps[number]
-        together = self.together(number)
+        group = self.waiting_group(number)
         contiguous = {Strategy.STRICT, Strategy.PARTITION}
-        alike = {self.steps[other].transition.absences for other in together}
-        if len(alike) > 1 or not all(map(self._is_free, together)):
+        absences = {self.steps[other].transition.absences for other in group}
+        if len(absences) > 1 or not all(map(self._is_free, group)):
             return None
-        if any(self.steps[other].transition.strategy in contiguous for other in together):
+        if any(self.steps[other].transition.strategy in contiguous for other in group):
             return None
-        ends = {frozenset(self.steps[other].ends) for other in together} - {frozenset()}
+        ends = {frozenset(self.steps[other].ends) for other in group} - {frozenset()}
         if len(ends) > 1 or (ends and len(self.steps) > MOST_TOTALS):
             return None
         return Total(step.source, step.transition.absences, number if ends else None)
 
-    def together(self, number: int) -> frozenset[int]:
-        """The transition, and those that it shares with what ends whose waiting (skip-till-next-match)."""
+    def waiting_group(self, number: int) -> frozenset[int]:
+        """The transition, and all that end each other's waiting with it (skip-till-next-match)."""
         if not self._related[number]:
             return frozenset((number,))
         found, newest = {number}, {number}
@@ -110,7 +114,7 @@ class TrendGraphs:
 
     @cached_property
     def _related(self) -> tuple[frozenset[int], ...]:
-        """By step: those whose waiting it ends, and those that end its own."""
+        """By step, the transitions whose waiting it ends, and those that end its own."""
         found: list[set[int]] = [set() for _ in self.steps]
         for number, step in enumerate(self.steps):
             for end in step.ends:
@@ -119,17 +123,17 @@ class TrendGraphs:
         return tuple(map(frozenset, found))
 
     def waits(self, number: int) -> bool:
-        """Whether the transition ends the waiting of some, or is ended."""
+        """Whether the transition ends the waiting of others, or others end its own."""
         return bool(self._related[number])
 
     def is_listed_at_last(self, s: int) -> bool:
-        """Whether the vertices of an end state are chosen among when the window closes: behind them stands a NOT."""
+        """Whether the close of a window needs the list of an end state's vertices, as a NOT behind it selects some."""
         place = self.places[s]
         trailing = place.state.trailing
         return place.negative is None and place.state.end and not all(map(self.is_instant, trailing))
 
     def is_instant(self, negative: int) -> bool:
-        """Whether each event that ends a trend of the negative is one by itself: then it cuts off all before it."""
+        """Whether each event that ends a trend of the negative is a whole trend: then it cuts off all events before."""
         return all(state.start or not state.end for state in self.plan.negatives[negative].states)
 
     def _search(self, number: int) -> Search:
@@ -149,29 +153,31 @@ def trend_graphs(plan: TrendPlan) -> TrendGraphs:
     return TrendGraphs(plan, *numbered(plan))
 
 
-def numbered(plan: TrendPlan) -> tuple[tuple[Place, ...], tuple[Step, ...]]:
+def numbered(plan: TrendPlan) -> tuple[tuple[GraphState, ...], tuple[GraphTransition, ...]]:
     """The states and the transitions of all graphs."""
-    places: list[Place] = []
-    steps: list[Step] = []
+    places: list[GraphState] = []
+    steps: list[GraphTransition] = []
     for template, negative, side in _templates(plan):
         states, transitions = len(places), len(steps)
         for state, local in zip(template.states, template.local, strict=True):
-            places.append(Place(state, local, negative, side))
+            places.append(GraphState(state, local, negative, side))
         for transition in template.transitions:
             ends = tuple(transitions + end for end in transition.ends)
-            steps.append(Step(transition, states + transition.source, states + transition.target, ends, negative))
+            steps.append(
+                GraphTransition(transition, states + transition.source, states + transition.target, ends, negative)
+            )
     return tuple(places), tuple(steps)
 
 
 def predecessors(plan: TrendPlan) -> Iterator[tuple[EdgeIndex, ...]]:
-    """For each graph (the template, the sides of AND, the negatives), how each transition finds predecessors."""
+    """The indexes of each graph's transitions, graph by graph: the template, the sides of AND, the negatives."""
     searches = iter(trend_graphs(plan).searches)
     for template, _, _ in _templates(plan):
         yield tuple(replace(edge_index(one), search=next(searches)) for one in template.transitions)
 
 
 def _templates(plan: TrendPlan) -> Iterator[tuple[Template, int | None, int]]:
-    """Template, its negative, its side."""
+    """(template, negative, side) of each graph, see `GraphState`."""
     yield plan.template, None, 0
     for side, template in enumerate(plan.sides, 1):
         yield template, None, side

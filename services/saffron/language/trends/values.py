@@ -1,4 +1,4 @@
-"""RETURN and HAVING of an aggregate query: aggregates over the trends of a window and group (T1, T9)."""
+"""The binding of an aggregate query's RETURN and HAVING: aggregates over the trends of a window and group (T1, T9)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from saffron.schema.schema import Kind
 
 @dataclass(frozen=True)
 class Values:
+    """The bound RETURN and HAVING, and the aggregates that they read."""
+
     aggregates: tuple[plan.TrendAggregate, ...]
     returns: tuple[plan.ReturnItem, ...]
     having: plan.Expr | None
 
 
 def is_trend_aggregate(expression: tree.Expression) -> bool:
-    """COUNT(*), COUNT(A), SUM(A.x) and so on: an aggregate over all trends, told by its lack of brackets."""
+    """Whether an expression is an aggregate over all trends: COUNT(*), COUNT(A), SUM(A.x), ... without []."""
     if not isinstance(expression, tree.Call) or expression.function not in TREND_FUNCTIONS:
         return False
     if len(expression.arguments) != 1:
@@ -32,7 +34,7 @@ def is_trend_aggregate(expression: tree.Expression) -> bool:
 
 
 def bind_values(query: tree.Query, layout: TrendLayout, scope: Scope) -> Values:
-    """What is reported of a window and group, and the condition for it; group attributes stand in "group" anyway."""
+    """The bound RETURN and HAVING. Group attributes are left out of RETURN, as results have them under "group"."""
     assert query.returns is not None
     binder = _Binder(query, layout, scope)
     found: dict[str, plan.ReturnItem] = {}
@@ -41,7 +43,9 @@ def bind_values(query: tree.Query, layout: TrendLayout, scope: Scope) -> Values:
             continue
         name = item.alias or expression_text(item.expression)
         if name in found:
-            raise scope.wrong(f"two items of RETURN are called '{name[:60]}'", item.span, "Name one: ... AS name.")
+            raise scope.schema_error(
+                f"two items of RETURN are called '{name[:60]}'", item.span, "Name one: ... AS name."
+            )
         found[name] = plan.ReturnItem(name, bind_value(item.expression, scope, binder.leaf).expr)
     having = None if query.having is None else bind_condition(query.having, scope, binder.leaf)
     return Values(tuple(binder.aggregates), tuple(found.values()), having)
@@ -49,6 +53,8 @@ def bind_values(query: tree.Query, layout: TrendLayout, scope: Scope) -> Values:
 
 @dataclass
 class _Binder:
+    """The binder of RETURN and HAVING, which collects each aggregate once."""
+
     query: tree.Query
     layout: TrendLayout
     scope: Scope
@@ -60,24 +66,24 @@ class _Binder:
         if name is None or name not in self._group():
             return False
         if item.alias is not None:
-            raise self.scope.refused("group attributes keep their names in results", item.span, "Leave AS out.")
+            raise self.scope.plan_error("group attributes keep their names in results", item.span, "Leave AS out.")
         return True
 
     def _group(self) -> list[str]:
         return [attribute.name for attribute in self.query.group]
 
     def leaf(self, expression: tree.Expression) -> Typed:
-        """An aggregate or a group attribute."""
+        """A bound aggregate or group attribute."""
         if isinstance(expression, tree.Call):
             return self._aggregate(expression)
         if isinstance(expression, tree.Next):
-            raise self.scope.wrong("NEXT stands in WHERE only", expression.span)
+            raise self.scope.schema_error("NEXT stands in WHERE only", expression.span)
         name = _attribute(expression)
         group = self._group()
         if name is None or name not in group:
             hint = f"Write GROUP BY {name} to have a result for each {name}, or aggregate it, as in MAX(A.x)."
             what = f"{name or 'this'} is no attribute by which trends are grouped"
-            raise self.scope.refused(what, expression.span, hint if name else "Write COUNT(*), SUM(A.x), ...")
+            raise self.scope.plan_error(what, expression.span, hint if name else "Write COUNT(*), SUM(A.x), ...")
         span = self.query.group[group.index(name)].span
         found = self.scope.shared(name, self.scope.places, span)
         sort = Sort.UNKNOWN if found.kind is None else SORTS[found.kind]
@@ -89,18 +95,18 @@ class _Binder:
             message = f"{call.function} is no aggregate over trends, or lacks what it runs over"
             if len(call.arguments) == 1 and isinstance(call.arguments[0], tree.Reference):
                 message = "brackets mean the list of one match, and trends are never built"
-            raise self.scope.refused(message, call.span, hint)
+            raise self.scope.plan_error(message, call.span, hint)
         argument = call.arguments[0]
         if isinstance(argument, tree.Star):
             return self._of(plan.TrendAggregate("count", None, None, None), Kind.INT)
         if len(self.layout.sides) > 1:
             hint = "Return COUNT(*); or write a query for each side, and aggregate there."
-            raise self.scope.refused("AND counts pairs of trends, and has no other aggregate", call.span, hint)
+            raise self.scope.plan_error("AND counts pairs of trends, and has no other aggregate", call.span, hint)
         component = self._component(argument)
         if isinstance(argument, tree.Name):
             if call.function != "count":
                 hint = f"Write {call.function.upper()}({argument.name}.x)."
-                raise self.scope.wrong(f"{call.function} needs an attribute", call.span, hint)
+                raise self.scope.schema_error(f"{call.function} needs an attribute", call.span, hint)
             return self._of(plan.TrendAggregate("count", component, None, None), Kind.INT)
         assert isinstance(argument, tree.Reference)
         return self._of_attribute(call, argument, component)
@@ -111,7 +117,7 @@ class _Binder:
         component = self.scope.component(name, argument.span)
         if self.layout.layout.leaves[component].absence is not None:
             hint = "A NOT rules events out: there is none of them in a trend."
-            raise self.scope.refused(f"{name} stands inside a NOT", argument.span, hint)
+            raise self.scope.plan_error(f"{name} stands inside a NOT", argument.span, hint)
         return component
 
     def _of_attribute(self, call: tree.Call, argument: tree.Reference, component: int) -> Typed:
@@ -120,7 +126,7 @@ class _Binder:
         found = scope.attribute(place.type, argument.attribute, argument.span)
         if call.function != "count" and found.kind in (Kind.STRING, Kind.BOOL):
             noun = "strings" if found.kind is Kind.STRING else "truth values"
-            raise scope.wrong(f"{call.function} of {noun}", call.span, f"{call.function.upper()} takes numbers.")
+            raise scope.schema_error(f"{call.function} of {noun}", call.span, f"{call.function.upper()} takes numbers.")
         if found.null:
             return Typed(plan.Const(0 if call.function in ("sum", "count") else None), Sort.NUMBER)
         kind = kind_or_guess(found)
@@ -133,7 +139,7 @@ class _Binder:
 
 
 def _attribute(expression: tree.Expression) -> str | None:
-    """The attribute that a bare name, or a.x, names."""
+    """The attribute named by a bare name or by a.x; None for other expressions."""
     if isinstance(expression, tree.Name):
         return expression.name
     return expression.attribute if isinstance(expression, tree.Reference) else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_state import GROWN, LOST, REMADE
 
 
@@ -19,8 +20,12 @@ class IncidentReport:
     fix: str
 
 
-def incident_reports_of(inputs: Iterable[Mapping[str, Any]]) -> list[IncidentReport]:
+def incident_reports_of(
+    inputs: Iterable[Mapping[str, Any]], streams: Mapping[str, StreamRecord] | None = None
+) -> list[IncidentReport]:
     """The reports of all incidents in digests' `inputs` fields, each incident once.
+
+    `streams`: by name; None where they are not known.
 
     Added partitions are reported once per topic, however many partitions noticed it.
     """
@@ -34,7 +39,7 @@ def incident_reports_of(inputs: Iterable[Mapping[str, Any]]) -> list[IncidentRep
             elif one["kind"] in _TEXTS:
                 place = (topic, partition, one["kind"], one["before"], one["at"])
                 found[place] = IncidentReport(f"{topic}/{partition}", *_TEXTS[one["kind"]](topic, one))
-    return [*found.values(), *(_grown(*key, places) for key, places in grown.items())]
+    return [*found.values(), *(_grown(key, places, streams) for key, places in grown.items())]
 
 
 def _lost(topic: str, one: Mapping[str, Any]) -> tuple[str, str]:
@@ -52,14 +57,28 @@ def _remade(topic: str, one: Mapping[str, Any]) -> tuple[str, str]:
     return what, "nothing, if its events go on in time; to begin afresh: saffron stream remove, saffron stream add"
 
 
-def _grown(topic: str, before: int, after: int, places: Mapping[int, Mapping[str, Any]]) -> IncidentReport:
+def _grown(
+    key: tuple[str, int, int], places: Mapping[int, Mapping[str, Any]], streams: Mapping[str, StreamRecord] | None
+) -> IncidentReport:
+    topic, before, after = key
     offsets = ", ".join(f"{partition}/{one['offset']}" for partition, one in sorted(places.items()))
     what = (
         f"it had {before} partitions and has {after}, {_at(next(iter(places.values())))} (noticed at partition/offset "
         f"{offsets}): what was open there for a key that moved is not completed"
     )
-    fix = "nothing for what comes; a stream whose partitions stay: saffron stream add NAME --from STREAM --key ATTR"
-    return IncidentReport(topic, what, fix)
+    return IncidentReport(
+        topic, what, f"nothing for what comes; a stream whose partitions stay: {_apart(topic, streams)}"
+    )
+
+
+def _apart(topic: str, streams: Mapping[str, StreamRecord] | None) -> str:
+    """The command that makes a stream with partitions of its own from the stream of a topic."""
+    if streams is None:
+        return "`saffron doctor` names the command"
+    record = next((one for one in streams.values() if one.topic == topic), None)
+    if record is None:
+        return f"add one over {topic} first, `saffron stream add`"
+    return f"saffron stream add {record.name}-fixed --from {record.name} --key {record.key or 'ATTR'}"
 
 
 def _at(one: Mapping[str, Any]) -> str:

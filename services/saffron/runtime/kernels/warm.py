@@ -25,7 +25,7 @@ import numpy as np
 import orjson
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.events.columns import DTYPES, NULLS, Column, Columns
+from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.kernels import jit
 from saffron.language.cost.shedding import AUTO
@@ -186,7 +186,7 @@ def _one_of_each(schema: Schema) -> Columns:
     count = len(schema.types)
     seq = np.arange(count, dtype=np.int64)
     attributes = {
-        name: Column(kind.column, np.full(count, NULLS[kind], DTYPES[kind])) for name, kind in schema.kinds.items()
+        name: Column(kind.column, np.full(count, kind.null, kind.dtype)) for name, kind in schema.kinds.items()
     }
     types = Column(Kind.STRING, np.arange(count, dtype=np.int32), tuple(schema.types))
     return Columns(seq, seq.copy(), seq.copy(), types, attributes)

@@ -9,19 +9,23 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 _POLL_SECONDS = 0.02
 """Interval of checks of a process that is no child of ours, and so cannot be waited on."""
+_ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+_TICKS = os.sysconf("SC_CLK_TCK")
+"""Clock ticks per second, the unit of start times on Linux."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """A process of this machine. `began`: its start time, in the system's format."""
+    """A process of this machine. `began`: its start time, as `_began` writes it."""
 
     pid: int
     began: str
@@ -74,13 +78,7 @@ def end(processes: Iterable[ProcessId], patience: float) -> list[ProcessId]:
 
 def of_session(leader: int) -> list[ProcessId]:
     """Running processes of the session of process `leader`, without it."""
-    if Path("/proc/self/stat").exists():
-        pairs = [(int(path.name), _fields(path)[3:4]) for path in Path("/proc").iterdir() if path.name.isdigit()]
-    else:  # ps knows no session ids here; the process group is the next best
-        command = ["ps", "-axo", "pid=,pgid="]
-        listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-        pairs = [(int(line.split()[0]), line.split()[1:2]) for line in listed.splitlines()]
-    found = (identify(pid) for pid, session in pairs if session == [str(leader)] and pid != leader)
+    found = (identify(pid) for pid in psutil.pids() if pid != leader and _session(pid) == leader)
     return [process for process in found if process is not None]
 
 
@@ -93,26 +91,25 @@ def _wait(processes: list[ProcessId], patience: float) -> list[ProcessId]:
     return remaining
 
 
-def _began(pid: int) -> str | None:
-    """The start time of a running process; None if it has ended."""
-    if not Path("/proc/self/stat").exists():
-        return _began_by_ps(pid)
-    parts = _fields(Path(f"/proc/{pid}"))
-    return None if not parts or parts[0] in "ZX" else parts[19]
-
-
-def _fields(process: Path) -> list[str]:
-    """The fields of /proc/PID/stat from the state on (state, parent, group, session, ..., start time); [] if gone."""
+def _session(pid: int) -> int | None:
+    """The session of a process; None if it has ended, or is none of ours."""
     try:
-        line = (process / "stat").read_text("utf-8", "replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-    return line.rpartition(")")[2].split()  # the name in brackets may hold anything
+        return os.getsid(pid)
+    except (ProcessLookupError, PermissionError):
+        return None
 
 
-def _began_by_ps(pid: int) -> str | None:
-    """For systems without /proc."""
-    command = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
-    found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    state, _, began = found.partition(" ")
-    return None if not began or state.startswith("Z") else began.strip()
+def _began(pid: int) -> str | None:
+    """The start time of a running process; None if it has ended, or is none of ours.
+
+    On Linux it is in clock ticks since the boot, since a time of day moves when the system's clock is set.
+    """
+    try:
+        process = psutil.Process(pid)
+        with process.oneshot():
+            if process.status() in _ENDED:
+                return None
+            began = process.create_time()
+    except (psutil.Error, ValueError):  # a pid file may hold a number that is no pid
+        return None
+    return str(round((began - psutil.boot_time()) * _TICKS)) if psutil.LINUX else str(began)

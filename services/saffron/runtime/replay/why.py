@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.decoding.growth import newest
 from saffron.engine.events.decoding.infer import infer_schema
+from saffron.engine.events.decoding.newest import newest
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.composition import bind_together, makers_of

@@ -16,9 +16,7 @@ from saffron.records.table import (
     query_table,
     status_table,
     stream_table,
-    version_table,
 )
-from saffron.records.version import VersionRecord
 from saffron.runtime.log import Log
 from saffron.runtime.log.follower import Follower
 from saffron.runtime.log.topics import Topics
@@ -63,11 +61,6 @@ class ControlTopic(Generic[R]):
 def follow_streams(log: Log, topics: Topics, report: Report) -> ControlTopic[StreamRecord]:
     """The follower of stream records on `streams`."""
     return ControlTopic(log, topics.streams, stream_table(topics.streams), report)
-
-
-def follow_versions(log: Log, topics: Topics, report: Report) -> ControlTopic[VersionRecord]:
-    """The follower of inferred schemas' versions on `streams`."""
-    return ControlTopic(log, topics.streams, version_table(topics.streams), report)
 
 
 def follow_queries(log: Log, topics: Topics, report: Report) -> ControlTopic[QueryRecord]:

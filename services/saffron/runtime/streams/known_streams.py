@@ -17,7 +17,8 @@ from saffron.schema.schema import Schema
 class KnownStreams:
     """A table fed message by message, in the order of the topic's one partition.
 
-    `records`: streams by name; the default one only if it has a record.
+    `records`: streams by name; the default one only if it has a record. `versions`: of inferred schemas, by stem.
+    `next_offset`: after the last message.
     """
 
     def __init__(self, topics: Topics) -> None:
@@ -25,19 +26,21 @@ class KnownStreams:
         self._events = topics.events
         self._topic = topics.streams
         self._version_records = version_table(topics.streams)
-        self._versions = SchemaVersions()
+        self.versions = SchemaVersions()
+        self.next_offset = 0
 
     def apply(
         self, key: bytes | None, value: bytes | None, offset: int
     ) -> Applied[StreamRecord] | Applied[VersionRecord] | Unreadable | None:
         """Applies one message. An unreadable one changes nothing."""
+        self.next_offset = offset + 1
         name = (key or b"").decode("utf-8", "replace")
         if not is_version_key(name):
             return self.records.apply(key, value, offset)
         found = self._version_records.apply(key, value, offset)
         if isinstance(found, Applied):
             try:
-                self._versions.read(found)
+                self.versions.read(found)
             except LogError as error:
                 return Unreadable(self._topic, name, offset, str(error))
         return found
@@ -55,7 +58,7 @@ class KnownStreams:
 
         SchemaError: the record's schema is invalid, or contradicts that of the events.
         """
-        version = self._versions.of(record.stem)
+        version = self.versions.of(record.stem)
         given = None if record.schema is None else from_json_schema(record.schema)
         if version is None or given is None:
             return given if version is None else version.combined

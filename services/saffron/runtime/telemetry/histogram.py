@@ -1,4 +1,4 @@
-"""Latency histograms, filled by a kernel one block at a time (14 ns an observation; a Python call costs 1 µs)."""
+"""Latency histograms, filled by a kernel one block at a time (`histogram_kernel.py`)."""
 
 from __future__ import annotations
 
@@ -7,33 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.jit import kernel
-
 BOUNDS_MS = np.array([0.1 * 2**k for k in range(18)], dtype=np.float64)
 """[18] upper bounds in ms, inclusive: powers of 2 from 0.1 ms to 13.1 s. One more bucket holds larger values."""
-
-
-@kernel()
-def fill(counts: NDArray[np.int64], bounds: NDArray[np.float64], values: NDArray[np.float64]) -> float:
-    """Counts `values` (ms) into counts[len(bounds) + 1]; returns their sum.
-
-    A value below 0 (clocks that disagree) counts as 0, so that sums never fall.
-    """
-    total = 0.0
-    last = len(bounds)
-    for value in values:
-        if not value > bounds[0]:
-            counts[0] += 1
-            total += max(value, 0.0)
-            continue
-        index = min(max(int(math.ceil(math.log2(value / bounds[0]))), 0), last)
-        while index > 0 and value <= bounds[index - 1]:  # log2 may be off by one at an edge
-            index -= 1
-        while index < last and value > bounds[index]:
-            index += 1
-        counts[index] += 1
-        total += value
-    return total
 
 
 class Buckets:
@@ -45,6 +20,8 @@ class Buckets:
 
     def observe(self, milliseconds: NDArray[np.float64]) -> None:
         """Adds observations: [n] float64, ms."""
+        from saffron.runtime.telemetry.histogram_kernel import fill  # Numba, which only those who observe wait for
+
         self.total_ms += fill(self.counts, BOUNDS_MS, milliseconds)
 
     def quantile(self, share: float) -> float:

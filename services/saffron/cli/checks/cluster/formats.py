@@ -12,7 +12,7 @@ from saffron.errors import LogError, SettingsError
 from saffron.runtime.streams.registry import Get, over_http
 
 _NEEDS = {"avro": "fastavro", "protobuf": "google.protobuf"}
-_STREAM = "saffron stream set NAME --registry URL names another"
+_INSTALL = install("registry")
 _RESULTS = "results_registry (SAFFRON_RESULTS_REGISTRY) names another"
 
 Connect = Callable[[str, str], Get]
@@ -21,7 +21,9 @@ Has = Callable[[str], object]
 
 def check_formats(look: Look, connect: Connect = over_http, has: Has = find_spec) -> Iterator[Finding]:
     """`connect`: to a registry by URL and credentials; `has`: whether a package is installed."""
-    asked = [(f"stream {one.name}", one.format, one.registry or "", _STREAM) for one in look.streams.values()]
+    asked = [
+        (f"stream {one.name}", one.format, one.registry or "", _another(one.name)) for one in look.streams.values()
+    ]
     asked.append(("results", look.settings.results_format, look.settings.results_registry, _RESULTS))
     for where, form, registry, another in asked:
         if form not in _NEEDS:
@@ -37,4 +39,5 @@ def check_formats(look: Look, connect: Connect = over_http, has: Has = find_spec
             yield error("formats", str(refused), where, f"is it up, and SAFFRON_REGISTRY_AUTH right? {another}")
 
 
-_INSTALL = install("registry")
+def _another(stream: str) -> str:
+    return f"saffron stream set {stream} --registry URL names another"

@@ -18,5 +18,5 @@ def check_inputs(look: Look) -> Iterator[Finding]:
     for trouble, service in sorted({(trouble, one.service) for one in words for trouble in one.troubles}):
         what, _, fix = trouble.rpartition(": ")
         yield error("streams", what, service, fix)
-    for told in incident_reports_of(row for one in words for row in one.inputs):
-        yield warning("inputs", told.what, told.where, told.fix)
+    for incident in incident_reports_of((row for one in words for row in one.inputs), look.streams):
+        yield warning("inputs", incident.what, incident.where, incident.fix)

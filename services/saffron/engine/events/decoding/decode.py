@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import NULLS, Column
+from saffron.engine.events.columns import Column
 from saffron.engine.events.decoding.exact import DAY, Bad, Event, Mark, Reason, Source, decode_exactly
 from saffron.engine.events.decoding.scan import scan_events
 from saffron.engine.events.decoding.scan_tables import (
@@ -26,7 +26,7 @@ from saffron.engine.events.decoding.scan_tables import (
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.rests import is_wide
 from saffron.schema.numbers import pair_of
-from saffron.schema.schema import NULL_CODE, NULL_INT, Kind, Schema, widened
+from saffron.schema.schema import NULL_INT, Kind, Schema, widened
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -151,6 +151,13 @@ class _Draft:
 
     def __init__(self, schema: Schema, cells: Cells, values: list[list[str]]) -> None:
         self._cells = cells
+        self._by_kind: dict[Kind, NDArray[Any]] = {
+            Kind.INT: cells.ints,
+            Kind.FLOAT: cells.floats,
+            Kind.NUMBER: cells.numbers,
+            Kind.BOOL: cells.bools,
+            Kind.STRING: cells.codes,
+        }
         self._values = values
         self._codes: dict[int, dict[str, int]] = {}
         self._good = cells.exact == 0
@@ -192,16 +199,13 @@ class _Draft:
         cells.codes[0, row] = self._code(0, event.type)
         for name, (kind, place) in self._places.items():
             value = event.values.get(name)
-            if kind is Kind.STRING:
-                cells.codes[place, row] = NULL_CODE if value is None else self._code(place, str(value))
-            elif kind is Kind.INT:
-                cells.ints[place, row] = NULL_INT if value is None else value
-            elif kind is Kind.FLOAT:
-                cells.floats[place, row] = np.nan if value is None else value
-            elif kind is Kind.NUMBER:
-                cells.numbers[place, row] = NULLS[kind] if value is None else pair_of(cast("float", value))
+            column = self._by_kind[kind][place]
+            if value is None:
+                column[row] = kind.null
+            elif kind is Kind.STRING:
+                column[row] = self._code(place, str(value))
             else:
-                cells.bools[place, row] = -1 if value is None else value
+                column[row] = pair_of(cast("float", value)) if kind is Kind.NUMBER else value
 
     def _code(self, place: int, text: str) -> int:
         codes = self._codes.get(place)
@@ -244,15 +248,8 @@ class _Draft:
         return _taken(latest, rows) if (latest > self._cells.ts).any() else None
 
     def _column(self, kind: Kind, place: int, rows: NDArray[np.int64]) -> Column:
-        if kind is Kind.STRING:
-            return Column(kind, _taken(self._cells.codes[place], rows), tuple(self._values[place]))
-        by_kind: dict[Kind, Any] = {
-            Kind.INT: self._cells.ints,
-            Kind.FLOAT: self._cells.floats,
-            Kind.NUMBER: self._cells.numbers,
-            Kind.BOOL: self._cells.bools,
-        }
-        return Column(kind, _taken(by_kind[kind][place], rows))
+        values = tuple(self._values[place]) if kind is Kind.STRING else ()
+        return Column(kind, _taken(self._by_kind[kind][place], rows), values)
 
 
 def _taken(cells: NDArray[_T], rows: NDArray[np.int64]) -> NDArray[_T]:

@@ -13,11 +13,12 @@ from typing import Any, Literal, cast
 import orjson
 
 from saffron.engine.events.decoding.as_json import NO_NUMBERS
-from saffron.engine.events.decoding.scan_tables import WATERMARK_TYPE
 from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.schema.numbers import EXACT, kind_of_number, number_of, number_of_text
 from saffron.schema.schema import MAX_INSTANTS, MAX_TS, Kind, Schema, widened
 from saffron.schema.times import parse_iso
+
+WATERMARK_TYPE = "$watermark"
 
 Scalar = int | float | str | bool | None
 Reason = Literal[
@@ -39,16 +40,6 @@ Reason = Literal[
 
 DAY = 86_400_000
 _OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent")
-
-_KIND_NAMES = {
-    Kind.INT: "an integer",
-    Kind.LONG: "an integer",
-    Kind.FLOAT: "a number",
-    Kind.NUMBER: "a number",
-    Kind.BOOL: "true or false",
-    Kind.STRING: "a string",
-    Kind.NULL: "null",
-}
 
 
 @dataclass(frozen=True)
@@ -364,7 +355,7 @@ def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Even
             if wider is Kind.LONG or (wider is Kind.NUMBER and schema.kinds[name] is Kind.FLOAT):
                 growth[name] = wider
             elif fitted is None:
-                expected = _KIND_NAMES[schema.kinds[name]]
+                expected = schema.kinds[name].noun
                 detail = f"attribute {name!r} of type {kind} should be {expected}, and is {_shown(item)}"
                 raise _Refused("schema", detail + _why_no_value(item))
             if fitted is not None:

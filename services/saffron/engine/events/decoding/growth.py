@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from saffron.engine.events.decoding.decode import Decoded, Decoder
 from saffron.engine.events.decoding.exact import kind_of, parse_object
 from saffron.engine.events.raw import RawBatch
 from saffron.errors import SchemaError
 from saffron.schema.schema import Kind, Schema, widened
+
+if TYPE_CHECKING:  # decoding brings Numba along, for which no command of `saffron` should wait
+    from saffron.engine.events.decoding.decode import Decoded
 
 MAX_ATTRIBUTES = 1_000
 """Of a stream; also of its event types. What comes beyond is left out, and counted."""
@@ -65,16 +67,6 @@ def needed(schema: Schema, batch: RawBatch, decoded: Decoded) -> Schema:
     schema = joined(schema, Schema(decoded.growth, {}, {}))
     events = (parse_object(batch.value(row)) for row in decoded.fresh.tolist())
     return grown(schema, (event for event in events if isinstance(event, dict)))
-
-
-def newest(schema: Schema, batches: Iterable[RawBatch]) -> Schema:
-    """The least version above `schema` that knows all of these events."""
-    decoder = Decoder(schema)
-    for batch in batches:
-        version = needed(decoder.schema, batch, decoder.decode(batch))
-        if version is not decoder.schema:
-            decoder = Decoder(version)
-    return decoder.schema
 
 
 def knows(schema: Schema, other: Schema) -> bool:

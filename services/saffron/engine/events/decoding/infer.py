@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from saffron.engine.events.decoding.as_json import NO_NUMBERS
-from saffron.engine.events.decoding.exact import kind_of, parse_object
-from saffron.engine.events.decoding.scan_tables import WATERMARK_TYPE
+from saffron.engine.events.decoding.exact import WATERMARK_TYPE, kind_of, parse_object
 from saffron.engine.events.raw import RawBatch
 from saffron.schema.schema import Distribution, Kind, Schema, widened
 

@@ -26,6 +26,7 @@ from saffron.engine.events.decoding.scan_tables import (
 from saffron.engine.events.decoding.utf8 import is_utf8
 from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.kernels.arithmetic import rest
+from saffron.engine.kernels.hashing import folded, no_bytes, with_byte
 from saffron.engine.kernels.jit import inlined, kernel
 from saffron.schema.schema import MAX_INSTANTS, MAX_TS
 
@@ -38,10 +39,6 @@ _TRUE = np.frombuffer(b"true", dtype=np.uint8).copy()
 _FALSE = np.frombuffer(b"false", dtype=np.uint8).copy()
 _UNSURE = -1
 
-_HASH_START = np.uint64(0xCBF29CE484222325)
-_HASH_PRIME = np.uint64(0x100000001B3)
-_HASH_MIX = np.uint64(0x9E3779B97F4A7C15)
-_HASH_SHIFT = np.uint64(32)
 _ONE = np.uint64(1)
 _SIX_BITS = 63
 _COLUMN_MIX = np.uint64(0xD6E8FEB86659FD93)
@@ -195,7 +192,7 @@ def _scan_name(buffer, p, end, fields, follower, previous):
 @inlined
 def _find_name(buffer, start, end, fields):
     """As `_scan_name`, by the hash table; an unknown name is only sure when it is plain ASCII."""
-    value = _HASH_START
+    value = no_bytes()
     p = start
     ascii_only = True
     while p < end and buffer[p] != _QUOTE:
@@ -203,12 +200,11 @@ def _find_name(buffer, start, end, fields):
         if byte == _BACKSLASH or byte < _SPACE:
             return -1, _UNSURE
         ascii_only &= byte < 128
-        value = (value ^ np.uint64(byte)) * _HASH_PRIME
+        value = with_byte(value, byte)
         p += 1
     if p >= end:
         return -1, _UNSURE
-    value = value * _HASH_MIX
-    value = value ^ (value >> _HASH_SHIFT)
+    value = folded(value)
     mask = len(fields.slots) - 1
     slot = np.int64(value & np.uint64(mask))
     while fields.slots[slot] >= 0:
@@ -332,20 +328,19 @@ def _scan_string(buffer, p, end, event, row, strings, cells):
         return _UNSURE
     p += 1
     start = p
-    value = _HASH_START
+    value = no_bytes()
     ascii_only = True
     while p < end and buffer[p] != _QUOTE:
         byte = buffer[p]
         if byte == _BACKSLASH or byte < _SPACE:
             return _UNSURE
         ascii_only &= byte < 128
-        value = (value ^ np.uint64(byte)) * _HASH_PRIME
+        value = with_byte(value, byte)
         p += 1
     # A type is not empty, and one that begins with a dollar is the log's own ("$watermark").
     if p >= end or (row == 0 and (p == start or buffer[start] == _DOLLAR)):
         return _UNSURE
-    value = value * _HASH_MIX
-    value = (value ^ (value >> _HASH_SHIFT)) + np.uint64(row) * _COLUMN_MIX
+    value = folded(value) + np.uint64(row) * _COLUMN_MIX
     code = _intern(buffer, start, p - start, value, row, ascii_only, strings)
     if code < 0:
         return _UNSURE

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import NULLS
+from saffron.engine.kernels.hashing import folded, no_bytes, with_byte
 from saffron.engine.kernels.jit import kernel
-from saffron.schema.schema import NULL_CODE, NULL_INT, Kind, Schema
+from saffron.engine.kernels.numba_types import int64, uint8, uint64, void
+from saffron.engine.kernels.slot_table import table_of
+from saffron.schema.schema import NULL_INT, Kind, Schema
 
 _T = TypeVar("_T", bound=np.generic)
 Words = NDArray[np.uint64]
@@ -24,8 +26,6 @@ TYPE, TS = 0, 1
 
 MAX_UNKNOWN = 8
 """An event with more unknown attributes than this is left to the exact path."""
-
-WATERMARK_TYPE = "$watermark"
 
 # Kinds of fields, as the kernel sees them.
 FIELD_TYPE, FIELD_TS, FIELD_INT, FIELD_FLOAT, FIELD_NUMBER, FIELD_BOOL, FIELD_STRING, FIELD_NULL = range(8)
@@ -40,18 +40,13 @@ _FIELD_KIND = {
     Kind.NULL: FIELD_NULL,
 }
 
-_HASH_START = np.uint64(0xCBF29CE484222325)
-_HASH_PRIME = np.uint64(0x100000001B3)
-_HASH_MIX = np.uint64(0x9E3779B97F4A7C15)
-_HASH_SHIFT = np.uint64(32)
-
 
 class Fields(NamedTuple):
     """A schema with F fields (type, ts, then the attributes) and T event types, W = ceil(F / 64) words."""
 
     text: NDArray[np.uint8]  # [bytes] the names, UTF-8, end to end
     bounds: NDArray[np.int64]  # [F + 1] where each name begins in `text`
-    slots: NDArray[np.int32]  # [power of two] hash table over the names: field or -1
+    slots: NDArray[np.int32]  # hash table over the names (`slot_table`): fields
     kind: NDArray[np.uint8]  # [F] FIELD_*
     row: NDArray[np.int32]  # [F] its row in the array of its kind in `Cells`; strings: row of `codes`
     allowed: NDArray[np.uint64]  # [T + 1, W] fields that a type has; the last row is for unknown types
@@ -63,7 +58,7 @@ class Fields(NamedTuple):
 class Strings(NamedTuple):
     """The distinct strings of a batch, by column (a row of `Cells.codes`); E entries at most before it must grow."""
 
-    slots: NDArray[np.int32]  # [power of two] hash table over (column, bytes): entry or -1
+    slots: NDArray[np.int32]  # hash table over (column, bytes) (`slot_table`): entries
     hash: NDArray[np.uint64]  # [E]
     column: NDArray[np.int32]  # [E]
     code: NDArray[np.int32]  # [E] number of the string within its column, by first appearance
@@ -98,26 +93,10 @@ class Scratch(NamedTuple):
     follower: NDArray[np.int32]
 
 
-@kernel()
-def hash_bytes(buffer, start, end):  # type: ignore[no-untyped-def]
-    """FNV-1a over buffer[start:end], folded so that the low bits depend on all (the scanner does the same inline)."""
-    value = _HASH_START
-    for position in range(start, end):
-        value = (value ^ np.uint64(buffer[position])) * _HASH_PRIME
-    value = value * _HASH_MIX
-    return value ^ (value >> _HASH_SHIFT)
-
-
 def fields_of(schema: Schema) -> Fields:
     """The tables of a schema."""
     names = ["type", "ts", *schema.kinds]
     text, bounds = _pack(names)
-    slots = np.full(_power_of_two(4 * len(names)), -1, dtype=np.int32)
-    for field in range(len(names)):
-        slot = int(hash_bytes(text, bounds[field], bounds[field + 1])) & (len(slots) - 1)
-        while slots[slot] >= 0:
-            slot = (slot + 1) & (len(slots) - 1)
-        slots[slot] = field
     kinds = [FIELD_TYPE, FIELD_TS] + [_FIELD_KIND[kind] for kind in schema.kinds.values()]
     rows = [0, 0]
     rows += [place for _, place in places_of(schema).values()]
@@ -127,7 +106,7 @@ def fields_of(schema: Schema) -> Fields:
     return Fields(
         text=text,
         bounds=bounds,
-        slots=slots,
+        slots=table_of(_hashes(text, bounds), 2 * len(names)),
         kind=np.array(kinds, dtype=np.uint8),
         row=np.array(rows, dtype=np.int32),
         allowed=allowed,
@@ -150,14 +129,18 @@ def places_of(schema: Schema) -> dict[str, tuple[Kind, int]]:
 def cells_for(schema: Schema, n: int) -> Cells:
     """Cells of n events, all null."""
     kinds = [kind.column for kind in schema.kinds.values()]
+
+    def nulls(kind: Kind, more: int = 0) -> NDArray[Any]:
+        return np.full((kinds.count(kind) + more, n), kind.null, kind.dtype)
+
     return Cells(
         ts=np.zeros(n, dtype=np.int64),
         latest=np.full(n if schema.times else 0, NULL_INT, dtype=np.int64),
-        ints=np.full((kinds.count(Kind.INT), n), NULL_INT, dtype=np.int64),
-        floats=np.full((kinds.count(Kind.FLOAT), n), np.nan, dtype=np.float64),
-        numbers=np.full((kinds.count(Kind.NUMBER), n), NULLS[Kind.NUMBER], dtype=np.complex128),
-        bools=np.full((kinds.count(Kind.BOOL), n), -1, dtype=np.int8),
-        codes=np.full((1 + kinds.count(Kind.STRING), n), NULL_CODE, dtype=np.int32),
+        ints=nulls(Kind.INT),
+        floats=nulls(Kind.FLOAT),
+        numbers=nulls(Kind.NUMBER),
+        bools=nulls(Kind.BOOL),
+        codes=nulls(Kind.STRING, more=1),
         exact=np.zeros(n, dtype=np.uint8),
         unknown=np.zeros(n, dtype=np.int32),
         fresh=np.zeros(n, dtype=np.uint8),
@@ -181,8 +164,8 @@ def strings_for(schema: Schema) -> Strings:
     text, bounds = _pack(types)
     entries = len(types)
     strings = Strings(
-        slots=np.full(8, -1, dtype=np.int32),
-        hash=np.array([hash_bytes(text, bounds[i], bounds[i + 1]) for i in range(entries)], dtype=np.uint64),
+        slots=np.empty(0, dtype=np.int32),
+        hash=_hashes(text, bounds),
         column=np.zeros(entries, dtype=np.int32),
         code=np.arange(entries, dtype=np.int32),
         bounds=bounds,
@@ -199,8 +182,8 @@ def grown(strings: Strings, entries: int, length: int) -> Strings:
     size = int(strings.size[0])
     capacity = max(size + entries, 2 * size)
     used = int(strings.bounds[size])
-    larger = Strings(
-        slots=np.full(_power_of_two(2 * capacity), -1, dtype=np.int32),
+    return Strings(
+        slots=table_of(strings.hash[:size], capacity),
         hash=_extended(strings.hash[:size], capacity),
         column=_extended(strings.column[:size], capacity),
         code=_extended(strings.code[:size], capacity),
@@ -209,8 +192,6 @@ def grown(strings: Strings, entries: int, length: int) -> Strings:
         counts=strings.counts,
         size=strings.size,
     )
-    _fill_slots(larger.slots, larger.hash, size)
-    return larger
 
 
 def texts(strings: Strings, columns: int) -> list[list[str]]:
@@ -230,14 +211,20 @@ def texts(strings: Strings, columns: int) -> list[list[str]]:
     return result
 
 
-@kernel()
-def _fill_slots(slots, hashes, size):  # type: ignore[no-untyped-def]
-    mask = np.uint64(len(slots) - 1)
-    for entry in range(size):
-        slot = np.int64(hashes[entry] & mask)
-        while slots[slot] >= 0:
-            slot = (slot + 1) & (len(slots) - 1)
-        slots[slot] = entry
+def _hashes(text: NDArray[np.uint8], bounds: NDArray[np.int64]) -> Words:
+    """uint64 [n]: the hashes of names that stand end to end."""
+    found = np.empty(len(bounds) - 1, dtype=np.uint64)
+    _hash_bytes(text, bounds, found)
+    return found
+
+
+@kernel(void(uint8[::1], int64[::1], uint64[::1]), _nrt=False)
+def _hash_bytes(text, bounds, found):  # type: ignore[no-untyped-def]
+    for i in range(len(found)):
+        value = no_bytes()
+        for position in range(bounds[i], bounds[i + 1]):
+            value = with_byte(value, text[position])
+        found[i] = folded(value)
 
 
 def _rules(schema: Schema, names: Sequence[str]) -> tuple[Words, Words, Words]:
@@ -268,7 +255,3 @@ def _extended(array: NDArray[_T], length: int) -> NDArray[_T]:
     result = np.zeros(length, dtype=array.dtype)
     result[: len(array)] = array
     return result
-
-
-def _power_of_two(n: int) -> int:
-    return 1 << max(3, (n - 1).bit_length())

@@ -15,7 +15,7 @@ from saffron.engine.match.compressed import groups
 from saffron.engine.match.compressed.asked import Step
 from saffron.engine.match.compressed.reading import Tests
 from saffron.engine.match.compressed.slots import Slots
-from saffron.engine.match.core.kernel_layout import COLUMN_TYPES, Names, numbered
+from saffron.engine.match.core.kernel_layout import Names, numbered
 from saffron.engine.match.core.lines import Lines
 from saffron.language.plan.plan import MatchPlan
 
@@ -74,7 +74,7 @@ class GraphSource:
         """The module: imports, signature and the kernel."""
         body = Lines(depth=1)
         self._body(body)
-        columns = [(f"c{n}", f"{COLUMN_TYPES[kind]}[::1]") for n, kind in enumerate(self.names.attributes.values())]
+        columns = [(f"c{n}", f"{kind.dtype}[::1]") for n, kind in enumerate(self.names.attributes.values())]
         arguments = [*_ARGUMENTS, *(_OF_SLOTS if self.slots.most else ()), *columns]
         numbers = numbered((), len(self.plan.components))
         return (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from saffron.engine.kernels.kernel_source import kernel_head
 from saffron.engine.match.core.automaton import Automaton
 from saffron.engine.match.core.expressions import Writer
-from saffron.engine.match.core.kernel_layout import COLUMN_TYPES, EventReader, Names, begin_bit, take_bit
+from saffron.engine.match.core.kernel_layout import EventReader, Names, begin_bit, take_bit
 from saffron.engine.match.core.lines import Lines
 from saffron.language.plan.plan import Edge, Expr, MatchPlan
 from saffron.schema.schema import Kind
@@ -69,7 +69,7 @@ def _module(names: Names, body: Lines) -> str:
     whole = "int64[::1]"
     arguments = [("codes", "column(int32)"), *((name, whole) for name in ("bits", "constants", "ranks", "masks"))]
     for number, kind in enumerate(names.attributes.values()):
-        arguments.append((f"c{number}", f"column({COLUMN_TYPES[kind]})"))
+        arguments.append((f"c{number}", f"column({kind.dtype})"))
         if kind is Kind.STRING:
             arguments.append((f"g{number}", "int32[::1]"))
     return (

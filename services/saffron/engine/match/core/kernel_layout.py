@@ -10,16 +10,7 @@ from saffron.engine.match.core.automaton import RESTS, Automaton, Feature, State
 from saffron.engine.match.core.expressions import Term
 from saffron.language.plan.pairs import OF_EXTREME, rest_name
 from saffron.language.plan.plan import Aggregate, Attribute, Length, Which
-from saffron.schema.schema import NULL_INT, Kind
-
-COLUMN_TYPES = {
-    Kind.FLOAT: "float64",
-    Kind.INT: "int64",
-    Kind.LONG: "int64",
-    Kind.BOOL: "int8",
-    Kind.STRING: "int32",
-}
-"""Numba's type of a column's items."""
+from saffron.schema.schema import Kind
 
 # Places in the array of counters that a step kernel reads and writes.
 ROW_MASK, NODE, NODE_TAIL, FOUND, AT, BEGAN, LAST_ORDINAL, LAST_TIME, LIVED, ROW_TAIL, LONGEST_LIFE = range(11)
@@ -98,9 +89,7 @@ class Names:
 
 def null_text(kind: Kind) -> str:
     """The sentinel of a kind."""
-    if kind is Kind.FLOAT:
-        return "math.nan"
-    return str(NULL_INT) if kind.is_whole else "-1"
+    return "math.nan" if kind is Kind.FLOAT else str(kind.null)
 
 
 @dataclass(frozen=True)

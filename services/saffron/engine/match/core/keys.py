@@ -1,4 +1,4 @@
-"""Keys of [attr] to slots: an open-addressing table over tuples of int64, with slots reused when a key is forgotten."""
+"""Keys of [attr] to slots: a hash table over tuples of int64, with slots reused when a key is forgotten."""
 
 from __future__ import annotations
 
@@ -8,49 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
-from saffron.engine.kernels.numba_types import boolean, int64, uint64, void
-
-_FREE, _NEXT, _USED = range(3)  # counters: length of the stack of free slots, first slot never used, slots in use
-
-
-@kernel(uint64(int64[:, ::1], int64))
-def _hash(keys, column):  # type: ignore[no-untyped-def]
-    value = np.uint64(0x9E3779B97F4A7C15)
-    for row in range(keys.shape[0]):
-        value = (value ^ np.uint64(keys[row, column])) * np.uint64(0xFF51AFD7ED558CCD)
-        value ^= value >> np.uint64(32)
-    return value
-
-
-@kernel(boolean(int64[:, ::1], int64, int64[:, ::1], int64))
-def _equal(a, i, b, j):  # type: ignore[no-untyped-def]
-    same = True
-    for row in range(a.shape[0]):
-        same &= a[row, i] == b[row, j]
-    return same
+from saffron.engine.kernels.numba_types import boolean, int64, void
+from saffron.engine.match.core.key_table import FREE, NEXT, USED, hash_of, make_slot, place_of
 
 
 @kernel(int64(int64[:, ::1], boolean[::1], int64, int64[::1], int64[:, ::1], int64[::1], int64[::1], int64[::1]))
 def _lookup(keys, create, start, table, held, free, counters, slots):  # type: ignore[no-untyped-def]
     """Slots of keys[:, start:], -1 for a key that is unknown and not to be created; stops where the table is full."""
-    mask = np.uint64(len(table) - 1)
     for i in range(start, keys.shape[1]):
-        at = _hash(keys, i) & mask
-        while table[at] >= 0 and not _equal(held, table[at], keys, i):
-            at = (at + np.uint64(1)) & mask
-        if table[at] < 0 and create[i]:
-            if 2 * counters[_USED] >= len(table) or (counters[_FREE] == 0 and counters[_NEXT] >= held.shape[1]):
-                return i
-            if counters[_FREE] > 0:
-                counters[_FREE] -= 1
-                slot = free[counters[_FREE]]
-            else:
-                slot = counters[_NEXT]
-                counters[_NEXT] += 1
-            counters[_USED] += 1
-            for row in range(keys.shape[0]):
-                held[row, slot] = keys[row, i]
-            table[at] = slot
+        at = place_of(keys, i, table, held)
+        if table[at] < 0 and create[i] and make_slot(keys, i, at, table, held, free, counters) < 0:
+            return i
         slots[i] = table[at]
     return keys.shape[1]
 
@@ -60,17 +28,17 @@ def _forget(slots, table, held, free, counters):  # type: ignore[no-untyped-def]
     mask = np.uint64(len(table) - 1)
     one = np.uint64(1)
     for slot in slots:
-        at = _hash(held, slot) & mask
+        at = hash_of(held, slot) & mask
         while table[at] != slot:
             at = (at + one) & mask
-        free[counters[_FREE]] = slot
-        counters[_FREE] += 1
-        counters[_USED] -= 1
+        free[counters[FREE]] = slot
+        counters[FREE] += 1
+        counters[USED] -= 1
         # Close the gap: move back every later entry of the cluster whose own place is not after the gap.
         table[at] = -1
         other = (at + one) & mask
         while table[other] >= 0:
-            home = _hash(held, table[other]) & mask
+            home = hash_of(held, table[other]) & mask
             if ((other - home) & mask) >= ((other - at) & mask):
                 table[at] = table[other]
                 table[other] = -1
@@ -83,7 +51,7 @@ def _rebuild(held, used, table, occupied):  # type: ignore[no-untyped-def]
     mask = np.uint64(len(table) - 1)
     for slot in range(used):
         if occupied[slot]:
-            at = _hash(held, slot) & mask
+            at = hash_of(held, slot) & mask
             while table[at] >= 0:
                 at = (at + np.uint64(1)) & mask
             table[at] = slot
@@ -105,7 +73,7 @@ class Keys:
 
     @property
     def used(self) -> int:
-        return int(self._counters[_USED])
+        return int(self._counters[USED])
 
     def slots(self, keys: NDArray[np.int64], create: NDArray[np.bool_]) -> NDArray[np.int64]:
         """int64 [n]: the slot of each key; a new one where `create` says so, else -1."""
@@ -137,19 +105,19 @@ class Keys:
         keys = Keys(0)
         keys._held, keys._free, keys._counters = held, self._free, self._counters
         keys._table = np.full_like(self._table, -1)
-        _rebuild(held, int(self._counters[_NEXT]), keys._table, self._occupied())
+        _rebuild(held, int(self._counters[NEXT]), keys._table, self._occupied())
         return keys
 
     def _occupied(self) -> NDArray[np.int64]:
         """[capacity] 1 for slots in use."""
         occupied = np.zeros(self.capacity, np.int64)
-        occupied[: self._counters[_NEXT]] = 1
-        occupied[self._free[: self._counters[_FREE]]] = 0
+        occupied[: self._counters[NEXT]] = 1
+        occupied[self._free[: self._counters[FREE]]] = 0
         return occupied
 
     def grow(self) -> None:
         """Room for more keys."""
-        next_slot = int(self._counters[_NEXT])
+        next_slot = int(self._counters[NEXT])
         occupied = self._occupied()
         if next_slot >= self.capacity:
             self._held = np.ascontiguousarray(np.pad(self._held, ((0, 0), (0, self.capacity))))

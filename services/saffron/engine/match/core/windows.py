@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.windows.bounds import common_windows, run_deadline, window_deadline
 from saffron.language.plan.plan import Window
 
 Instants = NDArray[np.int64]
@@ -49,14 +50,13 @@ class Windows:
 
         Before the event's own instant where no window holds it. Never decreases along the stream.
         """
-        size, slide = self.window.size, self.window.slide
-        if self.window.opens is not None:
+        window = self.window
+        if window.opens is not None:
             latest = np.searchsorted(self.openers[0], positions, side="right") - 1
-            ends = np.concatenate([self.openers[1] + (size - 1), [NEVER]])
+            ends = np.concatenate([window_deadline(self.openers[1], window.size), [NEVER]])
             return ends[latest]
-        if slide is not None:
-            return np.floor_divide(instants, slide) * slide + (size - 1)
-        return instants + (size - 1 if self.window.events else size)
+        found: Instants = run_deadline(instants, window.size, window.slide or 0, window.events)
+        return found
 
     def holding(
         self, positions: Instants, first: Instants, last: Instants
@@ -71,10 +71,7 @@ class Windows:
             begin = np.searchsorted(self.openers[1], last - size, side="right")
             end = np.searchsorted(self.openers[0], positions, side="right")
         elif slide is not None:
-            begin = np.floor_divide(last - size, slide) + 1
-            end = np.floor_divide(first, slide) + 1
-            if self.window.events:
-                begin = np.maximum(begin, 0)
+            begin, end = common_windows(first, last, size, slide, self.window.events)
         else:
             return None
         counts = end - begin

@@ -6,7 +6,6 @@ One that begins no run and whose key has none is left out; where no run is alive
 
 from __future__ import annotations
 
-from saffron.engine.match.core.kernel_layout import COLUMN_TYPES
 from saffron.engine.match.flat.actions import CONTIGUOUS
 from saffron.engine.match.flat.step_source import ARRAYS, StepSource
 
@@ -52,7 +51,7 @@ class ScanSource(StepSource):
 
     def _columns(self) -> list[tuple[str, str]]:
         kinds = enumerate(self.names.attributes.values())
-        return [(f"c{n}", f"column({COLUMN_TYPES[kind]})") for n, kind in kinds]
+        return [(f"c{n}", f"column({kind.dtype})") for n, kind in kinds]
 
     def _prologue(self) -> None:
         self.out("count, head, coded = progress[COUNT], progress[HEAD], len(slot_of) > 0")

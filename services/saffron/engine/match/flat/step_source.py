@@ -11,11 +11,7 @@ from collections.abc import Mapping, Sequence
 from saffron.engine.kernels.kernel_source import constants_text, kernel_head
 from saffron.engine.match.core import kernel_layout, merged
 from saffron.engine.match.core.automaton import Feature, State
-from saffron.engine.match.core.kernel_layout import (
-    COLUMN_TYPES,
-    Names,
-    numbered,
-)
+from saffron.engine.match.core.kernel_layout import Names, numbered
 from saffron.engine.match.core.lines import Lines
 from saffron.engine.match.flat.actions import CONTIGUOUS
 from saffron.engine.match.flat.states import States
@@ -103,7 +99,7 @@ class StepSource(States):
     # ---- around the states
 
     def _columns(self) -> list[tuple[str, str]]:
-        return [(f"c{n}", f"{COLUMN_TYPES[kind]}[::1]") for n, kind in enumerate(self.names.attributes.values())]
+        return [(f"c{n}", f"{kind.dtype}[::1]") for n, kind in enumerate(self.names.attributes.values())]
 
     def _pools(self) -> list[tuple[str, str]]:
         return [(f"{letter}{pool}", kind) for pool in self._pool_names() for letter, kind in POOL]

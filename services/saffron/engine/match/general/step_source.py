@@ -11,11 +11,7 @@ from collections.abc import Callable
 
 from saffron.engine.kernels.kernel_source import constants_text, kernel_head
 from saffron.engine.match.core import kernel_layout
-from saffron.engine.match.core.kernel_layout import (
-    COLUMN_TYPES,
-    lane_array,
-    numbered,
-)
+from saffron.engine.match.core.kernel_layout import lane_array, numbered
 from saffron.engine.match.core.lines import Lines
 from saffron.engine.match.flat.step_source import ARRAYS, POOL, event_values
 from saffron.engine.match.general import transition_table, watched
@@ -62,7 +58,7 @@ class GeneralSource(TakingSource):
         head = self._written(2, self._head)
         prologue = self._written(1, self._prologue)
         epilogue = self._written(1, self._epilogue)
-        columns = [(f"c{n}", f"{COLUMN_TYPES[kind]}[::1]") for n, kind in enumerate(self.names.attributes.values())]
+        columns = [(f"c{n}", f"{kind.dtype}[::1]") for n, kind in enumerate(self.names.attributes.values())]
         pool = [(f"{letter}0", kind) for letter, kind in POOL]
         arrays = [*ARRAYS, *columns, *pool, *TABLES]
         kernel = f"{prologue}{head}{body}{epilogue}"

@@ -182,7 +182,7 @@ class Builder:
             ending = _index(self.table.endings, Ending(after, trailing))
         row = [0] * EDGE_COLUMNS
         row[BIT], row[COMPONENT], row[KIND] = 1 << edge.component, edge.component, kind
-        row[STRICT], row[HOLDS] = int(self.strategy(edge) is Strategy.STRICT), int(edge.holds)
+        row[STRICT], row[HOLDS] = int(self.strategy(edge) is Strategy.STRICT), int(edge.exclusive)
         row[FIRST_TARGET], row[STOP_TARGET] = at, at + len(into)
         row[CLEARS] = self._cleared(edge)
         row[MARKS] = self._marks(edge.component, stances)

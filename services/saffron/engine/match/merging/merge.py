@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from saffron.engine.kernels.hashing import GOLDEN, chained
 from saffron.engine.kernels.jit import jitable, separate
 from saffron.engine.kernels.numba_types import boolean, float64, int64, uint8, uint32
 from saffron.engine.match.core.due import remember, strike
@@ -36,15 +37,13 @@ _LARGE = 1e12
 @jitable
 def _hash(floats: Any, ints: Any, lane: int) -> Any:
     """Equal for runs that agree."""
-    value = np.uint64(0x9E3779B97F4A7C15)
+    value = np.uint64(GOLDEN)
     for row in range(FIRST_FEATURE, ints.shape[0] - ROWS):
-        value = (value ^ np.uint64(ints[row, lane])) * np.uint64(0xFF51AFD7ED558CCD)
-        value ^= value >> np.uint64(32)
+        value = chained(value, np.uint64(ints[row, lane]))
     for row in range(floats.shape[0]):
         number = floats[row, lane]
         small = np.int64(number * _SCALE) if -_LARGE < number < _LARGE else np.int64(1)
-        value = (value ^ np.uint64(small)) * np.uint64(0xFF51AFD7ED558CCD)
-        value ^= value >> np.uint64(32)
+        value = chained(value, np.uint64(small))
     return value
 
 

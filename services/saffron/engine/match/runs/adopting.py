@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import DTYPES, NULLS, Column
+from saffron.engine.events.columns import Column
 from saffron.engine.events.key_words import widened_words
 from saffron.engine.events.rests import rests_of
 from saffron.engine.events.tables import converted
@@ -37,11 +37,11 @@ def adopt_rows(rows: Rows, old: Schema, new: Schema) -> None:
         if before is not None and before.column is kind.column:
             continue
         if before is None:
-            column = Column(kind.column, np.full(rows.capacity, NULLS[kind], DTYPES[kind]))
+            column = Column(kind.column, np.full(rows.capacity, kind.null, kind.dtype))
         else:
             column = converted(_column(rows.columns, name, before), kind)
         for part, its in kinds_held(name, kind).items():
-            rows.columns[column_name(part)] = np.ascontiguousarray(_part(column, part).data, DTYPES[its])
+            rows.columns[column_name(part)] = np.ascontiguousarray(_part(column, part).data, its.dtype)
 
 
 def adopt_keys(keys: Keys, key: Sequence[str], old: Schema, new: Schema) -> Keys:
@@ -84,14 +84,14 @@ def _feature(feature: Feature, values: Mapping[tuple[object, ...], tuple[Feature
         return np.zeros(lanes) if held.floating else rests_of(numbers)
     if feature.what in _COUNTED:
         return np.zeros(lanes)  # of an attribute that no event had
-    return np.full(lanes, NULLS[feature.kind], DTYPES[feature.kind])
+    return np.full(lanes, feature.kind.null, feature.kind.dtype)
 
 
 def _held(held: Feature, values: Array, feature: Feature) -> Array:
     if feature.what not in _ONE_VALUE or held.kind.column is feature.kind.column:
         return values
     if held.floating:  # it was null throughout
-        return np.full(len(values), NULLS[feature.kind], DTYPES[feature.kind])
+        return np.full(len(values), feature.kind.null, feature.kind.dtype)
     return np.where(values == NULL_INT, np.nan, values.astype(np.float64)) if feature.floating else values
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import DTYPES, NULLS, Column, Columns
+from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.tables import converted
 from saffron.engine.match.core.kernel_layout import AT_ONCE
 from saffron.engine.match.core.rows import COUNTED, DUE, FIRES, RESULT
@@ -101,19 +101,19 @@ def _has(columns: Columns, schema: Schema) -> bool:
 def _column(name: str, kind: Kind, part: Range, made: Sequence[Made], order: Ints) -> Column:
     values = [one.attributes.get(name, [None] * len(one)) for one in made]
     own = part.columns.attributes.get(name)
-    own = Column(kind.column, np.full(part.high, NULLS[kind], DTYPES[kind])) if own is None else converted(own, kind)
+    own = Column(kind.column, np.full(part.high, kind.null, kind.dtype)) if own is None else converted(own, kind)
     if kind is Kind.STRING:
         return _strings(own, part, values, order)
-    added = [np.array([_held(value, kind) for value in column], DTYPES[kind]) for column in values]
+    added = [np.array([_held(value, kind) for value in column], kind.dtype) for column in values]
     return Column(kind.column, np.concatenate([own.data[part.low : part.high], *added])[order])
 
 
 def _held(value: Any, kind: Kind) -> Any:
     """A value as its column has it; null where it is of another kind, or too large."""
     if isinstance(value, bool):
-        return int(value) if kind is Kind.BOOL else NULLS[kind]
+        return int(value) if kind is Kind.BOOL else kind.null
     if not (kind.is_number and isinstance(value, int | float) and fits(value, kind)):
-        return NULLS[kind]
+        return kind.null
     if kind is Kind.NUMBER:
         return pair_of(value)
     return int(value) if kind.is_whole else float(value)

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from saffron.engine.kernels import lanes, plain_lanes
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
-from saffron.engine.match.core import arithmetic, due, runs
+from saffron.engine.match.core import arithmetic, due, key_table, runs
 from saffron.engine.match.core.automaton import State, build
 from saffron.engine.match.core.classifier import classifier_of
 from saffron.engine.match.core.classify import bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names, begin_bit
 from saffron.engine.match.core.user_functions import called
-from saffron.engine.match.flat import find
 from saffron.engine.match.flat.scan_source import ScanSource
 from saffron.engine.match.flat.step_source import StepSource
 from saffron.engine.match.general import automaton as general
@@ -110,7 +109,7 @@ def _flat(plan: MatchPlan, compiled: bool, choice: EngineChoice) -> Program:
     merging, scans = choice.merging, choice.engine is Engine.SCAN
     helpers = (arithmetic, runs, due, lanes if compiled else plain_lanes, *(HELPERS if merging is not None else ()))
     kind: type[StepSource] = ScanSource if scans else StepSource
-    helpers += (find,) if scans else ()
+    helpers += (key_table,) if scans else ()
     source = KernelSource("step", kind(automaton, names, merging=merging).text(), helpers)
     classifier = classifier_of(bit_tests(automaton))
     return Program(

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import DTYPES
 from saffron.engine.events.key_words import key_names
 from saffron.engine.events.strings import Pinned, Strings
 from saffron.engine.match.core import chains
@@ -78,7 +77,7 @@ class QueryRuns:
         self.schema = schema
         self.strings = strings
         self.windows = Windows(self.plan.window)
-        held = {column_name(name): np.dtype(DTYPES[kind]) for name, kind in held_kinds(schema).items()}
+        held = {column_name(name): np.dtype(kind.dtype) for name, kind in held_kinds(schema).items()}
         self.composed = bool(schema.derived)  # results of other queries may be among its events
         more = (*(LINKS if self.plan.absences else ()), *(RESULTS if self.composed else ()))
         self.rows = Rows(held | dict.fromkeys(more, np.dtype(np.int64)))

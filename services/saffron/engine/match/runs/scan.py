@@ -8,22 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import DTYPES
 from saffron.engine.events.key_words import key_names
 from saffron.engine.kernels.jit import kernel
 from saffron.engine.kernels.numba_types import int32, int64, types, void
 from saffron.engine.match.core.classify import OPENS
 from saffron.engine.match.core.held import column_name, held_kinds
-from saffron.engine.match.core.kernel_layout import (
-    AT,
-    DONE,
-    FOUND,
-    GROW_FOUND,
-    GROW_NODES,
-    GROW_POOL,
-    NODE,
-    NODE_TAIL,
-)
+from saffron.engine.match.core.kernel_layout import AT, DONE, FOUND, GROW_FOUND, GROW_NODES, GROW_POOL, NODE, NODE_TAIL
 from saffron.engine.match.core.rows import NODE_AT, SEQ, SLOT, TIME, TS, TYPE, UNTIL
 from saffron.engine.match.core.stream import NO_SLOT, Range, interned, key_matrix
 from saffron.engine.match.flat.scan_source import COUNT, GROW_KEYS, LEFT_OUT
@@ -98,7 +88,7 @@ class ScanRuns(QueryRuns):
         progress = np.array([0, self.rows.head], np.int64)
         selected, slots, node_at = (np.empty(len(part), np.int64) for _ in range(3))
         columns = [
-            interned(part, name, self.strings, slice(None)).astype(DTYPES[kind], copy=False)
+            interned(part, name, self.strings, slice(None)).astype(kind.dtype, copy=False)
             for name, kind in self.program.step_names.attributes.items()
         ]
         self._widen()
@@ -128,7 +118,7 @@ class ScanRuns(QueryRuns):
             if kind is Kind.STRING:
                 self.rows.write(column_name(name), places, interned(part, name, self.strings, chosen))
             else:
-                values = part.data(name).astype(DTYPES[kind], copy=False)
+                values = part.data(name).astype(kind.dtype, copy=False)
                 self.rows.gather(column_name(name), places, values, chosen)
 
     def _make_room(self, status: int) -> None:

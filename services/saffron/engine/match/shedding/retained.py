@@ -22,6 +22,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels.hashing import GOLDEN, mixed, unit
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -38,10 +40,6 @@ _ALL_ALIKE = 0.4
 _MOST_TIMES, _MOST = 12.0, 0.6
 _MORE, _FEW = 5.0, 200
 
-_MASK = 0xFFFFFFFFFFFFFFFF
-_GOLDEN, _FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-_SHIFT, _LOW = np.uint64(31), np.uint64(11)
-
 
 def chances(expected: Floats, share: float, *, alike: bool) -> Floats:
     """[n] with which each is spared, `share` of all at most: a part of that whatever is expected of it, the rest in
@@ -55,11 +53,8 @@ def chances(expected: Floats, share: float, *, alike: bool) -> Floats:
 
 def drawn(seed: int, query: str, first: Ints) -> Floats:
     """[n] a number of [0, 1) for each partial match of a query, by its first event."""
-    start = (seed * 0x94D049BB133111EB + (crc32(query.encode()) << 32)) & _MASK
-    mixed = (first.view(np.uint64) + np.uint64(start)) * _GOLDEN
-    for _ in range(2):
-        mixed = (mixed ^ (mixed >> _SHIFT)) * _FACTOR
-    found: Floats = (mixed >> _LOW).astype(np.float64) * 2.0**-53
+    start = (seed * GOLDEN + (crc32(query.encode()) << 32)) % 2**64
+    found: Floats = unit(mixed(first.view(np.uint64) + np.uint64(start)))
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels.hashing import hashes_of, mixed
 from saffron.engine.match.core.rows import LINKS, SEQ, TS, Rows
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.output.render import Written
@@ -24,8 +25,6 @@ MOST_LISTED = 256
 
 _MOST_BLOCKS = 4096  # counted without being asked for a row: nobody does
 _ALL = 1 << 64
-_GOLDEN, _FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xFF51AFD7ED558CCD)
-_HALF = np.uint64(32)
 
 
 class Seen:
@@ -100,7 +99,7 @@ class Seen:
         rows = found.stored
         if KEY not in rows.columns or not len(found):
             return
-        order = _mixed(found.position, np.arange(len(found)))
+        order = mixed(hashes_of(np.stack([found.position, np.arange(len(found))])))
         chosen = self._choose(order)
         counts, places = found.events_of(chosen)
         instants = rows.columns[SEQ if self._window.events else TS][places].astype(np.int64)
@@ -178,12 +177,3 @@ def _counted(parts: Sequence[NDArray[np.uint64 | np.int64]]) -> dict[int, int]:
     keys = np.concatenate([np.zeros(0, np.uint64), *(part.view(np.uint64) for part in parts)])
     distinct, counts = np.unique(keys, return_counts=True)
     return dict(zip(distinct.tolist(), counts.tolist(), strict=True))
-
-
-def _mixed(position: Ints, row: Ints) -> Keys:
-    """[n] a hash of each match."""
-    mixed = np.full(len(position), _GOLDEN)
-    for part in (position, row, position):
-        mixed = (mixed ^ part.view(np.uint64)) * _FACTOR
-        mixed ^= mixed >> _HALF
-    return mixed * _FACTOR

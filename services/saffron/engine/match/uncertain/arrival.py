@@ -21,6 +21,7 @@ from saffron.engine.match.uncertain.table import (
     TAIL,
     WINDOW,
 )
+from saffron.engine.windows.bounds import first_window, last_window
 
 _BITS = 3  # begin and take of a component
 
@@ -79,7 +80,7 @@ def arrive(shape, work, row):
     if slide == 0:
         counters[WINDOW], counters[STOP] = 0, 1
     else:
-        counters[WINDOW], counters[STOP] = (lo - size) // slide + 1, hi // slide + 1
+        counters[WINDOW], counters[STOP] = first_window(lo, size, slide), last_window(hi, slide) + 1
     counters[START] = -1
     counters[PHASE] = NEXT_SEARCH
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.addresses import Table
+from saffron.engine.kernels.hashing import hashes_of
 from saffron.engine.match.core.rows import SLOT, Rows
 from saffron.engine.match.uncertain.arrays import SHAPE, WORK
 from saffron.engine.match.uncertain.arrival import enter_all
@@ -16,8 +17,6 @@ from saffron.engine.match.uncertain.joins import Joins, Side
 from saffron.engine.match.uncertain.table import Shape, Work
 
 Ints = NDArray[np.int64]
-
-_SCATTER = np.uint64(0xFF51AFD7ED558CCD)
 
 
 def found_by_value(joins: Joins, shape: Shape, work: Work, rows: Rows, numbers: Ints) -> Work:
@@ -42,8 +41,5 @@ def _write(joins: Joins, work: Work, rows: Rows, places: Ints) -> None:
 
 def _hashes(side: Side, rows: Rows, places: Ints) -> Ints:
     """int64 [n], not negative: of the key, and of what the equalities compare."""
-    value = rows.columns[SLOT][places].astype(np.uint64)
-    for name in side.names:
-        value = (value ^ rows.columns[f".{name}"][places].astype(np.int64).view(np.uint64)) * _SCATTER
-        value ^= value >> np.uint64(32)
-    return (value >> np.uint64(1)).view(np.int64)
+    compared = [rows.columns[name][places].astype(np.int64) for name in (SLOT, *(f".{name}" for name in side.names))]
+    return (hashes_of(np.stack(compared)) >> np.uint64(1)).view(np.int64)

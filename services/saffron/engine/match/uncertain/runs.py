@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import DTYPES
 from saffron.engine.events.key_words import key_names
 from saffron.engine.events.strings import Pinned, Strings
 from saffron.engine.kernels.addresses import Table
@@ -67,7 +66,7 @@ class UncertainRuns:
         self.strings = strings
         self.windows = Windows(self.plan.window)
         own = dict.fromkeys((LATEST, BITS, LAW), _WHOLE)
-        held = {column_name(name): np.dtype(DTYPES[kind]) for name, kind in held_kinds(schema).items()}
+        held = {column_name(name): np.dtype(kind.dtype) for name, kind in held_kinds(schema).items()}
         self.rows = Rows(own | held)
         self.keys = Keys(len(key_names(self.plan.key, schema.kinds)))
         self.touched = np.full(8, -1, np.int64)

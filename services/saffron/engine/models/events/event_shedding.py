@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels.hashing import GOLDEN, finalised, unit
 from saffron.engine.kernels.jit import inlined, kernel
 from saffron.engine.kernels.numba_types import boolean, float64, int16, int32, int64, uint64, void
-from saffron.engine.kernels.splitmix import GOLDEN, finalised
 from saffron.engine.models.features.by_slot import BySlot
 from saffron.engine.models.features.curve import Cut
 from saffron.engine.models.features.event_model import BY_FOREST, BY_KEY, BY_KIND, BY_POSITION, BY_TREE, EventModel
@@ -79,7 +79,7 @@ class EventShedding:
 def _number(seed, seq):  # type: ignore[no-untyped-def]
     """A number in [0, 1) scrambled from both."""
     word = finalised(np.uint64(seq) * np.uint64(GOLDEN) + seed * np.uint64(0xD1B54A32D192ED03))
-    return (word >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    return unit(word)
 
 
 @kernel(void(int32[::1], float64[::1], float64, float64, float64, int64[::1], uint64, boolean[::1]), _nrt=False)

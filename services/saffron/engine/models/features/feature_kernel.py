@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from saffron.engine.kernels.jit import inlined, kernel
-from saffron.engine.kernels.numba_types import boolean, float64, int16, int32, int64, uint64, void
+from saffron.engine.kernels.numba_types import boolean, float64, int16, int32, int64, uint64
+from saffron.engine.kernels.slot_table import place_of
 
 HEAD, HELD, KEYS = range(3)  # cursor: the pane's oldest event in its ring, events in the pane, distinct keys so far
 
@@ -58,7 +59,7 @@ def advance(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Keys and slots (places among the distinct keys) of events start.. ; stops where there is no room for a key."""
     codes, width, last = len(counts), numbers.shape[0], len(frequency_bin) - 1
-    mask, table_mask = len(ring_kind) - 1, np.uint64(len(table) - 1)
+    mask = len(ring_kind) - 1
     content = 1 + codes
     vector = vectors[vectors.shape[0] - 1]  # the last row is room to work in
     for i in range(start, len(kind)):
@@ -74,12 +75,10 @@ def advance(  # type: ignore[no-untyped-def]
             field = content + values.shape[0] + c
             vector[field] = truths[c, i]
             key ^= numbers[field, truths[c, i]]
-        at = key & table_mask
-        while table[at] >= 0 and stored[table[at]] != key:
-            at = (at + np.uint64(1)) & table_mask
+        at = place_of(table, stored, key)
         if table[at] < 0:
             new = cursor[KEYS]
-            if 2 * new >= len(table) or new >= len(stored):
+            if new >= len(stored):
                 return i
             for k in range(codes):
                 vector[1 + k] = frequency_bin[min(counts[k], last)]
@@ -98,14 +97,3 @@ def advance(  # type: ignore[no-untyped-def]
         cursor[HELD] += 1
         _count(kind[i], 1, counts, frequency_bin, numbers, pane_key)
     return len(kind)
-
-
-@kernel(void(uint64[::1], int64, int32[::1]), _nrt=False)
-def place(stored, count, table):  # type: ignore[no-untyped-def]
-    """Fill an open-addressing table (a power of two, -1 throughout) with the places of the first `count` keys."""
-    mask = np.uint64(len(table) - 1)
-    for slot in range(count):
-        at = stored[slot] & mask
-        while table[at] >= 0:
-            at = (at + np.uint64(1)) & mask
-        table[at] = slot

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Columns
+from saffron.engine.kernels.slot_table import table_of
 from saffron.engine.models.features.feature_columns import KindCodes, numbers_in, truths_in
-from saffron.engine.models.features.feature_kernel import HEAD, HELD, KEYS, advance, place
+from saffron.engine.models.features.feature_kernel import HEAD, HELD, KEYS, advance
 from saffron.engine.models.features.features import FeatureSpec
 from saffron.engine.models.features.zobrist import keys_of, numbers_of
 
@@ -127,8 +128,7 @@ class FeatureKeys:
         if kept:
             stored[:kept], vectors[:kept] = self._stored[:kept], self._vectors[:kept]
         self._stored, self._vectors = stored, vectors
-        self._table = np.full(4 * size, -1, dtype=np.int32)
-        place(stored, kept, self._table)
+        self._table = table_of(stored[:kept], 2 * size)
 
 
 def rows_of(spec: FeatureSpec, vectors: Mapping[int, tuple[int, ...]], keys: Iterable[int]) -> Vectors:

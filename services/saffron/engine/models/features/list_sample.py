@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from saffron.engine.kernels.splitmix import mixed_one
+from saffron.engine.kernels.hashing import mixed_one
 
 MOST_LISTS = 4096
 """Different lists remembered; of more, those stay whose hash is below half of what it was."""

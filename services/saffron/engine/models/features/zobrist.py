@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.splitmix import mixed
+from saffron.engine.kernels.hashing import mixed
 from saffron.engine.models.features.features import FeatureSpec
 
 Keys = NDArray[np.uint64]

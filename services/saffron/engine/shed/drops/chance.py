@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.splitmix import GOLDEN, mixed
+from saffron.engine.kernels.hashing import GOLDEN, mixed, unit
 
 
 def chance(seed: int, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
     """[n] one number of [0, 1) for each whole number, spread evenly."""
-    words = mixed(numbers.astype(np.uint64) + np.uint64(seed * GOLDEN % 2**64))
-    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    found: NDArray[np.float64] = unit(mixed(numbers.astype(np.uint64) + np.uint64(seed * GOLDEN % 2**64)))
+    return found
 
 
 def exempt(seed: int, seq: NDArray[np.int64], span: int, share: float) -> NDArray[np.bool_]:

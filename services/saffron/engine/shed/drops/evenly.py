@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.models.features.kind_rates import rates_at
 from saffron.engine.shed.drops.loss_curve import LossCurve
-from saffron.language.plan.plan import Absent, Choice, InOrder, Loop, MatchPlan, Shape, Take, Together
+from saffron.language.plan.plan import Absent, Choice, InOrder, Interleaved, Loop, MatchPlan, Shape, Take
 
 Floats = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def beginnings(shape: Shape) -> set[int]:
             return {component}
         case Loop(body=body):
             return beginnings(body)
-        case Choice(parts) | Together(parts):
+        case Choice(parts) | Interleaved(parts):
             return set().union(*map(beginnings, parts))
         case InOrder(parts):
             found: set[int] = set()

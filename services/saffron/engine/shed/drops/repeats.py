@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.kernels.splitmix import mixed
+from saffron.engine.kernels.hashing import mixed
 from saffron.language.plan.plan import MatchPlan
 from saffron.schema.schema import Kind
 

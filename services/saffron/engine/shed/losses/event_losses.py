@@ -56,9 +56,9 @@ class Extent:
 
 @dataclass(frozen=True)
 class _Mark:
-    """Sums up to the end of a block. `contributed`: by its events; `gone`: the part of it that is dropped; `masked`: events;
-    `promised`: the part that the choice of means counted with. `matches` (4 x powers, all pairs): due, lost, lost if at
-    random, lost by that promise."""
+    """Sums up to the end of a block. `contributed`: what its events contribute; `gone`: the part of it that is dropped;
+    `masked`: events; `promised`: the part that the choice of means counted with. `matches` (4 x powers, all pairs):
+    due, lost, lost if at random, lost by that promise."""
 
     end: float
     contributed: float
@@ -98,7 +98,8 @@ class EventLosses:
         promised: float | None = None,
     ) -> None:
         """A block of events [begin, end): what they contribute, in means of all events, the partial matches that wait,
-        the part of it that goes, the share of events that is `masked`, the part that was `promised` (None: as `part`)."""
+        the part of it that goes, the share of events that is `masked`, and the part that was `promised` to go; None: as
+        much as goes."""
         begin, end = block
         if not self._marks:
             self._marks.append(_Mark(begin, 0.0, 0.0, 0.0, 0.0, _no_matches()))

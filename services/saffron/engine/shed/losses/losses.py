@@ -63,12 +63,14 @@ class Losses:
     ) -> None:
         """A block of events [begin, end); `contributed`: what they contribute to each query's matches, in means of all
         events; `gone`: the part that goes, `masked`: the share of events, none where a query is not named; `extents`:
-        of a query's matches, where they are known."""
+        of a query's matches, where they are known; `promised`: the part that the choice of means counted with, as much
+        as goes where a query is not named."""
         begin, end = block
         for query in contributed if end > begin else ():
             own = self._queries.setdefault(query, EventLosses())
             own.extent = extents.get(query, own.extent)
-            own.add(block, contributed[query], alive.get(query, 0), gone.get(query, 0.0), masked.get(query, 0.0), promised.get(query))
+            parts = gone.get(query, 0.0), masked.get(query, 0.0), promised.get(query)
+            own.add(block, contributed[query], alive.get(query, 0), *parts)
 
     def let_on(self, contributed: Mapping[str, float], false: Mapping[str, float]) -> None:
         """Of the same block: by query the matches too many that models expect for each true one, none where a query is

@@ -12,6 +12,7 @@ from saffron.engine.events.columns import Column, Columns, is_null, masked
 from saffron.engine.events.key_words import words_of
 from saffron.engine.events.rests import rests_of
 from saffron.engine.events.strings import Strings
+from saffron.engine.kernels.hashing import hashes_of
 from saffron.engine.trends.codegen.conditions import Reads
 from saffron.engine.trends.core.graphs import Graphs
 from saffron.engine.trends.core.layout import DROPPED, OF_KEY, Batch, Flags, Floats, Ints, Smalls
@@ -22,10 +23,6 @@ from saffron.language.plan.pairs import rest_name, rest_of_name
 from saffron.language.plan.plan import Strategy
 from saffron.schema.numbers import value_of_pair
 from saffron.schema.schema import NULL_INT, Kind
-
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(32)
-_POSITIVE = np.uint64(2**63 - 1)
 
 
 def prepare(
@@ -66,9 +63,9 @@ def prepare(
         time=_owned(columns.time),
         states=states,
         opens=opening(columns.seq, opened),
-        hashes=hashes_of(words),
+        hashes=row_hashes(words),
         words=words,
-        group_hashes=hashes_of(group_words),
+        group_hashes=row_hashes(group_words),
         group_words=group_words,
         attributes=attributes,
         mantissas=mantissas,
@@ -191,13 +188,9 @@ def rounded_in(columns: Columns, names: Sequence[str]) -> Flags:
     return found
 
 
-def hashes_of(words: Ints) -> Ints:
-    """[n] a hash, never negative, of each column of words."""
-    mixed = np.zeros(words.shape[1], dtype=np.uint64)
-    for row in words:
-        mixed = (mixed ^ row.view(np.uint64)) * _MIX
-        mixed ^= mixed >> _SHIFT
-    return (mixed & _POSITIVE).view(np.int64)
+def row_hashes(words: Ints) -> Ints:
+    """[n] a hash, never negative, of each column of words [words, n]: column 0 of keys and groups."""
+    return (hashes_of(words) >> np.uint64(1)).view(np.int64)
 
 
 def opening(seq: NDArray[np.int64], opened: Sequence[int]) -> Flags:

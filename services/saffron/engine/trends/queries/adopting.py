@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.key_words import widened_words
-from saffron.engine.trends.codegen.prepare import hashes_of
 from saffron.engine.trends.core.layout import GROUP_WIDTH, KEY_WIDTH, O_WORDS, STORED, T_COLUMN, Floats, Ints, Wiring
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language.plan.pairs import rest_of_name
@@ -28,10 +27,8 @@ def adopt(old: TrendQuery, fresh: TrendQuery) -> bool:
         return False
     state = dict(old.snapshot())
     kinds = old.kinds, fresh.kinds
-    for rows, table, key in (("keys", "table", old.plan.key), ("groups", "group_table", old.plan.group)):
+    for rows, key in (("keys", old.plan.key), ("groups", old.plan.group)):
         state[rows] = _rows(state[rows], key, *kinds, words=1 + _width(old, key))
-        if len(key):
-            state[table] = _table(state[table], state[rows], int(np.count_nonzero(state[table])), fresh)
     words = np.ascontiguousarray(state["out"][:, O_WORDS:].T)
     out = widened_words(words.astype(np.int64), old.plan.group, *kinds)
     state["out"] = np.ascontiguousarray(np.concatenate([state["out"][:, :O_WORDS], out.T], axis=1), np.int64)
@@ -56,17 +53,10 @@ def _width(query: TrendQuery, key: Sequence[str]) -> int:
 def _rows(
     rows: NDArray[Any], key: Sequence[str], old: Mapping[str, Kind], new: Mapping[str, Kind], *, words: int
 ) -> Ints:
-    """Keys or groups: hash, words, and what stands behind them."""
+    """Keys or groups under other words; `TrendQuery.take_over` computes their hashes."""
     held = np.ascontiguousarray(rows[:, 1:words].T, np.int64)
     renamed = widened_words(held, key, old, new)
-    hashes = hashes_of(renamed) if len(key) else rows[:, 0]
-    return np.ascontiguousarray(np.concatenate([hashes[:, None], renamed.T, rows[:, words:]], axis=1), np.int64)
-
-
-def _table(table: NDArray[Any], rows: NDArray[Any], used: int, fresh: TrendQuery) -> NDArray[np.int32]:
-    made = np.zeros(len(table), np.int32)
-    fresh.rehash(made, np.ascontiguousarray(rows, np.int64), used)
-    return made
+    return np.ascontiguousarray(np.concatenate([rows[:, :1], renamed.T, rows[:, words:]], axis=1), np.int64)
 
 
 def _values(values: NDArray[Any], old: TrendQuery, fresh: TrendQuery) -> Floats:

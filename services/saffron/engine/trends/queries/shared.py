@@ -18,9 +18,10 @@ from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.engine.trends.store.contents import FARTHEST
 from saffron.engine.trends.values.returns import Rows
+from saffron.engine.windows.bounds import first_window
 from saffron.language.plan.pairs import narrowed
 from saffron.language.plan.plan import TrendPlan
-from saffron.language.trends.sharing import graph_of, in_order, likeness, united
+from saffron.language.trends.sharing import graph_of, in_order, sharing_key, united
 from saffron.schema.schema import Kind
 
 MOST_MEASURES = 32
@@ -62,7 +63,7 @@ class SharedGraph:
         return cls(graph_of(reader.plan), compiled, [reader])
 
     def _liken(self) -> None:
-        self.alike = f"{likeness(self.plan)} {self.readers[0].key_kinds} {sorted(self.narrow)}"
+        self.alike = f"{sharing_key(self.plan)} {self.readers[0].key_kinds} {sorted(self.narrow)}"
 
     def adopt(self) -> None:
         """Its readers have been bound to a wider schema: it goes on under that with all that it holds."""
@@ -160,7 +161,7 @@ class SharedGraph:
         if window.slide is None:
             openings = self.openings if self.running is None else self.running.openings()
             return tuple((low, seq) for low, seq in openings if low + window.size > point)
-        low = ((point - window.size) // window.slide + 1) * window.slide
+        low: int = first_window(point, window.size, window.slide) * window.slide
         known = self.low if self.running is None else self.running.low()
         lowest = low if known is None else max(low, known)
         return max(0, lowest) if window.events else lowest

@@ -14,12 +14,15 @@ from saffron.engine.events.strings import Strings
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.operators.engine_choice import Engine
 from saffron.engine.trends.codegen import conditions, source
-from saffron.engine.trends.codegen.prepare import nothing, prepare, ranked, rounded_in
+from saffron.engine.trends.codegen.prepare import nothing, prepare, ranked, rounded_in, row_hashes
 from saffron.engine.trends.core.engine import engine_of_graphs
 from saffron.engine.trends.core.graphs import graphs_of
 from saffron.engine.trends.core.layout import (
     DROPPED,
+    GROUP_WIDTH,
+    GROUPS,
     IN_EVENTS,
+    KEY_WIDTH,
     KEYS,
     KHI,
     KLO,
@@ -42,8 +45,6 @@ from saffron.engine.trends.core.layout import (
     SLIDE,
     TOUCHED,
     Batch,
-    Ints,
-    Smalls,
     Store,
 )
 from saffron.engine.trends.core.measures import measures_of
@@ -299,23 +300,31 @@ class TrendQuery:
         self.kinds = kinds
         return True
 
-    def rehash(self, table: Smalls, rows: Ints, used: int) -> None:
-        """Enter the first rows into an empty hash table."""
-        self._kernels.rehash(table, rows, used)
-
     def take_over(self, old: TrendQuery, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on with the state of a query that held the same otherwise (`adopting`)."""
-        self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
+        self._hold(state)
         self.strings, self.shed, self.rounded = old.strings, old.shed, old.rounded
         self._extremes.take_over(old._extremes, self._store, self._index)
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `snapshot` gave for the same plan."""
-        self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
+        self._hold(state)
         self.strings = self._table(*orjson.loads(state["strings"].tobytes()))
         self.shed.restore(state, "shed")
         self.rounded.restore(state, "rounded")
         self._extremes.restore(state)
+
+    def _hold(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over these arrays. Hashes are computed anew: their words, or how they are hashed, may have changed."""
+        self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
+        held, params = self._store, self.wiring.params
+        for table, rows, used, width in (
+            (held.table, held.keys, held.head[KEYS], params[KEY_WIDTH]),
+            (held.group_table, held.groups, held.head[GROUPS], params[GROUP_WIDTH]),
+        ):
+            rows[:used, 0] = row_hashes(np.ascontiguousarray(rows[:used, 1 : 1 + width].T))
+            table[:] = 0
+            self._kernels.rehash(table, rows, int(used))
 
     def _close_until(self, point: int, position: int) -> None:
         self._advance(self._nothing, 0, 0, point, position)

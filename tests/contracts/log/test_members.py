@@ -1,0 +1,129 @@
+"""The log's contract: a group's members share partitions, and lose them when they leave."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from saffron.errors import LogError
+from saffron.runtime.log import Committed, Consumer, Log, TopicPartition
+from tests.contracts.log.subject import Subject
+from tests.contracts.log.talk import PATIENCE, member, take, transaction, until, values
+
+
+def test_a_member_reads_from_where_it_seeks_and_else_from_the_earliest(subject: Subject) -> None:
+    topic, group = subject.topic(), subject.name()
+    where = TopicPartition(topic, 0)
+    producer = subject.log.producer()
+    for number in range(4):
+        producer.send(topic, 0, b"%d" % number)
+    producer.flush(10)
+    first = member(subject.log, group, topic, set())
+    assert values(take(first, 4)) == [b"0", b"1", b"2", b"3"]
+    first.commit({where: Committed(2)})
+    first.close()
+    held: set[TopicPartition] = set()
+    second = member(subject.another(), group, topic, held)
+    until(lambda: where in held, second)
+    found = second.committed(where)
+    assert found is not None
+    second.seek(where, found.offset)
+    assert values(take(second, 2)) == [b"2", b"3"]
+    second.close()
+
+
+def test_partitions_are_shared_among_members_and_come_back_when_one_leaves(subject: Subject) -> None:
+    topic, group = subject.topic(partitions=4), subject.name()
+    everything = {TopicPartition(topic, index) for index in range(4)}
+    mine: set[TopicPartition] = set()
+    yours: set[TopicPartition] = set()
+    first = member(subject.log, group, topic, mine)
+    until(lambda: mine == everything, first)
+    second = member(subject.another(), group, topic, yours)
+    until(lambda: len(mine) == 2 and mine | yours == everything, first, second)
+    second.close()
+    until(lambda: mine == everything, first)
+    first.close()
+
+
+def test_a_log_that_is_closed_takes_its_members_along_and_calls_nobody_back(subject: Subject) -> None:
+    """So that a service that is made anew finds its partitions free, and not with what it was before."""
+    topic, group = subject.topic(), subject.name()
+    before, after = subject.another(), subject.another()
+    told: list[str] = []
+
+    def joined(log: Log) -> tuple[Consumer, list[TopicPartition]]:
+        mine: list[TopicPartition] = []
+        consumer = log.consumer(group, committed_only=True)
+
+        def gone(_: list[TopicPartition]) -> None:
+            told.append("gone")
+
+        consumer.subscribe([topic], mine.extend, gone, gone)
+        deadline = time.monotonic() + PATIENCE
+        while not mine:
+            consumer.poll(10, 0.05)
+            assert time.monotonic() < deadline, "no partition came"
+        return consumer, mine
+
+    joined(before)
+    before.close()
+    began = time.monotonic()
+    joined(after)
+    assert time.monotonic() - began < 5.0, "its session had to time out"
+    assert told == []
+    after.close()
+
+
+def test_a_position_from_a_member_that_has_left_is_refused(subject: Subject) -> None:
+    topic, group = subject.topic(), subject.name()
+    where = TopicPartition(topic, 0)
+    mine: set[TopicPartition] = set()
+    yours: set[TopicPartition] = set()
+    first = member(subject.log, group, topic, mine)
+    until(lambda: where in mine, first)
+    producer = subject.log.producer(subject.name())
+    transaction(producer, topic, b"late")
+    membership = first.membership()
+    first.close()
+    second = member(subject.another(), group, topic, yours)
+    until(lambda: where in yours, second)
+    with pytest.raises(LogError):
+        producer.send_offsets({where: Committed(1)}, membership)
+    with pytest.raises(LogError):
+        first.membership()
+    second.close()
+
+
+def test_a_partition_can_be_sought_right_after_it_is_assigned(subject: Subject) -> None:
+    """The shells do so on every take-over."""
+    topic, group = subject.topic(), subject.name()
+    where = TopicPartition(topic, 0)
+    producer = subject.log.producer()
+    for number in range(100):
+        producer.send(topic, 0, b"%d" % number)
+    producer.flush(10)
+    consumer = subject.log.consumer(group, committed_only=True)
+
+    def assigned(partitions: list[TopicPartition]) -> None:
+        consumer.pause(partitions)
+        consumer.seek(where, 90)
+        consumer.resume(partitions)
+
+    consumer.subscribe([topic], assigned, lambda gone: None, lambda gone: None)
+    assert values(take(consumer, 10)) == [b"%d" % number for number in range(90, 100)]
+    consumer.close()
+
+
+def test_partitions_are_added_and_come_to_the_members(subject: Subject) -> None:
+    topic, group = subject.topic(), subject.name()
+    held: set[TopicPartition] = set()
+    consumer = member(subject.log, group, topic, held)
+    until(lambda: len(held) == 1, consumer)
+    subject.log.add_partitions(topic, 3)
+    subject.log.add_partitions(topic, 2)
+    assert subject.log.partitions(topic) == 3
+    assert subject.log.describe([topic])[topic].partitions == 3
+    until(lambda: held == {TopicPartition(topic, index) for index in range(3)}, consumer)
+    consumer.close()

@@ -1,0 +1,210 @@
+"""A query that fails, at whatever step, on the whole path under faults: it stops, and stays stopped; the others go on.
+
+Its committed results are a prefix of its right ones, those of the others are theirs to the byte; a new version of it
+heals it. A process that dies in the same query and block again and again has the query failed, too.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from saffron.engine.events.block import Block
+from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.operators.operator import ResultOperator
+from saffron.engine.trends.trend_operator import TrendOperator
+from saffron.runtime.log import TopicPartition
+from saffron.testing.memory_log import Killed
+from tests.e2e.simulated.system import ANY, FALLS, RALLY, TOPICS, Source, at_rest, blocks, close, make_system, undated
+from tests.unit.engine.containment.faults import SHARED, Fault, injected
+from tests.unit.runtime.world import Chaos, World
+
+PARTITIONS = 2
+PAIRS = """PATTERN SEQ(Stock a, Stock b) WHERE skip-till-next-match { [symbol] AND a.price < b.price }
+WITHIN 3 seconds RETURN a.price AS low INTO Pair"""
+TWICE = "PATTERN SEQ(Pair p, Pair q) WHERE skip-till-next-match { q.low > p.low } WITHIN 6 seconds"
+HIGHEST = FALLS.replace("COUNT(*)", "COUNT(*), MAX(S.price)")
+QUERIES = {"rally": RALLY, "any": ANY, "pairs": PAIRS, "twice": TWICE, "falls": FALLS, "highest": HIGHEST}
+READERS = {"pairs": {"twice"}}
+PLACES = ("start", "advance", "end", "found", "render", "save", "restore")
+NIGHTLY = 20
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    nightly = metafunc.config.getoption("--nightly")
+    metafunc.parametrize("seed", range(NIGHTLY if nightly else 1))
+
+
+class System:
+    """All services in their world, with events and faults. `turns`: so many between two changes of ours."""
+
+    def __init__(self, seed: int, directory: Path) -> None:
+        self.world = make_system(seed, directory, partitions=PARTITIONS)
+        self.source = Source(self.world, PARTITIONS, random.Random(seed + 1))
+        for name, text in QUERIES.items():
+            self.source.query(name, text)
+
+    def run(self, turns: int) -> None:
+        left = iter(range(turns))
+        self.world.run(turns, lambda: self.source.events(4) if next(left) % 12 == 0 else None)
+
+    def end(self) -> None:
+        close(self.world, PARTITIONS)
+        self.world.settle(lambda: at_rest(self.world, PARTITIONS))
+
+    def failed(self) -> set[str]:
+        """What `query-status` says, of windowing on every partition."""
+        last: dict[bytes, dict[str, object]] = {}
+        for record in self.world.read(TOPICS.query_status, 0, committed_only=True):
+            last[record.key or b""] = orjson.loads(record.value or b"null")
+        said = [one for one in last.values() if one["service"] == "windowing" and one["state"] == "failed"]
+        found = {str(one["name"]) for one in said}
+        for name in found:
+            assert len([one for one in said if one["name"] == name]) == PARTITIONS, last
+            assert all(one["reason"] for one in said)
+        return found
+
+
+def reckoned(world: World, partition: int, may_fail: set[str]) -> set[str]:
+    """Every result of a partition stands once, but for those behind the end of failed queries; which have some."""
+    standing = blocks(world, TOPICS.admitted, partition)
+    found = set()
+    for topic, kind in ((TOPICS.complex_events, MatchOperator), (TOPICS.trends, TrendOperator)):
+        records = world.read(topic, partition, committed_only=True)
+        results = undated(records)
+        names = [(record.key or b"").decode() for record in records]
+        right, queries = expected(kind(partition=partition, stream="events"), [without_failures(b) for b in standing])
+        for name in QUERIES:
+            mine = [one for one, query in zip(results, names, strict=True) if query == name]
+            whole = [one for one, query in zip(right, queries, strict=True) if query == name]
+            assert mine == (whole[: len(mine)] if name in may_fail else whole), name
+            found |= {name} if mine else set()
+    return found
+
+
+def without_failures(block: Block) -> Block:
+    kept = (one for one in block.controls if one.kind != "query" or one.body["op"] != "fail")
+    return replace(block, controls=tuple(kept))
+
+
+def expected(operator: ResultOperator, standing: Sequence[Block]) -> tuple[list[bytes], list[str]]:
+    """What an undisturbed operator says to these blocks, and of which query each is."""
+    texts: list[bytes] = []
+    names: list[str] = []
+    for block in standing:
+        results = operator.apply(block)
+        texts += results.json(0, len(results))
+        names += [results.names[code] for code in results.query.tolist()]
+    return texts, names
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_match_query_that_fails_stops_alone(place: str, seed: int, tmp_path: Path) -> None:
+    victim = "any" if place in ("start", "end", "found", "save") else "pairs"
+    system = System(seed, tmp_path)
+    fault = Fault(victim, place, 2 if place in ("advance", "end") else 0, late=seed % 2 == 1)
+    with injected(fault):
+        system.run(300)
+        system.end()
+    assert fault.raised or place == "restore"
+    stopped = {victim} | READERS.get(victim, set())
+    assert system.failed() <= stopped
+    others = set(QUERIES) - stopped
+    for partition in range(PARTITIONS):
+        assert others <= reckoned(system.world, partition, system.failed())
+
+
+@pytest.mark.parametrize("place", ["trend make", "trend apply", "trend own", "trend render"])
+def test_a_trend_query_that_fails_stops_alone_though_it_shares_a_graph(place: str, seed: int, tmp_path: Path) -> None:
+    system = System(seed, tmp_path)
+    fault = Fault(SHARED if place in ("trend make", "trend apply") else "highest", place, 0, late=seed % 2 == 1)
+    with injected(fault):
+        system.run(300)
+        system.end()
+    assert system.failed() <= {"highest", "falls"}
+    for partition in range(PARTITIONS):
+        assert {"rally", "any", "pairs"} <= reckoned(system.world, partition, system.failed())
+
+
+def test_a_process_that_dies_in_a_query_again_and_again_has_it_failed(seed: int, tmp_path: Path) -> None:
+    system = System(seed, tmp_path)
+    with injected(Fault("any", "advance", at=20, error=Killed)) as fault:
+        system.run(500)
+        system.end()
+    assert fault.raised >= 2
+    assert system.failed() == {"any"}
+    for partition in range(PARTITIONS):
+        assert {"rally", "pairs", "falls"} <= reckoned(system.world, partition, {"any"})
+
+
+def test_one_death_proves_nothing(seed: int, tmp_path: Path) -> None:
+    system = System(seed, tmp_path)
+    with injected(Fault("any", "advance", 2, error=Killed)) as fault:
+        system.run(300)
+        system.end()
+    assert fault.raised == 1
+    assert not system.failed()
+    for partition in range(PARTITIONS):
+        assert {"any", "rally"} <= reckoned(system.world, partition, set())
+
+
+def test_another_version_heals_it(seed: int, tmp_path: Path) -> None:
+    system = System(seed, tmp_path)
+    with injected(Fault("any", "advance", 2)):
+        system.run(200)
+        system.world.settle(lambda: system.failed() == {"any"})
+    system.source.query("any", ANY)
+    system.run(300)
+    system.end()
+    assert not system.failed()
+    for partition in range(PARTITIONS):
+        standing = blocks(system.world, TOPICS.admitted, partition)
+        right, names = expected(MatchOperator(partition=partition, stream="events"), standing)
+        results = undated(system.world.read(TOPICS.complex_events, partition, committed_only=True))
+        (again,) = [
+            block.first_seq
+            for block in standing
+            for one in block.controls
+            if one.kind == "query"
+            and one.body["name"] == "any"
+            and one.body["version"] == 2
+            and one.body["op"] == "add"
+        ]
+        whole = [one for one, name in zip(right, names, strict=True) if name == "any" and first(one) >= again]
+        mine = [one for one in results if b'"query":"any"' in one and first(one) >= again]
+        assert whole
+        assert mine == whole
+        others = [one for one, name in zip(right, names, strict=True) if name != "any"]
+        assert [one for one in results if b'"query":"any"' not in one] == others
+
+
+def first(result: bytes) -> int:
+    """The position of a match's first event."""
+    return int(orjson.loads(result)["events"]["a"]["seq"])
+
+
+def test_blocks_that_are_missing_hold_up_their_own_partition_alone(seed: int, tmp_path: Path) -> None:
+    system = System(seed, tmp_path)
+    world = system.world
+    world.chaos = Chaos(0, 0, 0, 0, 0, 0, 0)
+    system.run(200)
+    world.settle(lambda: bool(blocks(world, TOPICS.admitted, 0) and blocks(world, TOPICS.admitted, 1)))
+    shedders = [process for process in world.processes if process.name.startswith("shedder")]
+    for process in shedders:
+        process.paused_until = 2**62
+    system.run(300)
+    cut = TopicPartition(TOPICS.windows, 0)
+    before = [world.broker.partition(TopicPartition(TOPICS.admitted, one)).high for one in range(PARTITIONS)]
+    world.broker.trim(cut, world.broker.partition(cut).high - 1)
+    for process in shedders:
+        process.paused_until = 0
+    system.run(600)
+    found = [world.broker.partition(TopicPartition(TOPICS.admitted, one)).high for one in range(PARTITIONS)]
+    assert found[1] > before[1], "the other partition goes on"
+    troubles = [one for process in shedders if process.service is not None for one in process.service.shell.troubles]  # type: ignore[attr-defined]
+    assert troubles

@@ -1,0 +1,257 @@
+"""The live page in a real browser, over what a simulated system has written: all that it shows, and all its buttons.
+
+Where no Chromium is found these tests are deselected, and pytest's first lines say so (tests/conftest.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+import orjson
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from saffron.control import api
+from saffron.control.dead_letters_api import DeadLettersApi
+from saffron.control.guard import guards
+from saffron.control.openapi import document
+from saffron.control.requests import Send
+from saffron.control.tables import Tables
+from saffron.control.tail import Tail
+from saffron.control.why import why
+from saffron.runtime.dead_letters.reading import DeadLetters
+from saffron.runtime.log import Log
+from saffron.runtime.telemetry.health import Health
+from saffron.testing.memory_log import MemoryLog
+from tests.e2e.simulated.browser import Tab, browser
+from tests.e2e.simulated.system import FALLS, RALLY, TOPICS, Source, make_system
+from tests.unit.control.described import METHODS
+from tests.unit.runtime.world import NO_CHAOS, World
+
+Talk = Callable[[Tab, str], Awaitable[None]]
+Look = Callable[..., None]
+ESTIMATED = {
+    "rally": {"due": 500.0, "lost": 17.0, "found": 488.0, "false": 6.1},
+    "falls": {"due": 40.0, "lost": 0.0, "found": 40.0, "false": 0.0},
+}
+SHED = {"why": "shed", "share": 0.125, "keep": 1200, "estimated": ESTIMATED}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A system that has matched some hundred events, and has some dead letters."""
+    world = make_system(2, tmp_path_factory.mktemp("life"), partitions=2)
+    world.chaos = NO_CHAOS
+    source = Source(world, 2, random.Random(2))
+    source.query("rally", RALLY)
+    source.query("falls", FALLS)
+    turns = itertools.count()
+    world.run(300, lambda: source.events(12) if next(turns) % 10 == 0 else None)
+    world.settle(lambda: True)
+    return world
+
+
+@asynccontextmanager
+async def serving(world: World, token: str = "") -> AsyncIterator[str]:
+    """The service's API over the system's log; its address."""
+    log, tables, health = MemoryLog(world.broker), Tables(TOPICS, 1000), Health("control")
+    for topic in tables.topics:
+        for record in world.read(topic, 0, committed_only=False):
+            tables.apply(topic, record.key, record.value, record.timestamp)
+    for second in reversed(range(30)):
+        overload(tables, world.now - 1000 * second, second)
+    letters = DeadLettersApi(tables, DeadLetters(log, TOPICS, "desk"), "desk", 86_400_000)
+    told = partial(why, log, TOPICS, "why")
+    made = api.Api(tables, TOPICS, sender(log), Tail(log, "tail"), told, log.partitions, health)
+    application = web.Application(middlewares=guards("127.0.0.1", token))
+    application.add_routes([*made.routes(), *letters.routes()])
+    async with TestServer(application, host="127.0.0.1") as server:
+        yield str(server.make_url("/"))
+
+
+def overload(tables: Tables, at: int, second: int) -> None:
+    """Digests of a second in which more came than could be done."""
+    common = {
+        "stream": "events",
+        "partition": 7,
+        "at": at,
+        "interval_ms": 1000,
+        "partial_matches": 90,
+        "watermark": 1,
+        "lag": 4,
+    }
+    latency = {"p50": 600.0 + second, "p99": 950.0 + 5 * second}
+    for service, more in (("windowing", {}), ("matcher", {"latency_ms": latency}), ("shedder", {"shed": SHED})):
+        digest = {"service": service, **common, "events": 5000 + second, "results": 30, "latency_ms": None, **more}
+        tables.live.apply(digest)
+
+
+def sender(log: Log) -> Send:
+    async def send(topic: str, key: bytes, value: bytes | None) -> None:
+        producer = log.producer()
+        producer.send(topic, 0, value, key=key)
+        producer.flush(1.0)
+
+    return send
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def tab(loop: asyncio.Runner, chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    """One browser for all tests here."""
+    running = browser(chromium, tmp_path_factory.mktemp("profile"))
+    yield loop.run(running.__aenter__())
+    loop.run(running.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def look(world: World, loop: asyncio.Runner, tab: Tab, monkeypatch: pytest.MonkeyPatch) -> Look:
+    """Runs a talk with the page in a browser; its scripts must not have complained."""
+    monkeypatch.setattr(api, "now_ms", lambda: world.now)
+
+    async def run(talk: Talk, token: str) -> list[str]:
+        async with serving(world, token) as url:
+            tab.complaints.clear()
+            await tab.size(1200)
+            await tab.go(url)
+            await talk(tab, url)
+            complaints = list(tab.complaints)
+            await tab.go("about:blank#end")
+            return complaints
+
+    def look(talk: Talk, token: str = "", refusals: tuple[str, ...] = ()) -> None:
+        complaints = loop.run(run(talk, token))
+        assert [one for one in complaints if not any(refusal in one for refusal in refusals)] == []
+
+    return look
+
+
+def text(selector: str) -> str:
+    return f"document.querySelector('{selector}')?.textContent"
+
+
+def count(selector: str) -> str:
+    return f"document.querySelectorAll('{selector}').length"
+
+
+def click(selector: str) -> str:
+    return f"document.querySelector('{selector}').click()"
+
+
+def fill(selector: str, value: str) -> str:
+    return f"document.querySelector('{selector}').value = {orjson.dumps(value).decode()}"
+
+
+def test_it_shows_queries_latency_overload_results_and_fits_every_window(look: Look) -> None:
+    async def talk(tab: Tab, url: str) -> None:
+        drawn = "[...document.querySelectorAll('.query img')].filter((one) => one.naturalWidth > 50).length === 2"
+        await tab.until(drawn, "automata")
+        assert await tab.value(count(".query .badge.active")) == 2
+        assert await tab.value(text("#overload")) == (
+            "overload: dropping events to save 12.5 % of the work, keeping 1200 partial matches; "
+            "estimated loss since the start: rally 3.40 %; false, of those found: rally 1.25 %"
+        )
+        assert await tab.value(count("#overload.shedding")) == 1
+        assert await tab.value(count("#chart-latency .curve")) >= 2
+        assert await tab.value(count("#chart-latency .bound")) == 1
+        assert await tab.value(count("#services .up")) >= 3
+        await tab.until(count("#results details") + " === 20", "results")
+        for width, dark in ((360, False), (360, True), (768, False), (1600, True)):
+            await tab.size(width, dark=dark)
+            assert await tab.value("document.documentElement.scrollWidth <= innerWidth"), f"{width} is too narrow"
+
+    look(talk)
+
+
+def test_why_and_why_not(look: Look) -> None:
+    async def talk(tab: Tab, url: str) -> None:
+        await tab.until(count("#why-query option") + " === 2 && " + count("#results details"), "queries and results")
+        await tab.value(fill("#why-query", "rally") + ";" + fill("#why-ask", "symbol=IBM"))
+        await tab.value(click("#why-form button"))
+        told = await tab.until(
+            "document.querySelector('#why-answer').textContent.match(/matches[^]*told from/)?.[0]", "story"
+        )
+        assert "refused" in told or "match" in told
+        await tab.value(fill("#why-ask", "symbol=IBN") + ";" + click("#why-form button"))
+        await tab.until(text("#why-answer.bad") + "?.includes(\"Did you mean 'IBM'\")", "what was meant")
+        rows = "[...document.querySelectorAll('#results details')]"
+        await tab.value(f"{rows}.find((one) => one.innerText.includes('rally')).querySelector('button').click()")
+        await tab.until(text("#why-answer") + "?.startsWith('rally, symbol=')", "story of a result")
+
+    look(talk, refusals=("status of 404",))
+
+
+def test_a_dead_letter_is_mended_and_sent(look: Look, world: World) -> None:
+    mended = '{"type":"Stock","ts":900000000,"symbol":"KO","sector":"food","price":9.0}'
+
+    async def talk(tab: Tab, url: str) -> None:
+        await tab.until(count("#letters details"), "letters")
+        assert await tab.value(count("#letter-reason option")) == 3
+        chosen = fill("#letter-reason", "not-json") + ";"
+        chosen += "document.querySelector('#letter-reason').dispatchEvent(new Event('change'))"
+        await tab.value(chosen)
+        await tab.until(
+            "[...document.querySelectorAll('#letters b')].every((one) => one.textContent === 'not-json')", "filter"
+        )
+        await tab.value("document.querySelector('#letters details').open = true")
+        shown = await tab.until(text("#letters .shown"), "place")
+        assert shown.split("\n")[1:] == ["LINE 1: {broken", "         ^"]
+        await tab.value(click("#letters .row button"))
+        assert "7b 62 72 6f 6b 65 6e" in await tab.value(text("#letters .hex"))
+        await tab.value(click("#letters .send"))
+        await tab.until(text("#letters .answer.bad") + "?.includes('would be a dead letter again')", "refusal")
+        await tab.value(fill("#letters textarea", mended) + ";" + click("#letters .try"))
+        await tab.until(text("#letters .answer.good") + "?.startsWith('would be sent to t.events/')", "trial")
+        assert await tab.value(count("#letters .badge.sent:not([hidden])")) == 0
+        await tab.value(click("#letters .send"))
+        await tab.until(count("#letters .badge.sent:not([hidden])") + " === 1", "note")
+        await tab.value("window.confirm = () => false; " + click("#letters .send"))
+        await tab.until(text("#letters .answer.bad") + "?.includes('was sent again at')", "second refusal")
+
+    look(talk, refusals=("status of 409",))
+    sent = [record.value for one in range(2) for record in world.read(TOPICS.events, one, committed_only=False)]
+    assert sent.count(mended.encode()) == 1
+
+
+def test_a_query_is_checked_added_paused_and_removed_behind_a_token(look: Look) -> None:
+    async def talk(tab: Tab, url: str) -> None:
+        await tab.until("!document.querySelector('#token-form').hidden", "question for the token")
+        await tab.value(fill("#token", "secret") + ";" + click("#token-form button"))
+        await tab.until(count(".query[data-name=rally]"), "queries")
+        await tab.value("document.querySelector('#add').open = true; window.confirm = () => true")
+        await tab.value(fill("#add-text", "QUERY ups PATTERN SEQ(Stock a, Stock b) WHERE b.price > c.price WITHIN 1 s"))
+        await tab.value(click("#add-check"))
+        await tab.until(text("#add-answer.bad") + "?.includes('^')", "carets")
+        await tab.value(fill("#add-text", "QUERY ups PATTERN SEQ(Stock a, Stock b) WITHIN 1 s"))
+        await tab.value(click("#add-form .main"))
+        await tab.until(text("#add-answer.bad") + "?.includes('2 partitions')", "refusal")
+        await tab.value(click(".query[data-name=rally] .pause"))
+        await tab.until("!document.querySelector('.query[data-name=rally] .resume').hidden", "pause")
+        await tab.value(click(".query[data-name=falls] .remove"))
+        await tab.until(count(".query[data-name=falls]") + " === 0", "removal")
+
+    look(talk, "secret", refusals=("status of 401", "status of 400"))
+
+
+def test_the_description_for_people_has_every_operation(look: Look) -> None:
+    described = sum(method in item for item in document()["paths"].values() for method in METHODS)
+
+    async def talk(tab: Tab, url: str) -> None:
+        await tab.go(url + "api-docs")
+        await tab.until(count(".operation") + f" === {described}", "operations")
+        await tab.size(360)
+        await tab.value("document.querySelectorAll('.operation').forEach((one) => { one.open = true; })")
+        assert await tab.value("document.documentElement.scrollWidth <= innerWidth")
+
+    look(talk)

@@ -1,0 +1,26 @@
+"""Results in Avro under faults: each exactly once, and the same as JSON; nothing before the registry has answered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from tests.e2e.simulated.system import TOPICS
+from tests.e2e.simulated.test_recovery import live
+from tests.unit.windowing.fake_registry import running
+
+
+def test_every_result_stands_exactly_once_in_avro_too(tmp_path: Path) -> None:
+    total: Counter[str] = Counter()
+    with running() as registry:
+
+        def asleep(turn: int) -> None:
+            registry.down = turn < 100
+
+        avro = {"results_format": "avro", "results_registry": registry.url}
+        for seed in range(3):
+            total += live(seed, tmp_path / str(seed), turns=400, each_turn=asleep, **avro)
+    assert total[TOPICS.complex_events] > 100
+    assert total[TOPICS.trends] > 30
+    assert set(registry.subjects) == {f"{TOPICS.complex_events}-value", f"{TOPICS.trends}-value"}
+    assert [one["schemaType"] for one in registry.schemas.values()] == ["AVRO", "AVRO"]

@@ -1,0 +1,35 @@
+"""The canonical text of a tree parses back to the tree, and is a fixed point."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+
+from saffron.language import parse
+from saffron.language.syntax import tree
+from saffron.language.syntax.printer import query_text
+from tests.unit.language.syntax.trees import queries
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(queries)
+def test_printing_and_parsing_give_the_same_tree(query: tree.Query) -> None:
+    text = query_text(query, named=True)
+    again = parse(text)
+    assert again == query
+    assert query_text(again, named=True) == text
+    assert "\n" not in text
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(queries)
+def test_every_node_knows_its_place_within_its_parent(query: tree.Query) -> None:
+    parsed = parse(query_text(query))
+    for condition in parsed.conditions:
+        stack = [condition]
+        while stack:
+            node = stack.pop()
+            assert parsed.span.start <= node.span.start < node.span.end <= parsed.span.end
+            for part in tree.operands(node):
+                assert node.span.start <= part.span.start
+                assert part.span.end <= node.span.end
+                stack.append(part)
