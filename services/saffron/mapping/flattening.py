@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +13,7 @@ from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.flatten_kernel import flatten
 from saffron.mapping.flatten_plan import Output, is_served, output_of, plan_of, scratch_of
 from saffron.mapping.mapper import Mapped, Refused, events_of
-from saffron.mapping.message import Message, Number
+from saffron.mapping.message import Message, Number, written
 
 _NO_TIME = -1
 _SPARE_BYTES = 1024
@@ -111,17 +109,7 @@ class Flattener:
 
 def flat_json(event: Mapped) -> bytes:
     """The text of a flat event, numbers as they were written."""
-    return _text({**event.values, "type": event.type, "ts": Number(event.ts)}).encode()
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, Number):
-        return value
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(name)}:{_text(inner)}" for name, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_text, value)) + "]"
-    return json.dumps(value)
+    return written({**event.values, "type": event.type, "ts": Number(event.ts)})
 
 
 def _message(batch: RawBatch, row: int) -> Message:

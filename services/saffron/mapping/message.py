@@ -50,6 +50,21 @@ def parse(text: bytes) -> Any:
     return value
 
 
+def written(value: Any) -> bytes:
+    """The JSON text of a parsed value, numbers as they were written."""
+    return _text(value).encode()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Number):
+        return value
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(name)}:{_text(inner)}" for name, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_text, value)) + "]"
+    return json.dumps(value)
+
+
 def object_of(value: Any, what: str = "the message") -> Mapping[str, Any]:
     """A value that must be a JSON object. MessageError: it is none."""
     if not isinstance(value, dict):
