@@ -1,9 +1,9 @@
 """Hashes of numbers, of words one after the other, and of bytes: the one place of their constants.
 
 SplitMix64 (Steele, Lea and Flood, 2014) scrambles words of 64 bits, so that neighbouring ones become unlike. `chained`
-hashes several words, for tables. FNV-1a hashes bytes while they are read. All of them work on words in kernels; those
-that say [n] work on arrays in NumPy too. Hashes that others must compute alike stand elsewhere: `runtime.log.murmur2`
-(Kafka's partitions) and `operators.identity` (ids of results).
+hashes several words, for tables. `scattered` makes hashes that are kept: ids of results, marks in snapshots. FNV-1a
+hashes bytes while they are read. All of them work on words in kernels; those that say [n] work on arrays in NumPy too.
+Kafka's own hash is in `runtime.log.murmur2`.
 """
 # mypy: disable-error-code="no-untyped-def"
 
@@ -20,7 +20,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 """2^64 over the golden ratio: multiples of it spread evenly over all words."""
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _WORD = (1 << 64) - 1
-_FACTOR = 0xFF51AFD7ED558CCD
+_FACTOR, _OTHER = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
 _BYTES, _PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 
@@ -65,6 +65,14 @@ def hashes_of(columns: NDArray[np.int64], start: int = GOLDEN) -> Words:
     for row in columns:
         hashed = chained(hashed, row.view(np.uint64))
     return hashed
+
+
+@jitable(forceinline=True, _nrt=False)
+def scattered(word):
+    """A word scrambled by the finaliser of MurmurHash3 (Appleby, 2011): it never changes, since results have it."""
+    word = (word ^ (word >> np.uint64(33))) * np.uint64(_FACTOR)
+    word = (word ^ (word >> np.uint64(33))) * np.uint64(_OTHER)
+    return word ^ (word >> np.uint64(33))
 
 
 @jitable(forceinline=True, _nrt=False)

@@ -3,9 +3,10 @@
 A slot is the number of an entry that its owner keeps in arrays of its own: the hash of each (uint64), and what it is
 the hash of. A lookup begins at the hash's low bits and goes on to the next place.
 
-Four tables are none of these. `match.core.key_table` frees slots again, and stands in snapshots. That of
-`trends.kernels.tables` stands in snapshots too, and its loops are rewritten for each query. Those of
-`match.compressed.groups` and `match.merging.merge` are filled and left for each event, in room that is never cleared.
+Five tables are none of these. `match.core.key_table` frees slots again, and stands in snapshots. That of
+`trends.kernels.tables` stands in snapshots too, and its loops are rewritten for each query. `match.selection.marks` has
+no slots: its entries are all that there is. Those of `match.compressed.groups` and `match.merging.merge` are filled and
+left for each event, in room that is never cleared.
 """
 
 from __future__ import annotations

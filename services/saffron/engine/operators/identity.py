@@ -7,10 +7,12 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.hashing import GOLDEN, scattered
+from saffron.engine.kernels.jit import jitable, kernel
 from saffron.engine.kernels.numba_types import int64, types, uint8, uint64, void
 
 _BYTES = types.Array(uint8, 1, "C", readonly=True)
+_SECOND = 0xC2B2AE3D27D4EB4F
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 
 
@@ -20,37 +22,24 @@ def seeds(text: str) -> NDArray[np.uint64]:
     return np.frombuffer(digest[:16], ">u8").astype(np.uint64)
 
 
-@kernel(uint64(uint64))
-def _scatter(value):  # type: ignore[no-untyped-def]
-    value ^= value >> np.uint64(33)
-    value *= np.uint64(0xFF51AFD7ED558CCD)
-    value ^= value >> np.uint64(33)
-    value *= np.uint64(0xC4CEB9FE1A85EC53)
-    value ^= value >> np.uint64(33)
-    return value
+@jitable(forceinline=True, _nrt=False)
+def _appended(one, other, word):  # type: ignore[no-untyped-def]
+    """Two chains of hashes with a word appended to each: h = scattered((h ^ word) + constant)."""
+    return scattered((one ^ word) + np.uint64(GOLDEN)), scattered((other ^ word) + np.uint64(_SECOND))
 
 
 @kernel(void(uint64[::1], int64[:, ::1], int64[:, ::1], int64[::1], uint64[:, ::1]))
 def identify(start, heads, counts, seqs, out):  # type: ignore[no-untyped-def]
-    """out [n, 2]: 128-bit hashes. Of each result: its column of `heads`, then per component the count and the seqs.
-
-    Two chains, each scattered after every word: h = scatter((h ^ word) + constant).
-    """
+    """out [n, 2]: 128-bit hashes of results: of a column of `heads`, then for each component the count and the seqs."""
     at = 0
     for i in range(counts.shape[0]):
         a, b = start[0], start[1]
         for k in range(heads.shape[0]):
-            word = np.uint64(heads[k, i])
-            a = _scatter((a ^ word) + np.uint64(0x9E3779B97F4A7C15))
-            b = _scatter((b ^ word) + np.uint64(0xC2B2AE3D27D4EB4F))
+            a, b = _appended(a, b, np.uint64(heads[k, i]))
         for part in range(counts.shape[1]):
-            word = np.uint64(counts[i, part])
-            a = _scatter((a ^ word) + np.uint64(0x9E3779B97F4A7C15))
-            b = _scatter((b ^ word) + np.uint64(0xC2B2AE3D27D4EB4F))
+            a, b = _appended(a, b, np.uint64(counts[i, part]))
             for _ in range(counts[i, part]):
-                word = np.uint64(seqs[at])
-                a = _scatter((a ^ word) + np.uint64(0x9E3779B97F4A7C15))
-                b = _scatter((b ^ word) + np.uint64(0xC2B2AE3D27D4EB4F))
+                a, b = _appended(a, b, np.uint64(seqs[at]))
                 at += 1
         out[i, 0], out[i, 1] = a, b
 

@@ -1,4 +1,4 @@
-"""Results of a trend query: written as JSON when asked for."""
+"""The results of a trend query, which write themselves as JSON on request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from saffron.engine.trends.core.layout import O_LOW, O_POSITION, O_SEQ, O_TIME, Ints
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Ints
 from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.values.returns import Rows
 from saffron.engine.trends.writer import Writer
@@ -19,14 +20,16 @@ class Trends:
     """
 
     def __init__(self, query: Reader, partition: int, rows: Rows, at: int | None = None) -> None:
-        self.position: Ints = rows.out[:, O_POSITION] if at is None else np.full(len(rows.out), at, dtype=np.int64)
-        self.last_time: Ints = rows.out[:, O_TIME]
-        self.deadline: Ints = rows.out[:, O_LOW] + query.plan.window.size - 1
+        self.position: Ints = (
+            rows.out[:, layout.O_POSITION] if at is None else np.full(len(rows.out), at, dtype=np.int64)
+        )
+        self.last_time: Ints = rows.out[:, layout.O_TIME]
+        self.deadline: Ints = rows.out[:, layout.O_LOW] + query.plan.window.size - 1
         self._query = query
         self._strings = query.counting.strings
         self._partition = partition
         self._rows = rows
-        windows = rows.out[:, O_LOW], rows.out[:, O_SEQ]
+        windows = rows.out[:, layout.O_LOW], rows.out[:, layout.O_SEQ]
         self._shed, self._rounded = query.counting.shed.within(*windows), query.counting.rounded.within(*windows)
 
     def __len__(self) -> int:

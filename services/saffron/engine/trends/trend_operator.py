@@ -1,4 +1,4 @@
-"""`greta`'s operator: any number of trend queries over the blocks of one partition."""
+"""The operator of `greta`: any number of trend queries over the blocks of one partition."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from saffron.engine.operators.queries import QueryOperator
 from saffron.engine.operators.results import DUE, FULL, PAST, Fired
 from saffron.engine.operators.standing import Compiler, StandingQuery, compile_text
 from saffron.engine.operators.stopwatch import Stopwatch, no_time
-from saffron.engine.trends.core.layout import Batch
+from saffron.engine.trends.core.arrays import Batch
 from saffron.engine.trends.queries.history import replay_past
 from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.queries.shared import SharedGraph
-from saffron.engine.trends.queries.shared_graphs import Together, graphs_of_readers
+from saffron.engine.trends.queries.shared_graphs import SharedGraphs, graphs_of_readers
 from saffron.engine.trends.results import Trends
 from saffron.language.plan.plan import TrendPlan
 
@@ -45,7 +45,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         stopwatch: Stopwatch = no_time,
     ) -> None:
         self._stopwatch = stopwatch
-        self._together = Together(compiled, shares)
+        self._graphs = SharedGraphs(compiled, shares)
         self._apart: frozenset[str] = frozenset()
         super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler, note=note)
 
@@ -93,10 +93,10 @@ class TrendOperator(QueryOperator[Standing, Reader]):
     def _reset(self, record: Mapping[str, Any] | None = None) -> None:
         self._last_ts: int | None = None if record is None else record["last_ts"]
         self._batches: dict[SharedGraph, Batch] = {}
-        self._together.restore({} if record is None else record)
+        self._graphs.restore({} if record is None else record)
 
     def _record(self) -> Mapping[str, Any]:
-        return {"last_ts": self._last_ts, **self._together.record(self._readers())}
+        return {"last_ts": self._last_ts, **self._graphs.record(self._readers())}
 
     def _saved(self, runs: Reader) -> State:
         """Its graph's, with the first of its readers."""
@@ -105,10 +105,10 @@ class TrendOperator(QueryOperator[Standing, Reader]):
 
     def _restore(self, name: str, runs: Reader | None, arrays: State) -> None:
         if runs is None:
-            self._together.keep(name, arrays)
+            self._graphs.keep(name, arrays)
             return
-        self._together.place(runs)
-        graph, arrays = runs.graph, arrays or self._together.kept(name)
+        self._graphs.place(runs)
+        graph, arrays = runs.graph, arrays or self._graphs.kept(name)
         if graph is None:
             return
         if graph.lost is not None:
@@ -137,7 +137,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
     def _advance(self, block: Block, begin: int, stop: int, position: int) -> None:
         readers = list(self._active().values())
         some = stop > begin
-        graphs = self._together.settle(readers, block, begin, self._step_of) if some else graphs_of_readers(readers)
+        graphs = self._graphs.settle(readers, block, begin, self._step_of) if some else graphs_of_readers(readers)
         for graph in graphs:
             with self._step_of(graph.readers, ADVANCING):
                 if some:
@@ -160,7 +160,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         if len(block.columns):
             self._last_ts = int(block.columns.ts[-1])
         readers = list(self._active().values())
-        for graph in self._together.settle(readers, block, len(block.columns), self._step_of):
+        for graph in self._graphs.settle(readers, block, len(block.columns), self._step_of):
             with self._step_of(graph.readers, ADVANCING):
                 query = graph.run()
                 query.pass_time(block.watermark, block.next_seq)
@@ -244,7 +244,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
                 graph.adopt()
 
     def _replay(self, standing: Standing, runs: Reader, history: History, position: int) -> None:
-        graph = self._together.alone(runs)
+        graph = self._graphs.alone(runs)
         replay_past(graph.run(), history(), position)
         rows = graph.own(runs, graph.run().take_results())
         self._fires(standing, Fired(standing.name, Trends(runs, self.partition, rows, position), PAST))
@@ -256,4 +256,4 @@ class TrendOperator(QueryOperator[Standing, Reader]):
             reader = self._standing[name].active if name in self._standing else None
             if reader is not None:
                 events = reader.plan.window.events
-                self._together.alone(reader).openings = tuple((seq if events else ts, seq) for seq, ts in openings)
+                self._graphs.alone(reader).openings = tuple((seq if events else ts, seq) for seq, ts in openings)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from saffron.engine.events.json_pieces import Pieces, cut
 from saffron.engine.events.strings import Strings
 from saffron.engine.operators.identity import digits, identify, seeds
-from saffron.engine.trends.core.layout import O_LOW, O_SEQ, O_WORDS, Ints
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Ints
 from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.values.returns import Rows
 
@@ -36,10 +37,10 @@ class Writer:
     def lines(self, rows: Rows, shed: Ints, rounded: Ints) -> list[bytes]:
         """A JSON object for each of `rows`; `shed` [n]: how many events each one's window lacks; `rounded` [n]: how
         many it has that were compared as float64, which does not hold them."""
-        low, pieces = rows.out[:, O_LOW], Pieces()
-        words, of = _distinct(rows.out[:, O_WORDS:])
+        low, pieces = rows.out[:, layout.O_LOW], Pieces()
+        words, of = _distinct(rows.out[:, layout.O_WORDS :])
         groups = [list(self._values(tuple(one))) for one in words.tolist()]
-        ids = self._ids(low, rows.out[:, O_SEQ], groups, of)
+        ids = self._ids(low, rows.out[:, layout.O_SEQ], groups, of)
         shown = [orjson.dumps(dict(zip(self._names, group, strict=True))) for group in groups]
         order: list[Ints | int] = [pieces.literal(b'{"id":"'), pieces.rows(digits(ids))]
         order += [pieces.literal(self._head), pieces.numbers(low)]

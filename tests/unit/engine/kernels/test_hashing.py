@@ -13,6 +13,7 @@ from saffron.engine.kernels.hashing import (
     mixed,
     mixed_one,
     no_bytes,
+    scattered,
     unit,
     with_byte,
 )
@@ -60,6 +61,10 @@ def test_words_have_one_hash_in_kernels_and_in_arrays() -> None:
     found = hashes_of(columns)
     assert len(set(found.tolist())) == columns.shape[1]
     assert found.tolist() == [int(chain_of(column)) for column in columns.T]
+
+
+def test_scattered_words_are_those_of_murmurhash() -> None:
+    assert scattered(np.array([0, 1], dtype=np.uint64)).tolist() == [0, 0xB456BCFC34C2CB2C]
 
 
 def test_units_lie_in_the_half_open_interval() -> None:

@@ -26,7 +26,7 @@ from saffron.engine.events.decoding.scan_tables import (
 from saffron.engine.events.decoding.utf8 import is_utf8
 from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.kernels.arithmetic import rest
-from saffron.engine.kernels.hashing import folded, no_bytes, with_byte
+from saffron.engine.kernels.hashing import GOLDEN, folded, no_bytes, with_byte
 from saffron.engine.kernels.jit import inlined, kernel
 from saffron.schema.schema import MAX_INSTANTS, MAX_TS
 
@@ -41,7 +41,6 @@ _UNSURE = -1
 
 _ONE = np.uint64(1)
 _SIX_BITS = 63
-_COLUMN_MIX = np.uint64(0xD6E8FEB86659FD93)
 
 
 # Arrays are only read and written here, never made: without reference counts (`_nrt`) and with every helper inlined
@@ -340,7 +339,7 @@ def _scan_string(buffer, p, end, event, row, strings, cells):
     # A type is not empty, and one that begins with a dollar is the log's own ("$watermark").
     if p >= end or (row == 0 and (p == start or buffer[start] == _DOLLAR)):
         return _UNSURE
-    value = folded(value) + np.uint64(row) * _COLUMN_MIX
+    value = folded(value) + np.uint64(row) * np.uint64(GOLDEN)
     code = _intern(buffer, start, p - start, value, row, ascii_only, strings)
     if code < 0:
         return _UNSURE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels.hashing import GOLDEN, chained
 from saffron.engine.kernels.jit import kernel
 from saffron.engine.kernels.numba_types import boolean, int64, void
 
@@ -56,9 +57,8 @@ class Marks:
 def place_of(table, value, window):  # type: ignore[no-untyped-def]
     """Where a mark stands in a table, or the free place for it."""
     mask = len(table) - 1
-    h = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(window) * np.uint64(0xC2B2AE3D27D4EB4F)
-    h ^= h >> np.uint64(29)
-    at = np.int64(h & np.uint64(mask))
+    hashed = chained(chained(np.uint64(GOLDEN), np.uint64(value)), np.uint64(window))
+    at = np.int64(hashed & np.uint64(mask))
     while table[at, 2] >= 0 and (table[at, 0] != value or table[at, 1] != window):
         at = (at + 1) & mask
     return at

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels.hashing import GOLDEN, chained
 from saffron.engine.kernels.jit import kernel
 from saffron.engine.kernels.numba_types import boolean, int64, uint8, uint64, void
 from saffron.engine.match.compressed.graphs import Graphs
@@ -62,11 +63,10 @@ def _alike(first_after, after, i, j):  # type: ignore[no-untyped-def]
 
 @kernel(uint64(int64[::1], int64[::1], uint8[::1], int64))
 def _hash(first_after, after, component, node):  # type: ignore[no-untyped-def]
-    h = (np.uint64(component[node]) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    value = chained(np.uint64(GOLDEN), np.uint64(component[node]))
     for k in range(first_after[node], first_after[node + 1]):
-        h = (h ^ np.uint64(after[k])) * np.uint64(0xFF51AFD7ED558CCD)
-        h ^= h >> np.uint64(33)
-    return h
+        value = chained(value, np.uint64(after[k]))
+    return value
 
 
 @kernel(void(int64[::1], int64[::1], int64[::1], int64[::1], uint8[::1], int64[::1]))

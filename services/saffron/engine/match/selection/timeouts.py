@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels.hashing import GOLDEN, scattered
 from saffron.engine.kernels.jit import kernel
 from saffron.engine.kernels.numba_types import int64, uint8, uint32, void
 from saffron.engine.match.core.kernel_layout import LEAD
@@ -109,12 +110,7 @@ def _prefixes(found, i, node_row, node_before, node_part, hashes):  # type: igno
         node = -1 if before == node else before
     h = np.uint64(0)
     for at in range(count):
-        h = (h ^ np.uint64(hashes[at])) + np.uint64(0x9E3779B97F4A7C15)
-        h ^= h >> np.uint64(33)
-        h *= np.uint64(0xFF51AFD7ED558CCD)
-        h ^= h >> np.uint64(33)
-        h *= np.uint64(0xC4CEB9FE1A85EC53)
-        h ^= h >> np.uint64(33)
+        h = scattered((h ^ np.uint64(hashes[at])) + np.uint64(GOLDEN))
         hashes[at] = np.int64(h)
     return count
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.kernels.addresses import Reference, arrays_of, reader
 from saffron.engine.kernels.jit import inlined, kernel
 from saffron.engine.kernels.numba_types import boolean, float64, int16, int32, int64, uint64
 from saffron.engine.kernels.slot_table import place_of
@@ -11,20 +15,43 @@ from saffron.engine.kernels.slot_table import place_of
 HEAD, HELD, KEYS = range(3)  # cursor: the pane's oldest event in its ring, events in the pane, distinct keys so far
 
 
+class State(NamedTuple):
+    """The pane of one partition's stream, the bins and numbers of its features, and the distinct keys met so far."""
+
+    ring_kind: NDArray[np.int32]  # [a power of two] the pane's events as a ring: their kinds, their times
+    ring_ts: NDArray[np.int64]
+    counts: NDArray[np.int64]  # [kinds] how many events of the pane are of each
+    pane_key: NDArray[np.uint64]  # [1]
+    cursor: NDArray[np.int64]  # [3]
+    frequency_bin: NDArray[np.int32]  # the bin of each frequency; the last one is that of all above
+    edges: NDArray[np.float64]  # [attributes, edges]
+    edge_count: NDArray[np.int64]  # [attributes]
+    numbers: NDArray[np.uint64]  # [fields, values] (`zobrist`)
+    table: NDArray[np.int32]  # slots by key (`slot_table`)
+    stored: NDArray[np.uint64]  # [room] keys by slot
+    vectors: NDArray[np.int16]  # [room + 1, fields] vectors by slot; the last row is room to work in
+
+
+STATE = Reference("features.State", arrays_of(State, {2: "edges numbers vectors"}))
+_state_in = reader(STATE)
+
+
 @inlined
-def _count(kind, by, counts, frequency_bin, numbers, pane_key):  # type: ignore[no-untyped-def]
+def _count(kind, by, state):  # type: ignore[no-untyped-def]
     """One event more, or one less, of a kind in the pane."""
+    counts, frequency_bin, numbers = state.counts, state.frequency_bin, state.numbers
     last = len(frequency_bin) - 1
     before = frequency_bin[min(counts[kind], last)]
     counts[kind] += by
     after = frequency_bin[min(counts[kind], last)]
-    pane_key[0] ^= numbers[1 + kind, before] ^ numbers[1 + kind, after]
+    state.pane_key[0] ^= numbers[1 + kind, before] ^ numbers[1 + kind, after]
 
 
 @inlined
-def _leave(ring_kind, mask, cursor, counts, frequency_bin, numbers, pane_key):  # type: ignore[no-untyped-def]
+def _leave(state):  # type: ignore[no-untyped-def]
     """The oldest event leaves the pane."""
-    _count(ring_kind[cursor[HEAD] & mask], -1, counts, frequency_bin, numbers, pane_key)
+    cursor = state.cursor
+    _count(state.ring_kind[cursor[HEAD] & (len(state.ring_kind) - 1)], -1, state)
     cursor[HEAD] += 1
     cursor[HELD] -= 1
 
@@ -43,32 +70,29 @@ def _bin(value, edges, attribute, count):  # type: ignore[no-untyped-def]
 @kernel(
     int64(
         int32[::1], int64[::1], float64[:, ::1], int16[:, ::1],  # events: kind, ts, attributes, conditions
-        int64, boolean, int32[::1], int64[::1], int64[::1], uint64[::1], int64[::1],  # pane
-        int32[::1], float64[:, ::1], int64[::1], uint64[:, ::1],  # bins, numbers
-        int32[::1], uint64[::1], int16[:, ::1],  # distinct keys
+        int64, boolean, int64[::1],  # the pane's length, whether that is events; the table of the state
         int64, uint64[::1], int32[::1],  # start, out
     ),
     _nrt=False,
 )  # fmt: skip
 def advance(  # type: ignore[no-untyped-def]
-    kind, ts, values, truths,
-    length, by_events, ring_kind, ring_ts, counts, pane_key, cursor,
-    frequency_bin, edges, edge_count, numbers,
-    table, stored, vectors,
-    start, keys, slots,
+    kind, ts, values, truths, length, by_events, state_table, start, keys, slots
 ):  # fmt: skip
     """Keys and slots (places among the distinct keys) of events start.. ; stops where there is no room for a key."""
+    state = _state_in(state_table)
+    ring_ts, cursor, counts, frequency_bin = state.ring_ts, state.cursor, state.counts, state.frequency_bin
+    numbers, table, stored, vectors = state.numbers, state.table, state.stored, state.vectors
     codes, width, last = len(counts), numbers.shape[0], len(frequency_bin) - 1
-    mask = len(ring_kind) - 1
+    mask = len(ring_ts) - 1
     content = 1 + codes
     vector = vectors[vectors.shape[0] - 1]  # the last row is room to work in
     for i in range(start, len(kind)):
         while cursor[HELD] > 0 and not by_events and ring_ts[cursor[HEAD] & mask] < ts[i] - length:
-            _leave(ring_kind, mask, cursor, counts, frequency_bin, numbers, pane_key)
+            _leave(state)
         vector[0] = kind[i]
-        key = pane_key[0] ^ numbers[0, kind[i]]
+        key = state.pane_key[0] ^ numbers[0, kind[i]]
         for a in range(values.shape[0]):
-            bin_ = _bin(values[a, i], edges, a, edge_count[a])
+            bin_ = _bin(values[a, i], state.edges, a, state.edge_count[a])
             vector[content + a] = bin_
             key ^= numbers[content + a, bin_]
         for c in range(truths.shape[0]):
@@ -90,10 +114,10 @@ def advance(  # type: ignore[no-untyped-def]
         keys[i] = key
         slots[i] = table[at]
         if by_events and cursor[HELD] == length:
-            _leave(ring_kind, mask, cursor, counts, frequency_bin, numbers, pane_key)
+            _leave(state)
         place = (cursor[HEAD] + cursor[HELD]) & mask
-        ring_kind[place] = kind[i]
+        state.ring_kind[place] = kind[i]
         ring_ts[place] = ts[i]
         cursor[HELD] += 1
-        _count(kind[i], 1, counts, frequency_bin, numbers, pane_key)
+        _count(kind[i], 1, state)
     return len(kind)

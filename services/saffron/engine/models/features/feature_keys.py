@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Columns
+from saffron.engine.kernels.addresses import Table
 from saffron.engine.kernels.slot_table import table_of
 from saffron.engine.models.features.feature_columns import KindCodes, numbers_in, truths_in
-from saffron.engine.models.features.feature_kernel import HEAD, HELD, KEYS, advance
+from saffron.engine.models.features.feature_kernel import HEAD, HELD, KEYS, STATE, State, advance
 from saffron.engine.models.features.features import FeatureSpec
 from saffron.engine.models.features.zobrist import keys_of, numbers_of
 
@@ -49,86 +50,86 @@ class FeatureKeys:
     def __init__(self, spec: FeatureSpec) -> None:
         self.spec = spec
         self._codes = KindCodes(spec)
-        self._numbers = numbers_of(spec)
-        self._edges, self._edge_count = _padded(spec)
-        self._frequency_bin = _frequency_bins(spec)
-        self._counts = np.zeros(spec.codes, dtype=np.int64)
-        self._cursor = np.zeros(3, dtype=np.int64)
-        self._pane_key = _key_of_empty_pane(spec, self._numbers)
-        self._ring_kind = np.zeros(_power_of_two(spec.pane.length + 1 if spec.pane.events else 64), dtype=np.int32)
-        self._ring_ts = np.zeros(len(self._ring_kind), dtype=np.int64)
-        self._stored: Keys = np.empty(0, dtype=np.uint64)
-        self._vectors: Vectors = np.empty((0, 0), dtype=np.int16)
+        numbers = numbers_of(spec)
+        edges, edge_count = _padded(spec)
+        ring = _power_of_two(spec.pane.length + 1 if spec.pane.events else 64)
+        self._state = State(
+            ring_kind=np.zeros(ring, dtype=np.int32),
+            ring_ts=np.zeros(ring, dtype=np.int64),
+            counts=np.zeros(spec.codes, dtype=np.int64),
+            pane_key=_key_of_empty_pane(spec, numbers),
+            cursor=np.zeros(3, dtype=np.int64),
+            frequency_bin=_frequency_bins(spec),
+            edges=edges,
+            edge_count=edge_count,
+            numbers=numbers,
+            table=np.empty(0, dtype=np.int32),
+            stored=np.empty(0, dtype=np.uint64),
+            vectors=np.empty((0, 0), dtype=np.int16),
+        )
+        self._by_address = Table(STATE)
         self._generation = -1
         self.forget()
 
     def forget(self) -> None:
         """Let keys count as new again, as at a checkpoint; the pane stays."""
         self._generation += 1
-        self._cursor[KEYS] = 0
+        self._state.cursor[KEYS] = 0
         self._make_room(_FIRST_KEYS, kept=0)
         self._told = 0
 
     def apply(self, columns: Columns) -> Features:
         """Features of the next events; FeatureError where they lack an attribute or have it of another kind."""
         n = len(columns)
-        if self._cursor[KEYS] >= MOST_KEYS:
+        if self._distinct >= MOST_KEYS:
             self.forget()
         if not self.spec.pane.events:
             self._widen_ring(n)
         keys, slots = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int32)
         kinds, values, truths = self._codes.of(columns), numbers_in(self.spec, columns), truths_in(self.spec, columns)
-        ts = np.ascontiguousarray(columns.ts)
+        ts, pane = np.ascontiguousarray(columns.ts), self.spec.pane
         at = 0
         while True:
-            at = advance(
-                kinds, ts, values, truths,
-                self.spec.pane.length, self.spec.pane.events, self._ring_kind, self._ring_ts, self._counts,
-                self._pane_key, self._cursor,
-                self._frequency_bin, self._edges, self._edge_count, self._numbers,
-                self._table, self._stored, self._vectors,
-                at, keys, slots,
-            )  # fmt: skip
+            state = self._by_address.of(self._state)
+            at = advance(kinds, ts, values, truths, pane.length, pane.events, state, at, keys, slots)
             if at == n:
                 break
-            self._make_room(2 * len(self._stored), kept=int(self._cursor[KEYS]))
-        distinct = int(self._cursor[KEYS])
-        return Features(keys, slots, self._stored[:distinct], self._vectors[:distinct], self._generation)
+            self._make_room(2 * len(self._state.stored), kept=self._distinct)
+        stored, vectors = self._state.stored[: self._distinct], self._state.vectors[: self._distinct]
+        return Features(keys, slots, stored, vectors, self._generation)
 
     def news(self) -> dict[int, tuple[int, ...]]:
         """Vectors by key of those met since the last call, or since `forget`: what `Block.features` carries."""
-        distinct = int(self._cursor[KEYS])
-        told, self._told = self._told, distinct
-        keys, vectors = self._stored[told:distinct].tolist(), self._vectors[told:distinct].tolist()
+        told, self._told = self._told, self._distinct
+        keys, vectors = (array[told : self._distinct].tolist() for array in (self._state.stored, self._state.vectors))
         return {key: tuple(vector) for key, vector in zip(keys, vectors, strict=True)}
 
     # ------------------------------------------------------------ inside
 
-    def _held(self) -> NDArray[np.int64]:
-        """Places in the ring of the pane's events, oldest first."""
-        places = self._cursor[HEAD] + np.arange(self._cursor[HELD])
-        held: NDArray[np.int64] = places & (len(self._ring_kind) - 1)
-        return held
+    @property
+    def _distinct(self) -> int:
+        return int(self._state.cursor[KEYS])
 
     def _widen_ring(self, more: int) -> None:
         """Room for the pane in time and all of the next events."""
-        wanted = int(self._cursor[HELD]) + more
-        if wanted <= len(self._ring_kind):
+        state = self._state
+        head, count = state.cursor[HEAD], int(state.cursor[HELD])
+        if count + more <= len(state.ring_ts):
             return
-        held, size = self._held(), _power_of_two(wanted)
+        held, size = (head + np.arange(count)) & (len(state.ring_ts) - 1), _power_of_two(count + more)
         kinds, times = np.zeros(size, dtype=np.int32), np.zeros(size, dtype=np.int64)
-        kinds[: len(held)], times[: len(held)] = self._ring_kind[held], self._ring_ts[held]
-        self._ring_kind, self._ring_ts = kinds, times
-        self._cursor[HEAD] = 0
+        kinds[:count], times[:count] = state.ring_kind[held], state.ring_ts[held]
+        self._state = state._replace(ring_kind=kinds, ring_ts=times)
+        state.cursor[HEAD] = 0
 
     def _make_room(self, size: int, kept: int) -> None:
         """Room for `size` distinct keys, of which the first `kept` are there already."""
         stored: Keys = np.zeros(size, dtype=np.uint64)
         vectors: Vectors = np.zeros((size + 1, len(self.spec.fields)), dtype=np.int16)
         if kept:
-            stored[:kept], vectors[:kept] = self._stored[:kept], self._vectors[:kept]
-        self._stored, self._vectors = stored, vectors
-        self._table = table_of(stored[:kept], 2 * size)
+            stored[:kept], vectors[:kept] = self._state.stored[:kept], self._state.vectors[:kept]
+        table = table_of(stored[:kept], 2 * size)
+        self._state = self._state._replace(table=table, stored=stored, vectors=vectors)
 
 
 def rows_of(spec: FeatureSpec, vectors: Mapping[int, tuple[int, ...]], keys: Iterable[int]) -> Vectors:

@@ -14,7 +14,7 @@ from saffron.engine.kernels import arithmetic, jit
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.kernels.numba_functions import pointer
 from saffron.engine.kernels.numba_types import types
-from saffron.engine.trends.core import expressions, layout
+from saffron.engine.trends.core import expressions
 from saffron.engine.trends.core.graphs import Graphs
 from saffron.engine.trends.core.measures import Measures
 from saffron.language.plan.pairs import rest_of_name
@@ -104,7 +104,7 @@ def conditions(graphs: Graphs, needs: Reads, *, compiled: bool) -> ModuleType:
 
 def conditions_source(graphs: Graphs, needs: Reads) -> KernelSource:
     """The text of `conditions`."""
-    return KernelSource("select", write(graphs, needs), (layout, arithmetic, expressions))
+    return KernelSource("select", write(graphs, needs), (arithmetic, expressions))
 
 
 def write(graphs: Graphs, needs: Reads) -> str:
@@ -151,7 +151,7 @@ def write(graphs: Graphs, needs: Reads) -> str:
 
 
 def _ranges(graphs: Graphs, codes: expressions.Codes, current: expressions.Reader) -> list[str]:
-    """`rank_events`: where each event stands in the trees, and what it asks of them (`layout.Batch`, ranges)."""
+    """`rank_events`: where each event stands in the trees, and what it asks of them (`arrays.Batch`, ranges)."""
     lines = ["", "@kernel()", "def rank_events(keys, own, words, lows, highs, attributes, ranks):"]
     lines += ["    for i in range(keys.shape[1]):"]
     for tree, asked in enumerate(graphs.trees.values()):

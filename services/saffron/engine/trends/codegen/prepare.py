@@ -1,4 +1,4 @@
-"""A block's columns in the form in which a trend query's kernel reads them."""
+"""The batch of a block: its columns in the form in which a trend query's kernel reads them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from saffron.engine.events.rests import rests_of
 from saffron.engine.events.strings import Strings
 from saffron.engine.kernels.hashing import hashes_of
 from saffron.engine.trends.codegen.conditions import Reads
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Batch, Flags, Floats, Ints, Smalls
 from saffron.engine.trends.core.graphs import Graphs
-from saffron.engine.trends.core.layout import DROPPED, OF_KEY, Batch, Flags, Floats, Ints, Smalls
 from saffron.engine.trends.core.order import Order
 from saffron.engine.trends.core.wide import split
 from saffron.errors import SaffronError
@@ -47,7 +48,7 @@ def prepare(
         words[row], absent = key_words(columns, name, strings)
         states[absent] = 0
     if columns.dropped is not None and slot >= 0:
-        states[masked(columns.dropped, slot)] |= DROPPED
+        states[masked(columns.dropped, slot)] |= layout.DROPPED
     group_words = words[[plan.key.index(name) for name in plan.group]]
     attributes = np.empty((len(needs.attributes), n), dtype=np.float64)
     for row, (name, kind) in enumerate(needs.attributes):
@@ -98,7 +99,7 @@ def ranked(batch: Batch, rank_events: Callable[..., None]) -> Batch:
 
 def states_of(graphs: Graphs, types: Column) -> Ints:
     """[n] bit s is set where the event has the type of state s; OF_KEY where partition contiguity asks for all."""
-    every = 1 << OF_KEY if any(s.transition.strategy is Strategy.PARTITION for s in graphs.steps) else 0
+    every = 1 << layout.OF_KEY if any(s.transition.strategy is Strategy.PARTITION for s in graphs.steps) else 0
     table = np.full(len(types.values) + 1, every, dtype=np.int64)
     for code, name in enumerate(types.values):
         for s, place in enumerate(graphs.places):

@@ -1,9 +1,8 @@
-"""The loops of a trend query: as Python for any query, or made for this one (`specialise`)."""
+"""The source of a trend query's loops: Python for any query, or code specialised for one (`specialise`)."""
 
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Mapping
 from functools import cache, lru_cache, partial
 from types import ModuleType
@@ -12,10 +11,11 @@ from typing import Any
 from saffron.engine.kernels import jit, memory
 from saffron.engine.kernels.content_hash import stamp
 from saffron.engine.kernels.kernel_source import KernelSource, constants_text
-from saffron.engine.trends.codegen.folding import Known, named
+from saffron.engine.trends.codegen.folding import Known
 from saffron.engine.trends.codegen.specialise import Specialiser
-from saffron.engine.trends.core import exact, layout, numbers
-from saffron.engine.trends.core.layout import Wiring
+from saffron.engine.trends.codegen.syntax import named
+from saffron.engine.trends.core import arrays, exact, layout, numbers
+from saffron.engine.trends.core.arrays import Wiring
 from saffron.engine.trends.kernels import absences as kernels_absences
 from saffron.engine.trends.kernels import cells as kernels_cells
 from saffron.engine.trends.kernels import final as kernels_final
@@ -46,11 +46,7 @@ _RARE = (
     *("add_key", "lengthen", "finish_keys", "open_window", "add_aligned"),
     *("compose", "through", "load", "make_one", "copy_matrix", "product", "times"),
 )
-_NAMES_OF_TREES = (
-    *("AFTER", "BEFORE", "BLOCK", "BLOCKS", "FAN", "FILLED", "FOUND", "GIVEN", "HEIGHT", "KEY", "LAST", "LISTS"),
-    *("ROWS", "WORD"),
-)
-_OF_TREES = {name: getattr(ordered, name) for name in _NAMES_OF_TREES}
+_CONSTANTS = {name: value for name, value in (vars(ordered) | vars(layout)).items() if name.isupper()}
 _COMMON = frozenset(
     [
         *("find", "add_row", "unmark", "add_key", "locate", "renew", "begin_of", "lengthen", "move", "first_from"),
@@ -93,7 +89,6 @@ _COMMON = frozenset(
 )
 """Functions that hardly depend on the query: compiled once for many, they are made for one when they are inlined."""
 _WIDTHS = frozenset([layout.KEY_WIDTH, layout.GROUP_WIDTH])
-_BEGIN = "# ---- template begins"
 _ENTRY = "advance"
 
 
@@ -103,12 +98,12 @@ def core(*, unlimited: bool = False) -> ModuleType:
 
     `unlimited`: for EXACT, over integers of any size.
     """
-    texts = [_text(part) for part in (_PARTS if unlimited else (numbers, *_PARTS))]
+    texts = [ordered_code.text_of(part) for part in (_PARTS if unlimited else (numbers, *_PARTS))]
     trees = ordered_code.plain(unlimited=unlimited)
-    names = {**_OF_TREES, **{name: getattr(trees, name) for name in ordered_code.PUBLIC}}
+    names = _CONSTANTS | {name: getattr(trees, name) for name in ordered_code.PUBLIC}
     if unlimited:
         names |= {name: value for name, value in vars(exact).items() if not name.startswith("_")}
-    return jit.load("\n".join([*_IMPORTS, *texts]), helpers=(layout,), functions=names, compiled=False)
+    return jit.load("\n".join([*_IMPORTS, *texts]), helpers=(arrays,), functions=names, compiled=False)
 
 
 def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: bool) -> Any:
@@ -177,10 +172,9 @@ def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, readab
 
     READ: the arrays that they read, as (tuple, name); ASKS: whether they call `select`. `readable`: constants by name.
     """
-    constants = {name: value for name, value in (vars(layout) | _OF_TREES).items() if name.isupper()}
     few = {place: n for place, n in shapes.items() if n == 0 or (n == 1 and not place[0].endswith("extremes"))}
     varied = _WIDTHS | frozenset([layout.COUNTED] * (shapes["store.sums", 1] > 1))
-    known = Known(wiring._asdict(), few, constants, common=_COMMON, varied=varied, told=shapes)
+    known = Known(wiring._asdict(), few, _CONSTANTS, common=_COMMON, varied=varied, told=shapes)
     maker = Specialiser(_functions(), known)
     read = [tuple(path.split(".")) for path in maker.entry(_ENTRY)]
     _open(maker.made[-1])
@@ -195,7 +189,7 @@ def written_for(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, readab
         asks |= "select(" in made
         lines += [*_described(origin), mark, made, ""]
     text = "\n".join([*lines, f"READ, ASKS = {read!r}, {asks}", ""])
-    return "\n".join([*_IMPORTS, "", *([constants_text(text, constants)] if readable else []), text])
+    return "\n".join([*_IMPORTS, "", *([constants_text(text, _CONSTANTS)] if readable else []), text])
 
 
 def _described(name: str) -> list[str]:
@@ -210,13 +204,8 @@ def _open(function: ast.FunctionDef) -> None:
     function.body[:0] = ast.parse("\n".join(f"{name} = {name}_in({name})" for name in tables)).body
 
 
-def _text(part: ModuleType) -> str:
-    text = inspect.getsource(part)
-    return text[text.index(_BEGIN) :]
-
-
 @cache
 def _functions() -> Mapping[str, ast.FunctionDef]:
     """The functions of all parts, by name."""
-    trees = [ast.parse(_text(part)).body for part in (numbers, *_PARTS)]
+    trees = [ast.parse(ordered_code.text_of(part)).body for part in (numbers, *_PARTS)]
     return {node.name: node for body in trees for node in body if isinstance(node, ast.FunctionDef)}

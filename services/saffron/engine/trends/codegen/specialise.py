@@ -1,13 +1,13 @@
-"""Partial evaluation: the text of kernels, and what is known of a query, give straight-line kernels for that query.
+"""Partial evaluation: straight-line kernels for one query, from the text of kernels and what is known of the query.
 
-Kernels are written once, over arrays that describe any plan (`layout.Wiring`), and run so as plain Python. Compiled so
-they would be slow, and long in compiling: each function would be handed all arrays, each loop would look up what the
-plan says. Here everything that a plan says becomes a literal: loops over states and transitions are unrolled, branches
-that cannot be taken are left out, functions are made anew for each set of literal arguments, and of the store and the
-batch each is handed the arrays alone that it (or what it calls) uses.
+Kernels are written once, over arrays that describe any plan (`arrays.Wiring`), and run so as plain Python. Compiled in
+that form they would be slow, and take long to compile: each function would take all arrays, and each loop would look up
+the plan. Specialised, everything that a plan decides is a literal. Loops over states and transitions are unrolled, and
+branches that cannot be taken are left out. A function is made anew for each set of literal arguments. It takes only
+those arrays of the store and the batch that it, or what it calls, uses.
 
-The kernels are a subset of Python: functions of positional parameters without defaults; names are bound by plain
-assignments and `for ... in range(...)`; loops that are unrolled have neither `break` nor `continue` of their own.
+The kernels are a subset of Python. Functions have positional parameters without defaults. Names are bound by plain
+assignments and `for ... in range(...)`. A loop that is unrolled has no `break` or `continue` of its own.
 """
 
 from __future__ import annotations
@@ -25,11 +25,8 @@ from saffron.engine.trends.codegen.folding import (
     Known,
     Made,
     Path,
-    assigned_once,
-    attribute_of,
-    leaves_early,
-    text_of,
 )
+from saffron.engine.trends.codegen.syntax import assigned_once, attribute_of, leaves_early, text_of
 
 
 @dataclass
@@ -203,7 +200,7 @@ class _Body(Folder):
         return [ast.For(target, ast.Call(called.func, bounds, []), inner, [], lineno=0)] if inner else []
 
     def _between(self, slot: str, bounds: list[ast.expr], body: list[ast.stmt]) -> list[ast.stmt]:
-        """A loop over the slots of windows, of which there is at least one (`layout.between`)."""
+        """A loop over the slots of windows, of which there is at least one (`arrays.between`)."""
         assert not leaves_early(body)
         if self._literal(bounds[2]) == 1:
             return self._round(slot, 0, body)

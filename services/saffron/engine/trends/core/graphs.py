@@ -1,6 +1,6 @@
-"""What the engine keeps of a plan's graphs: the totals and lists that their transitions ask, numbered.
+"""The totals and lists that the transitions of a plan's graphs read, numbered.
 
-Which transition asks what is decided in `language.trends.trend_graphs`.
+`language.trends.trend_graphs` decides which transition reads which.
 """
 
 from __future__ import annotations

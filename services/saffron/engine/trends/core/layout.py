@@ -1,34 +1,6 @@
-"""The flat arrays of one trend query: what each column means, and the tuples in which kernels receive them.
-
-GRETA's graphs (paper section 4.2, requirements T3-T5) lie in three kinds of rows. A *key* is one value of the
-equivalence and group attributes (T6, T7); it owns *totals*, each the sum over the vertices of one state that may still
-be followed, and *lists*, each the vertices of one state, contiguous and in time order, where conditions choose among
-them. A *group* is one value of the GROUP BY attributes. An *entry* is the final result of one group in one window;
-the entries of a window form a list in order of their first vertex, so that closing a window reads its own groups only.
-
-Windows are numbered; window k keeps its numbers in slot k mod K, K being as many windows as may be open at a time.
-Of each vertex, total and entry there are A *numbers* a window (counts and sums, `numbers`; the first is COUNT(*)) and
-B *extremes* (float64: minima, and maxima with their sign changed, so that all are minima; inf for none).
-
-The *order* of an event is what decides which of two is the earlier: its seq; under TIME STRICT its ts. All states of
-all graphs, negative ones too, are numbered through; bit s of a mask is state s.
-"""
+"""Constants of a trend query's kernels: the columns of its arrays (`arrays`), and other numbers by name."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
-Ints = NDArray[np.int64]
-Smalls = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Select = Callable[[int, int, int, int, Floats, Floats, Ints, Flags], None]
-"""Marks which of vertices begin..stop-1 may come right before event i under a numbered condition:
-(condition, begin, stop, i, values, attributes, ranks, chosen)."""
 
 LARGEST = 2**63 - 1
 """The largest exact count; beyond it counts are scaled (`numbers`)."""
@@ -36,11 +8,6 @@ NO_WINDOW = -(2**62)
 NEVER = -(2**62)
 """An order before all events'."""
 INFINITE = float("inf")
-
-
-def between(klo: int, khi: int, windows: int) -> Iterator[int]:
-    """The slots of windows klo..khi, at least one; kernels made for a query have a loop of their own (`specialise`)."""
-    return (k % windows for k in range(klo, khi + 1))
 
 
 # ---- head: scalars of the query
@@ -210,83 +177,6 @@ O_FIRST = 2
 O_TIME = 3
 O_SEQ = 4  # OPEN ON: the event that opened the window, else -1
 O_WORDS = 5
-
-
-class Wiring(NamedTuple):
-    """What the plan says, as arrays."""
-
-    params: Ints
-    states: Ints  # [S, STATE_SIZE]
-    transitions: Ints  # [T, TRANSITION_SIZE]
-    feeds: Ints  # totals by the state that feeds them (states' FEEDING)
-    barriers: Ints  # [totals] mask of the negatives that end what is in it
-    measures: Ints  # [A + B, 3]
-    measured: Flags  # [S, A + B] whether an event of the state adds to it
-    trees: Ints  # [trees, TREE_SIZE]
-    negative_barriers: Ints  # [negative totals] masks
-
-
-class Store(NamedTuple):
-    """A query's state. Snapshots are these arrays by name."""
-
-    head: Ints
-    table: Smalls  # hash table of keys: row + 1, 0 for none; a power of two long
-    keys: Ints
-    totals: Ints  # [keys, totals (and as many pending ones if strict), A, K]; PANED: matrices [.., 1, A, cells]
-    total_scales: Smalls
-    total_extremes: Floats  # [keys, totals, B, K]; PANED: one more, the last: 0 - time of the last end vertex
-    panes: Ints
-    matrices: (
-        Smalls  # PANED: [keys, K + 2] that of the pane in each slot, of all in the back stack, a result; from 1 on
-    )
-    released: Smalls  # PANED: matrices that are free
-    absent: Ints  # [keys, negatives, MARK_SIZE]
-    latest: Ints  # [keys, negative totals, MARK_SIZE]
-    group_table: Smalls
-    groups: Ints
-    where: Smalls  # [groups, K] entry of the group in each window, -1 for none
-    slots: Ints
-    entries: Ints
-    entry_numbers: Ints  # [entries, A]
-    entry_scales: Smalls
-    entry_extremes: Floats  # [entries, B]
-    marks: Ints  # [vertices, MARKS or ALL_MARKS]
-    values: Floats  # [stored attributes, vertices]
-    counts: Ints  # [vertices, A, K]
-    count_scales: Smalls
-    count_extremes: Floats  # [vertices, B, K]
-    chosen: Flags  # [vertices] scratch: those that the event being taken may follow
-    sums: Ints  # [S, A, K] scratch: numbers of the event being taken; PANED: [2 S + 1, A, 1]
-    sum_scales: Smalls
-    sum_extremes: Floats
-    starts: Ints  # [S, 2] scratch: of negative states the latest start, its window
-    out: Ints
-    out_numbers: Ints  # [results, A]
-    out_scales: Smalls
-    out_extremes: Floats
-
-
-class Batch(NamedTuple):
-    """A block's columns as the query's kernel reads them, all [n] or [..., n]."""
-
-    seq: Ints
-    ts: Ints
-    time: Ints
-    states: Ints  # bit s: the event may be a vertex of state s; bit 62: it is one of its key, any type; sign: DROPPED
-    opens: Flags  # a window opens at this event
-    hashes: Ints
-    words: Ints  # [key words, n]
-    group_hashes: Ints
-    group_words: Ints  # [group words, n]
-    attributes: Floats  # [attributes that conditions and measures read, n], null = NaN
-    mantissas: Ints  # [attributes that are summed, n] values as mantissa * 2 ** exponent (`wide.split`)
-    exponents: Smalls
-    range_keys: Floats  # [trees, n] by what a vertex is ordered; NaN: it is not in the tree
-    range_own: Ints  # what must be equal, as the earlier event
-    range_words: Ints  # and as the later one
-    range_lows: Floats  # the range that the later event asks for; NaN: it asks for none
-    range_highs: Floats
-    ranks: Ints  # rank of each interned string in the order of strings; of no use if no condition orders strings
 
 
 # ---- key flag

@@ -1,4 +1,4 @@
-"""What the arrays of a trend query can hold."""
+"""The limits of a trend query's arrays."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from saffron.engine.trends.core.layout import LARGEST, Ints, Smalls
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Ints, Smalls
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
@@ -44,7 +45,7 @@ def add(n: int, e: int, m: int, f: int) -> tuple[int, int]:
         return n, e
     if behind > 0:
         m = (m >> behind) + ((m >> (behind - 1)) & 1)
-    if n > LARGEST - m:
+    if n > layout.LARGEST - m:
         return (n >> 1) + (m >> 1) + (((n & 1) + (m & 1) + 1) >> 1), e + 1
     return n + m, e
 
@@ -66,14 +67,18 @@ def total(row: int, first: int, stop: int, ns: Ints, es: Smalls) -> Any:
         return (high << 32) | low, top
     over = bits(high) - 31
     n = (high << (32 - over)) + (low >> over)
-    if n < LARGEST:
+    if n < layout.LARGEST:
         n += (low >> (over - 1)) & 1
     return n, top + over
 
 
 def add_signed(n: int, x: int, m: int, y: int) -> tuple[int, int]:
     """The sum of two sums: exact if 63 bits hold it beside the smaller exponent, else rounded."""
-    if x == y and -(LARGEST >> 1) <= n <= LARGEST >> 1 and -(LARGEST >> 1) <= m <= LARGEST >> 1:
+    if (
+        x == y
+        and -(layout.LARGEST >> 1) <= n <= layout.LARGEST >> 1
+        and -(layout.LARGEST >> 1) <= m <= layout.LARGEST >> 1
+    ):
         return n + m, x
     return add_aligned(n, x, m, y)
 
@@ -96,11 +101,11 @@ def add_aligned(n: int, x: int, m: int, y: int) -> tuple[int, int]:
             return n, 2 * e + 1
         if behind > 0:
             whole = abs(m)
-            if whole & (LARGEST >> (63 - behind)) != 0:
+            if whole & (layout.LARGEST >> (63 - behind)) != 0:
                 lost = 1
             short = (whole >> behind) + ((whole >> (behind - 1)) & 1)
             m = -short if m < 0 else short
-    if (n > 0 and m > LARGEST - n) or (n < 0 and m < -LARGEST - n):
+    if (n > 0 and m > layout.LARGEST - n) or (n < 0 and m < -layout.LARGEST - n):
         half = (n >> 1) + (m >> 1) + (((n & 1) + (m & 1)) >> 1)
         return half, 2 * (e + 1) + (lost | ((n ^ m) & 1))
     return n + m, 2 * e + lost
@@ -128,9 +133,9 @@ def leading(a: int, b: int) -> tuple[int, int, int]:
     over = bits(high)
     n = (high << (63 - over)) | (low >> over)
     up = (low >> (over - 1)) & 1
-    lost = 1 if low & (LARGEST >> (63 - over)) != 0 else 0
-    if up and n == LARGEST:
-        return (LARGEST >> 1) + 1, over + 1, lost
+    lost = 1 if low & (layout.LARGEST >> (63 - over)) != 0 else 0
+    if up and n == layout.LARGEST:
+        return (layout.LARGEST >> 1) + 1, over + 1, lost
     return n + up, over, lost
 
 

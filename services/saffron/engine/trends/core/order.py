@@ -1,7 +1,7 @@
-"""Numbers that float64 does not tell apart as float64 codes in the same order, for the least and greatest of them (T9).
+"""Float64 codes for numbers that float64 does not tell apart, in the same order, for minima and maxima (T9).
 
-The loops over extremes know float64 alone. A code says where a number stands among those that the query has met. Now
-and then a number comes between two whose codes are next to each other: then all codes are dealt out anew.
+The loops over extremes work on float64 alone. A code gives the place of a number among those that the query has had so
+far. Where a new number falls between two adjacent codes, all codes are assigned anew.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the rows of a query's store hold."""
+"""The sizes of the rows of a query's store."""
 
 from __future__ import annotations
 

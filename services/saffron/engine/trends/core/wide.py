@@ -1,7 +1,7 @@
-"""Numbers of `numbers` from and to those of Python: what attributes become, and what results show.
+"""Conversion between the numbers of `numbers` and those of Python: for attributes, and for results.
 
-A count (n, e) is worth n * 2**e, a sum (n, x) n * 2**(x >> 1). Results show an exact count as an integer and any other
-as a decimal string with 17 digits, for it may be greater than any float.
+A count (n, e) is worth n * 2**e, a sum (n, x) n * 2**(x >> 1). Results show an exact count as an integer. Any other
+count is a decimal string with 17 digits, since it may exceed every float.
 """
 
 from __future__ import annotations

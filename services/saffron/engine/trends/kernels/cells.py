@@ -1,32 +1,14 @@
-"""Loops over the numbers and extremes of totals, vertices, entries and of the event being taken (T9).
+"""Loops over numbers and extremes: of totals, vertices, entries and the event being taken (T9).
 
-Everywhere `klo`..`khi` are the windows meant. Part of what is compiled once for all queries; see `kernels`.
+`klo`..`khi` are always the windows of the loop.
 """
 
 from __future__ import annotations
 
 import math
 
-from saffron.engine.trends.core.layout import (
-    COUNTED,
-    F_COUNT,
-    INFINITE,
-    LARGEST,
-    M_ATTRIBUTE,
-    M_FUNCTION,
-    M_LAST,
-    M_ORDER,
-    M_SCALED,
-    M_SPLIT,
-    Batch,
-    Flags,
-    Floats,
-    Ints,
-    Smalls,
-    Store,
-    Wiring,
-    between,
-)
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Batch, Flags, Floats, Ints, Smalls, Store, Wiring, between
 from saffron.engine.trends.core.numbers import add, add_signed, scaled
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
@@ -40,19 +22,19 @@ def zero(row: int, total: int, klo: int, khi: int, store: Store) -> None:
             totals[row, total, a, slot] = 0
             scales[row, total, a, slot] = 0
         for b in range(extremes.shape[2]):
-            extremes[row, total, b, slot] = INFINITE
+            extremes[row, total, b, slot] = layout.INFINITE
 
 
 def pour(row: int, source: int, target: int, klo: int, khi: int, wiring: Wiring, store: Store) -> None:
     """Add one total of a key to another, and empty it."""
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
     for slot in between(klo, khi, totals.shape[3]):
-        for a in range(wiring.params[COUNTED]):
+        for a in range(wiring.params[layout.COUNTED]):
             n, e = totals[row, target, a, slot], scales[row, target, a, slot]
             n, e = add(n, e, totals[row, source, a, slot], scales[row, source, a, slot])
             totals[row, target, a, slot] = n
             scales[row, target, a, slot] = e
-        for a in range(wiring.params[COUNTED], totals.shape[2]):
+        for a in range(wiring.params[layout.COUNTED], totals.shape[2]):
             n, e = totals[row, target, a, slot], scales[row, target, a, slot]
             n, e = add_signed(n, e, totals[row, source, a, slot], scales[row, source, a, slot])
             totals[row, target, a, slot] = n
@@ -67,12 +49,12 @@ def gather_total(s: int, row: int, total: int, klo: int, khi: int, wiring: Wirin
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
     sums, sum_scales = store.sums, store.sum_scales
     for slot in between(klo, khi, totals.shape[3]):
-        for a in range(wiring.params[COUNTED]):
+        for a in range(wiring.params[layout.COUNTED]):
             n, e = sums[s, a, slot], sum_scales[s, a, slot]
             n, e = add(n, e, totals[row, total, a, slot], scales[row, total, a, slot])
             sums[s, a, slot] = n
             sum_scales[s, a, slot] = e
-        for a in range(wiring.params[COUNTED], totals.shape[2]):
+        for a in range(wiring.params[layout.COUNTED], totals.shape[2]):
             n, e = sums[s, a, slot], sum_scales[s, a, slot]
             n, e = add_signed(n, e, totals[row, total, a, slot], scales[row, total, a, slot])
             sums[s, a, slot] = n
@@ -86,12 +68,12 @@ def accumulate(row: int, total: int, s: int, klo: int, khi: int, wiring: Wiring,
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
     sums, sum_scales = store.sums, store.sum_scales
     for slot in between(klo, khi, totals.shape[3]):
-        for a in range(wiring.params[COUNTED]):
+        for a in range(wiring.params[layout.COUNTED]):
             n, e = totals[row, total, a, slot], scales[row, total, a, slot]
             n, e = add(n, e, sums[s, a, slot], sum_scales[s, a, slot])
             totals[row, total, a, slot] = n
             scales[row, total, a, slot] = e
-        for a in range(wiring.params[COUNTED], totals.shape[2]):
+        for a in range(wiring.params[layout.COUNTED], totals.shape[2]):
             n, e = totals[row, total, a, slot], scales[row, total, a, slot]
             n, e = add_signed(n, e, sums[s, a, slot], sum_scales[s, a, slot])
             totals[row, total, a, slot] = n
@@ -103,11 +85,11 @@ def accumulate(row: int, total: int, s: int, klo: int, khi: int, wiring: Wiring,
 def gather_vertex(s: int, v: int, slot: int, wiring: Wiring, store: Store) -> None:
     """Add what a vertex has in one window, counts scaled or several numbers, to the numbers of the event."""
     sums, scales = store.sums, store.sum_scales
-    for a in range(wiring.params[COUNTED]):
+    for a in range(wiring.params[layout.COUNTED]):
         n, e = add(sums[s, a, slot], scales[s, a, slot], store.counts[v, a, slot], store.count_scales[v, a, slot])
         sums[s, a, slot] = n
         scales[s, a, slot] = e
-    for a in range(wiring.params[COUNTED], sums.shape[1]):
+    for a in range(wiring.params[layout.COUNTED], sums.shape[1]):
         n, e = sums[s, a, slot], scales[s, a, slot]
         n, e = add_signed(n, e, store.counts[v, a, slot], store.count_scales[v, a, slot])
         sums[s, a, slot] = n
@@ -123,9 +105,9 @@ def gather_chosen(s: int, begin: int, stop: int, klo: int, chosen: Flags, wiring
     for v in range(begin, stop):
         if not chosen[v]:
             continue
-        plain = single and marks[v, M_SCALED] == 0
-        for slot in between(klo, marks[v, M_LAST], counts.shape[2]):
-            if plain and scales[s, 0, slot] == 0 and sums[s, 0, slot] <= LARGEST - counts[v, 0, slot]:
+        plain = single and marks[v, layout.M_SCALED] == 0
+        for slot in between(klo, marks[v, layout.M_LAST], counts.shape[2]):
+            if plain and scales[s, 0, slot] == 0 and sums[s, 0, slot] <= layout.LARGEST - counts[v, 0, slot]:
                 sums[s, 0, slot] += counts[v, 0, slot]
             else:
                 gather_vertex(s, v, slot, wiring, store)
@@ -142,7 +124,7 @@ def start_sums(s: int, from_window: int, klo: int, khi: int, store: Store) -> No
             sums[s, a, slot] = 0
             scales[s, a, slot] = 0
         for b in range(extremes.shape[1]):
-            extremes[s, b, slot] = INFINITE
+            extremes[s, b, slot] = layout.INFINITE
         k += 1
 
 
@@ -151,15 +133,15 @@ def measure(s: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, ba
     numbers = store.sums.shape[1]
     for a in range(1, len(wiring.measures)):
         if wiring.measured[s, a]:
-            column = wiring.measures[a, M_ATTRIBUTE]
+            column = wiring.measures[a, layout.M_ATTRIBUTE]
             value = batch.attributes[column, i] if column >= 0 else 0.0
             if not math.isnan(value):
-                if wiring.measures[a, M_FUNCTION] == F_COUNT:
+                if wiring.measures[a, layout.M_FUNCTION] == layout.F_COUNT:
                     measure_count(s, a, klo, khi, store)
                 elif a < numbers:
-                    measure_sum(s, a, i, wiring.measures[a, M_SPLIT], klo, khi, store, batch)
+                    measure_sum(s, a, i, wiring.measures[a, layout.M_SPLIT], klo, khi, store, batch)
                 else:
-                    least = value if wiring.measures[a, M_FUNCTION] < 3 else -value
+                    least = value if wiring.measures[a, layout.M_FUNCTION] < 3 else -value
                     measure_extreme(s, a - numbers, least, klo, khi, store)
 
 
@@ -211,19 +193,19 @@ def append(v: int, s: int, klo: int, khi: int, order: int, store: Store) -> None
             extremes[v, b, slot] = store.sum_extremes[s, b, slot]
         if store.sum_scales[s, 0, slot] > 0:
             is_scaled = 1
-    store.marks[v, M_ORDER] = order
-    store.marks[v, M_LAST] = khi
-    store.marks[v, M_SCALED] = is_scaled
+    store.marks[v, layout.M_ORDER] = order
+    store.marks[v, layout.M_LAST] = khi
+    store.marks[v, layout.M_SCALED] = is_scaled
 
 
 def enter_numbers(entry: int, slot: int, ns: Ints, es: Smalls, least: Floats, wiring: Wiring, store: Store) -> None:
     """Add numbers [A, K] and extremes [B, K], of one slot, to an entry."""
     numbers, scales, extremes = store.entry_numbers, store.entry_scales, store.entry_extremes
-    for a in range(wiring.params[COUNTED]):
+    for a in range(wiring.params[layout.COUNTED]):
         n, e = add(numbers[entry, a], scales[entry, a], ns[a, slot], es[a, slot])
         numbers[entry, a] = n
         scales[entry, a] = e
-    for a in range(wiring.params[COUNTED], numbers.shape[1]):
+    for a in range(wiring.params[layout.COUNTED], numbers.shape[1]):
         n, e = add_signed(numbers[entry, a], scales[entry, a], ns[a, slot], es[a, slot])
         numbers[entry, a] = n
         scales[entry, a] = e

@@ -1,40 +1,9 @@
-"""Results that are known only when their window closes, key by key: behind a trailing NOT, and for AND (T4, T10).
-
-Part of what is compiled once for all queries; see `kernels`.
-"""
+"""Results that are known only when their window closes, key by key: behind a trailing NOT, and for AND (T4, T10)."""
 
 from __future__ import annotations
 
-from saffron.engine.trends.core.layout import (
-    AFTER_GROUP,
-    AFTER_LAST,
-    AFTER_LISTS,
-    BOTH,
-    COUNTED,
-    FINAL,
-    FIRST_ROW,
-    GROUP_LAST,
-    GROUP_WIDTH,
-    INFINITE,
-    IS_END,
-    KEY_WIDTH,
-    KEYS,
-    KLO,
-    LARGEST,
-    LIST,
-    LIST_SIZE,
-    M_LAST,
-    NEGATIVE,
-    NEVER,
-    P_NEW_ORDER,
-    P_ORDER,
-    SIDE,
-    STRICT,
-    TRAILING,
-    USED,
-    Store,
-    Wiring,
-)
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Store, Wiring
 from saffron.engine.trends.core.numbers import add, add_signed, product
 from saffron.engine.trends.kernels.cells import enter_numbers, gather_vertex
 from saffron.engine.trends.kernels.lists import begin_of, first_from
@@ -44,26 +13,26 @@ from saffron.engine.trends.kernels.lists import begin_of, first_from
 
 def finish_keys(k: int, slot: int, wiring: Wiring, store: Store) -> None:
     """Add what the keys have in window k to the entries of their groups."""
-    after = 1 + wiring.params[KEY_WIDTH]
-    last = 1 + wiring.params[GROUP_WIDTH] + GROUP_LAST
+    after = 1 + wiring.params[layout.KEY_WIDTH]
+    last = 1 + wiring.params[layout.GROUP_WIDTH] + layout.GROUP_LAST
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
-    for row in range(store.head[KEYS]):
-        group = store.keys[row, after + AFTER_GROUP]
-        if store.keys[row, after + AFTER_LAST] < k or store.groups[group, last] < k:
+    for row in range(store.head[layout.KEYS]):
+        group = store.keys[row, after + layout.AFTER_GROUP]
+        if store.keys[row, after + layout.AFTER_LAST] < k or store.groups[group, last] < k:
             continue
         for s in range(3):
             for a in range(sums.shape[1]):
                 sums[s, a, slot] = 0
                 scales[s, a, slot] = 0
             for b in range(extremes.shape[1]):
-                extremes[s, b, slot] = INFINITE
+                extremes[s, b, slot] = layout.INFINITE
         for s in range(len(wiring.states)):
-            if wiring.states[s, IS_END] and wiring.states[s, NEGATIVE] < 0:
-                if wiring.states[s, FINAL] >= 0:
-                    final_total(wiring.states[s, SIDE], row, wiring.states[s, FINAL], slot, wiring, store)
+            if wiring.states[s, layout.IS_END] and wiring.states[s, layout.NEGATIVE] < 0:
+                if wiring.states[s, layout.FINAL] >= 0:
+                    final_total(wiring.states[s, layout.SIDE], row, wiring.states[s, layout.FINAL], slot, wiring, store)
                 else:
-                    final_list(wiring.states[s, SIDE], row, s, k, slot, wiring, store)
-        if wiring.params[BOTH]:
+                    final_list(wiring.states[s, layout.SIDE], row, s, k, slot, wiring, store)
+        if wiring.params[layout.BOTH]:
             pair_up(slot, store)
         entry = store.where[group, slot]
         enter_numbers(entry, slot, sums[0], scales[0], extremes[0], wiring, store)
@@ -71,10 +40,10 @@ def finish_keys(k: int, slot: int, wiring: Wiring, store: Store) -> None:
 
 def cut(row: int, mask: int, store: Store) -> int:
     """The order before which the negatives (mask) end trends: all that has happened counts, pending or not."""
-    order = NEVER
+    order = layout.NEVER
     for g in range(store.absent.shape[1]):
         if (mask >> g) & 1:
-            order = max(order, store.absent[row, g, P_ORDER], store.absent[row, g, P_NEW_ORDER])
+            order = max(order, store.absent[row, g, layout.P_ORDER], store.absent[row, g, layout.P_NEW_ORDER])
     return order
 
 
@@ -83,23 +52,25 @@ def final_total(side: int, row: int, total: int, slot: int, wiring: Wiring, stor
     half = len(wiring.barriers)
     settled = True
     for g in range(store.absent.shape[1]):
-        if (wiring.barriers[total] >> g) & 1 and store.absent[row, g, P_NEW_ORDER] > store.absent[row, g, P_ORDER]:
+        if (wiring.barriers[total] >> g) & 1 and store.absent[row, g, layout.P_NEW_ORDER] > store.absent[
+            row, g, layout.P_ORDER
+        ]:
             settled = False
     if settled:
         add_total(side, row, total, slot, wiring, store)
-    if wiring.params[STRICT]:
+    if wiring.params[layout.STRICT]:
         add_total(side, row, half + total, slot, wiring, store)
 
 
 def add_total(side: int, row: int, total: int, slot: int, wiring: Wiring, store: Store) -> None:
     """Add one total of the key in one window."""
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
-    for a in range(wiring.params[COUNTED]):
+    for a in range(wiring.params[layout.COUNTED]):
         n, e = sums[side, a, slot], scales[side, a, slot]
         n, e = add(n, e, store.totals[row, total, a, slot], store.total_scales[row, total, a, slot])
         sums[side, a, slot] = n
         scales[side, a, slot] = e
-    for a in range(wiring.params[COUNTED], sums.shape[1]):
+    for a in range(wiring.params[layout.COUNTED], sums.shape[1]):
         n, e = sums[side, a, slot], scales[side, a, slot]
         n, e = add_signed(n, e, store.totals[row, total, a, slot], store.total_scales[row, total, a, slot])
         sums[side, a, slot] = n
@@ -110,11 +81,11 @@ def add_total(side: int, row: int, total: int, slot: int, wiring: Wiring, store:
 
 def final_list(side: int, row: int, s: int, k: int, slot: int, wiring: Wiring, store: Store) -> None:
     """Add the vertices of an end state behind which no negative trend lies."""
-    base = 1 + wiring.params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * wiring.states[s, LIST]
-    begin = begin_of(row, base, store.head[KLO], store.keys, store.marks)
-    stop = store.keys[row, base + FIRST_ROW] + store.keys[row, base + USED]
-    for v in range(first_from(begin, stop, cut(row, wiring.states[s, TRAILING], store), store.marks), stop):
-        if store.marks[v, M_LAST] >= k:
+    base = 1 + wiring.params[layout.KEY_WIDTH] + layout.AFTER_LISTS + layout.LIST_SIZE * wiring.states[s, layout.LIST]
+    begin = begin_of(row, base, store.head[layout.KLO], store.keys, store.marks)
+    stop = store.keys[row, base + layout.FIRST_ROW] + store.keys[row, base + layout.USED]
+    for v in range(first_from(begin, stop, cut(row, wiring.states[s, layout.TRAILING], store), store.marks), stop):
+        if store.marks[v, layout.M_LAST] >= k:
             gather_vertex(side, v, slot, wiring, store)
 
 
@@ -156,7 +127,7 @@ def less(n: int, e: int, m: int, f: int) -> tuple[int, int]:
     if behind > 62:
         return n, e
     n = max(n - (m >> behind if behind > 0 else m), 0)
-    while e > 0 and 0 < n <= LARGEST >> 1:
+    while e > 0 and 0 < n <= layout.LARGEST >> 1:
         n <<= 1
         e -= 1
     return (n, e) if n > 0 else (0, 0)

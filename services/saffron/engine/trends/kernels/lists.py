@@ -1,55 +1,11 @@
-"""Loops over lists of vertices: which of them the event being taken may follow, and room for more of them.
-
-Part of what is compiled once for all queries; see `kernels`.
-"""
+"""Loops over lists of vertices: the choice of those that the event being taken may follow, and room for more."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from saffron.engine.trends.core.layout import (
-    ABSENCES,
-    AFTER_LISTS,
-    AFTER_SEEN,
-    ARENA,
-    BIT,
-    CONDITION,
-    CONTIGUOUS,
-    ENDS,
-    EXPIRED,
-    FIRST_ROW,
-    KEY_WIDTH,
-    KLO,
-    LIST,
-    LIST_SIZE,
-    M_LAST,
-    M_ORDER,
-    NEED,
-    NEED_ARENA,
-    NEGATIVE,
-    NEXT,
-    OWNED,
-    ROOM,
-    SEEN,
-    SINGLE,
-    SOURCE,
-    STRATEGY,
-    STRICT,
-    USED,
-    WAITS,
-    X_NEW,
-    X_NEW_SEQ,
-    X_ORDER,
-    X_SEQ,
-    X_TAKEN,
-    X_WINDOW,
-    Batch,
-    Flags,
-    Ints,
-    Select,
-    Store,
-    Wiring,
-)
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Batch, Flags, Ints, Select, Store, Wiring
 from saffron.engine.trends.kernels.absences import barrier
 from saffron.engine.trends.kernels.cells import gather_chosen
 
@@ -58,12 +14,12 @@ from saffron.engine.trends.kernels.cells import gather_chosen
 
 def begin_of(row: int, base: int, klo: int, keys: Ints, marks: Ints) -> Any:
     """The first vertex of a list that is in an open window; those before it are marked expired."""
-    first = keys[row, base + FIRST_ROW]
-    stop = first + keys[row, base + USED]
-    begin = first + keys[row, base + EXPIRED]
-    while begin < stop and marks[begin, M_LAST] < klo:
+    first = keys[row, base + layout.FIRST_ROW]
+    stop = first + keys[row, base + layout.USED]
+    begin = first + keys[row, base + layout.EXPIRED]
+    while begin < stop and marks[begin, layout.M_LAST] < klo:
         begin += 1
-    keys[row, base + EXPIRED] = begin - first
+    keys[row, base + layout.EXPIRED] = begin - first
     return begin
 
 
@@ -71,23 +27,23 @@ def lengthen(row: int, base: int, klo: int, store: Store) -> bool:
     """Free rows of a full list: drop the expired ones if they are half of it, else move it to twice the room."""
     keys, marks = store.keys, store.marks
     begin = begin_of(row, base, klo, keys, marks)
-    target = keys[row, base + FIRST_ROW]
-    used = keys[row, base + USED]
-    live = used - keys[row, base + EXPIRED]
+    target = keys[row, base + layout.FIRST_ROW]
+    used = keys[row, base + layout.USED]
+    live = used - keys[row, base + layout.EXPIRED]
     if used == 0 or 2 * live > used:
         owned = max(4, 2 * used)
-        target = store.head[ARENA]
+        target = store.head[layout.ARENA]
         if target + owned > len(marks):
-            store.head[NEED] = NEED_ARENA
-            store.head[ROOM] = owned
+            store.head[layout.NEED] = layout.NEED_ARENA
+            store.head[layout.ROOM] = owned
             return False
-        store.head[ARENA] = target + owned
-        keys[row, base + OWNED] = owned
+        store.head[layout.ARENA] = target + owned
+        keys[row, base + layout.OWNED] = owned
     for j in range(live):
         move(begin + j, target + j, store)
-    keys[row, base + FIRST_ROW] = target
-    keys[row, base + EXPIRED] = 0
-    keys[row, base + USED] = live
+    keys[row, base + layout.FIRST_ROW] = target
+    keys[row, base + layout.EXPIRED] = 0
+    keys[row, base + layout.USED] = live
     return True
 
 
@@ -109,13 +65,13 @@ def move(source: int, target: int, store: Store) -> None:
 
 def make_room(row: int, events: int, wiring: Wiring, store: Store) -> bool:
     """See that the key's lists of these states have a free row each; False when the arena is full (`NEED`)."""
-    lists = 1 + wiring.params[KEY_WIDTH] + AFTER_LISTS
+    lists = 1 + wiring.params[layout.KEY_WIDTH] + layout.AFTER_LISTS
     for s in range(len(wiring.states)):
-        if wiring.states[s, LIST] >= 0 and (events >> s) & 1:
-            base = lists + LIST_SIZE * wiring.states[s, LIST]
-            full = store.keys[row, base + USED] == store.keys[row, base + OWNED]
-            needy = (full and wiring.states[s, SINGLE] == 0) or store.keys[row, base + OWNED] == 0
-            if needy and not lengthen(row, base, store.head[KLO], store):
+        if wiring.states[s, layout.LIST] >= 0 and (events >> s) & 1:
+            base = lists + layout.LIST_SIZE * wiring.states[s, layout.LIST]
+            full = store.keys[row, base + layout.USED] == store.keys[row, base + layout.OWNED]
+            needy = (full and wiring.states[s, layout.SINGLE] == 0) or store.keys[row, base + layout.OWNED] == 0
+            if needy and not lengthen(row, base, store.head[layout.KLO], store):
                 return False
     return True
 
@@ -123,18 +79,20 @@ def make_room(row: int, events: int, wiring: Wiring, store: Store) -> bool:
 def candidates(row: int, t: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> tuple[int, int]:
     """begin, stop: the vertices of transition t's source that may come before event i, conditions apart."""
     keys, marks = store.keys, store.marks
-    after = 1 + wiring.params[KEY_WIDTH]
-    base = after + AFTER_LISTS + LIST_SIZE * wiring.states[wiring.transitions[t, SOURCE], LIST]
-    begin = begin_of(row, base, store.head[KLO], keys, marks)
-    stop = keys[row, base + FIRST_ROW] + keys[row, base + USED]
-    if wiring.params[STRICT]:
-        while stop > begin and marks[stop - 1, M_ORDER] >= batch.ts[i]:
+    after = 1 + wiring.params[layout.KEY_WIDTH]
+    base = (
+        after + layout.AFTER_LISTS + layout.LIST_SIZE * wiring.states[wiring.transitions[t, layout.SOURCE], layout.LIST]
+    )
+    begin = begin_of(row, base, store.head[layout.KLO], keys, marks)
+    stop = keys[row, base + layout.FIRST_ROW] + keys[row, base + layout.USED]
+    if wiring.params[layout.STRICT]:
+        while stop > begin and marks[stop - 1, layout.M_ORDER] >= batch.ts[i]:
             stop -= 1
-    strategy = wiring.transitions[t, STRATEGY]
-    if strategy > NEXT and stop > begin:
-        seen = store.head[SEEN] if strategy == CONTIGUOUS else keys[row, after + AFTER_SEEN]
+    strategy = wiring.transitions[t, layout.STRATEGY]
+    if strategy > layout.NEXT and stop > begin:
+        seen = store.head[layout.SEEN] if strategy == layout.CONTIGUOUS else keys[row, after + layout.AFTER_SEEN]
         begin = stop - 1
-        if marks[begin, X_SEQ] != seen:
+        if marks[begin, layout.X_SEQ] != seen:
             begin = stop
     return begin, stop
 
@@ -142,31 +100,31 @@ def candidates(row: int, t: int, i: int, wiring: Wiring, store: Store, batch: Ba
 def waiting(t: int, begin: int, stop: int, seq: int, chosen: Flags, wiring: Wiring, store: Store) -> None:
     """Skip-till-next-match: of the chosen vertices keep those that still wait; the event ends some of their waiting."""
     marks = store.marks
-    bit, ends = 1 << wiring.transitions[t, BIT], wiring.transitions[t, ENDS]
+    bit, ends = 1 << wiring.transitions[t, layout.BIT], wiring.transitions[t, layout.ENDS]
     for v in range(begin, stop):
         if chosen[v]:
-            if marks[v, X_NEW_SEQ] != seq:
-                marks[v, X_TAKEN] |= marks[v, X_NEW]
-                marks[v, X_NEW] = 0
-                marks[v, X_NEW_SEQ] = seq
-            if marks[v, X_TAKEN] & bit != 0:
+            if marks[v, layout.X_NEW_SEQ] != seq:
+                marks[v, layout.X_TAKEN] |= marks[v, layout.X_NEW]
+                marks[v, layout.X_NEW] = 0
+                marks[v, layout.X_NEW_SEQ] = seq
+            if marks[v, layout.X_TAKEN] & bit != 0:
                 chosen[v] = False
             else:
-                marks[v, X_NEW] |= ends
+                marks[v, layout.X_NEW] |= ends
 
 
 def gather_list(s: int, row: int, t: int, i: int, select: Select, wiring: Wiring, store: Store, batch: Batch) -> None:
     """Add the numbers of the vertices that transition t leads from to event i in state s."""
     begin, stop = candidates(row, t, i, wiring, store, batch)
-    order = barrier(row, wiring.transitions[t, ABSENCES], store.absent)
-    waits = wiring.transitions[t, WAITS]
+    order = barrier(row, wiring.transitions[t, layout.ABSENCES], store.absent)
+    waits = wiring.transitions[t, layout.WAITS]
     marks, chosen = store.marks, store.chosen
     if not waits:  # a NOT ends no waiting: it is judged when all is chosen
         begin = first_from(begin, stop, order, marks)
     if begin == stop:
         return
-    if wiring.transitions[t, CONDITION] >= 0:
-        condition = wiring.transitions[t, CONDITION]
+    if wiring.transitions[t, layout.CONDITION] >= 0:
+        condition = wiring.transitions[t, layout.CONDITION]
         select(condition, begin, stop, i, store.values, batch.attributes, batch.ranks, chosen)
     else:
         for v in range(begin, stop):
@@ -174,23 +132,23 @@ def gather_list(s: int, row: int, t: int, i: int, select: Select, wiring: Wiring
     if waits:
         waiting(t, begin, stop, batch.seq[i], chosen, wiring, store)
         begin = first_from(begin, stop, order, marks)
-    if wiring.states[s, NEGATIVE] < 0:
-        gather_chosen(s, begin, stop, store.head[KLO], chosen, wiring, store)
+    if wiring.states[s, layout.NEGATIVE] < 0:
+        gather_chosen(s, begin, stop, store.head[layout.KLO], chosen, wiring, store)
         return
     for v in range(begin, stop):
         if chosen[v]:
-            store.starts[s, 0] = max(store.starts[s, 0], marks[v, X_ORDER])
-            store.starts[s, 1] = max(store.starts[s, 1], marks[v, X_WINDOW])
+            store.starts[s, 0] = max(store.starts[s, 0], marks[v, layout.X_ORDER])
+            store.starts[s, 1] = max(store.starts[s, 1], marks[v, layout.X_WINDOW])
 
 
 def first_from(begin: int, stop: int, order: int, marks: Ints) -> Any:
     """The first of the vertices begin..stop-1 that is not before this order."""
-    if begin == stop or marks[begin, M_ORDER] >= order:
+    if begin == stop or marks[begin, layout.M_ORDER] >= order:
         return begin
     low, high = begin + 1, stop
     while low < high:
         middle = (low + high) >> 1
-        if marks[middle, M_ORDER] < order:
+        if marks[middle, layout.M_ORDER] < order:
             low = middle + 1
         else:
             high = middle
@@ -200,9 +158,9 @@ def first_from(begin: int, stop: int, order: int, marks: Ints) -> Any:
 def extra_marks(v: int, s: int, seq: int, store: Store) -> None:
     """What contiguity, skip-till-next-match and negative graphs keep with a vertex besides."""
     marks = store.marks
-    marks[v, X_SEQ] = seq
-    marks[v, X_TAKEN] = 0
-    marks[v, X_NEW] = 0
-    marks[v, X_NEW_SEQ] = -1
-    marks[v, X_ORDER] = store.starts[s, 0]
-    marks[v, X_WINDOW] = store.starts[s, 1]
+    marks[v, layout.X_SEQ] = seq
+    marks[v, layout.X_TAKEN] = 0
+    marks[v, layout.X_NEW] = 0
+    marks[v, layout.X_NEW_SEQ] = -1
+    marks[v, layout.X_ORDER] = store.starts[s, 0]
+    marks[v, layout.X_WINDOW] = store.starts[s, 1]

@@ -1,28 +1,17 @@
-"""Matrices over aggregates of sets of paths: what `kernels_panes` makes panes of.
+"""Matrices over aggregates of sets of paths, from which `kernels.panes` makes panes.
 
-Entries are (counts; sums; least values). Of two sets, of which each path of one is followed by each of the other, they
-are (c c', c s' + s c', the least of both), of none if c or c' is 0.
+A cell is (counts; sums; least values) of a set of paths. The product of two cells is the set of all pairs, the path of
+one followed by that of the other: (c c', c s' + s c', the least of both); it is empty if c or c' is 0.
 
-All matrices of all keys are in one pool (`Store.totals`), for most keys have few.
-
-Part of what is compiled once for all queries; see `kernels`.
+The matrices of all keys share one pool (`Store.totals`), since most keys have few.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from saffron.engine.trends.core.layout import (
-    COUNTED,
-    INFINITE,
-    MATRICES,
-    NEED,
-    NEED_MATRICES,
-    RELEASED,
-    ROOM,
-    Store,
-    Wiring,
-)
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Store, Wiring
 from saffron.engine.trends.core.numbers import add, add_signed, product, times
 from saffron.engine.trends.kernels.cells import start_sums
 
@@ -39,7 +28,7 @@ def make_one(at: int, wiring: Wiring, store: Store) -> None:
             totals[at, 0, a, cell] = 0
             scales[at, 0, a, cell] = 0
         for b in range(extremes.shape[2]):
-            extremes[at, 0, b, cell] = INFINITE
+            extremes[at, 0, b, cell] = layout.INFINITE
         cell += 1
     s = 0
     while s < states:
@@ -50,12 +39,12 @@ def make_one(at: int, wiring: Wiring, store: Store) -> None:
 def add_cell(x: int, at: int, cell: int, wiring: Wiring, store: Store) -> None:
     """Add a cell of a matrix to row x of the scratch."""
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
-    for a in range(wiring.params[COUNTED]):
+    for a in range(wiring.params[layout.COUNTED]):
         n, e = sums[x, a, 0], scales[x, a, 0]
         n, e = add(n, e, store.totals[at, 0, a, cell], store.total_scales[at, 0, a, cell])
         sums[x, a, 0] = n
         scales[x, a, 0] = e
-    for a in range(wiring.params[COUNTED], sums.shape[1]):
+    for a in range(wiring.params[layout.COUNTED], sums.shape[1]):
         n, e = sums[x, a, 0], scales[x, a, 0]
         n, e = add_signed(n, e, store.totals[at, 0, a, cell], store.total_scales[at, 0, a, cell])
         sums[x, a, 0] = n
@@ -67,12 +56,12 @@ def add_cell(x: int, at: int, cell: int, wiring: Wiring, store: Store) -> None:
 def add_to_cell(at: int, cell: int, x: int, wiring: Wiring, store: Store) -> None:
     """Add row x of the scratch to a cell of a matrix."""
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
-    for a in range(wiring.params[COUNTED]):
+    for a in range(wiring.params[layout.COUNTED]):
         n, e = totals[at, 0, a, cell], scales[at, 0, a, cell]
         n, e = add(n, e, store.sums[x, a, 0], store.sum_scales[x, a, 0])
         totals[at, 0, a, cell] = n
         scales[at, 0, a, cell] = e
-    for a in range(wiring.params[COUNTED], totals.shape[2]):
+    for a in range(wiring.params[layout.COUNTED], totals.shape[2]):
         n, e = totals[at, 0, a, cell], scales[at, 0, a, cell]
         n, e = add_signed(n, e, store.sums[x, a, 0], store.sum_scales[x, a, 0])
         totals[at, 0, a, cell] = n
@@ -97,14 +86,14 @@ def add_product(x: int, t: int, at: int, cell: int, wiring: Wiring, store: Store
     m, f = store.totals[at, 0, 0, cell], int(store.total_scales[at, 0, 0, cell])
     if n == 0 or m == 0:
         return
-    for a in range(1, wiring.params[COUNTED]):
+    for a in range(1, wiring.params[layout.COUNTED]):
         one, its = product(n, e, store.totals[at, 0, a, cell], int(store.total_scales[at, 0, a, cell]))
         other, others = product(m, f, sums[t, a, 0], int(scales[t, a, 0]))
         one, its = add(one, its, other, others)
         one, its = add(sums[x, a, 0], int(scales[x, a, 0]), one, its)
         sums[x, a, 0] = one
         scales[x, a, 0] = its
-    for a in range(wiring.params[COUNTED], sums.shape[1]):
+    for a in range(wiring.params[layout.COUNTED], sums.shape[1]):
         one, its = times(n, e, store.totals[at, 0, a, cell], int(store.total_scales[at, 0, a, cell]))
         other, others = times(m, f, sums[t, a, 0], int(scales[t, a, 0]))
         one, its = add_signed(one, its, other, others)
@@ -154,22 +143,22 @@ def load(at: int, first: int, wiring: Wiring, store: Store) -> None:
 
 def has_matrices(number: int, store: Store) -> bool:
     """Whether so many can be taken; else `NEED` is set."""
-    if store.head[MATRICES] - store.head[RELEASED] + number <= len(store.totals):
+    if store.head[layout.MATRICES] - store.head[layout.RELEASED] + number <= len(store.totals):
         return True
-    store.head[NEED] = NEED_MATRICES
-    store.head[ROOM] = number
+    store.head[layout.NEED] = layout.NEED_MATRICES
+    store.head[layout.ROOM] = number
     return False
 
 
 def new_matrix(row: int, slot: int, store: Store) -> Any:
     """A free matrix, for one of the slots of a key; it holds anything."""
     head = store.head
-    at = head[MATRICES]
-    if head[RELEASED] > 0:
-        head[RELEASED] -= 1
-        at = store.released[head[RELEASED]]
+    at = head[layout.MATRICES]
+    if head[layout.RELEASED] > 0:
+        head[layout.RELEASED] -= 1
+        at = store.released[head[layout.RELEASED]]
     else:
-        head[MATRICES] = at + 1
+        head[layout.MATRICES] = at + 1
     store.matrices[row, slot] = at + 1
     return at
 
@@ -178,8 +167,8 @@ def release(row: int, slot: int, store: Store) -> None:
     """The matrix in a slot of a key, if there is one, is free."""
     head, at = store.head, store.matrices[row, slot]
     if at > 0:
-        store.released[head[RELEASED]] = at - 1
-        head[RELEASED] += 1
+        store.released[head[layout.RELEASED]] = at - 1
+        head[layout.RELEASED] += 1
         store.matrices[row, slot] = 0
 
 

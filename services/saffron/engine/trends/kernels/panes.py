@@ -1,46 +1,23 @@
-"""Overlapping windows at the cost of one, where nothing chooses among vertices: matrices of panes (T5).
+"""Matrices of panes: overlapping windows at the cost of one, where nothing chooses among vertices (T5).
 
-Pane p is what comes from the beginning of window p to that of the next: window k is all panes from k on, until it
-closes. What an event does to the numbers of its key is linear. With the row vector (1, numbers of each state) it is a
-matrix, a pane the product of its events' matrices, a window that of its panes; its first row is the window's result.
-Row i, column s of a matrix (`cells`: rows of as many numbers as there are states): what the paths from state i - 1 to
-state s add up to, row 0 of paths that begin in the pane; its first column would say nothing.
+Pane p reaches from the beginning of window p to that of the next. Window k is all panes from k on, until it closes.
+The effect of an event on the numbers of its key is linear: a matrix, applied to the row vector (1, numbers of each
+state). The matrix of a pane is the product of its events' matrices. The matrix of a window is the product of its
+panes'; its first row is the window's result. Row i, column s of a matrix (`cells`) is the sum over all paths from state
+i - 1 to state s. Row 0 is of paths that begin in the pane. The first column of each matrix is known, and left out.
 
-So an event costs one small matrix whatever the number of windows. Products come from a queue of two stacks
-(Tangwongsan, Hirzel, Schneider: Low-latency sliding-window aggregation in worst-case constant time, 2017, section 2):
-panes before MIDDLE hold the product of themselves and all behind them up to there, slot K that of all since, but for
-the last pane.
-
-Part of what is compiled once for all queries; see `kernels`.
+So an event costs one small matrix, whatever the number of windows. A queue of two stacks keeps the products
+(Tangwongsan, Hirzel, Schneider: Low-latency sliding-window aggregation in worst-case constant time, 2017, section 2). A
+pane before MIDDLE holds the product of itself and all panes behind it up to MIDDLE. Slot K holds the
+product of all panes since then, without the last one.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from saffron.engine.trends.core.layout import (
-    AFTER_GROUP,
-    AFTER_LAST,
-    E_TIME,
-    ENTERING,
-    ENTERING_SIZE,
-    GROUP_LAST,
-    GROUP_WIDTH,
-    IS_END,
-    IS_START,
-    KEY_WIDTH,
-    LIVE,
-    NO_WINDOW,
-    PANE_FRONT,
-    PANE_KNOWN,
-    PANE_LISTED,
-    PANE_MIDDLE,
-    PANE_ROW,
-    SOURCE,
-    Batch,
-    Store,
-    Wiring,
-)
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Batch, Store, Wiring
 from saffron.engine.trends.kernels.cells import enter_numbers, measure, measure_extreme, start_sums
 from saffron.engine.trends.kernels.matrices import (
     add_cell,
@@ -62,21 +39,21 @@ def matrix_of(row: int, after: int, khi: int, wiring: Wiring, store: Store) -> A
     """The matrix that the key's next event, in pane `khi`, goes into; two may be taken for it."""
     keys, panes, matrices = store.keys, store.panes, store.matrices
     windows = len(store.slots)
-    last = keys[row, after + AFTER_LAST]
-    keys[row, after + AFTER_LAST] = khi
-    panes[row, PANE_KNOWN] = NO_WINDOW
-    if panes[row, PANE_LISTED] == 0:
-        panes[row, PANE_LISTED] = 1
-        panes[store.head[LIVE], PANE_ROW] = row
-        store.head[LIVE] += 1
-        panes[row, PANE_MIDDLE] = NO_WINDOW  # there is no front stack
-    elif khi > last >= panes[row, PANE_MIDDLE]:
+    last = keys[row, after + layout.AFTER_LAST]
+    keys[row, after + layout.AFTER_LAST] = khi
+    panes[row, layout.PANE_KNOWN] = layout.NO_WINDOW
+    if panes[row, layout.PANE_LISTED] == 0:
+        panes[row, layout.PANE_LISTED] = 1
+        panes[store.head[layout.LIVE], layout.PANE_ROW] = row
+        store.head[layout.LIVE] += 1
+        panes[row, layout.PANE_MIDDLE] = layout.NO_WINDOW  # there is no front stack
+    elif khi > last >= panes[row, layout.PANE_MIDDLE]:
         done = matrices[row, last % windows] - 1
         if matrices[row, windows] > 0:
             compose(matrices[row, windows] - 1, done, wiring, store)
         else:
             copy_matrix(done, new_matrix(row, windows, store), store)
-    slot = khi % windows if khi >= panes[row, PANE_MIDDLE] else windows  # the front holds the pane as it was
+    slot = khi % windows if khi >= panes[row, layout.PANE_MIDDLE] else windows  # the front holds the pane as it was
     if matrices[row, slot] == 0:
         make_one(new_matrix(row, slot, store), wiring, store)
     return matrices[row, slot] - 1
@@ -94,12 +71,15 @@ def lengthen_paths(at: int, first: int, i: int, events: int, wiring: Wiring, sto
     """Lengthen the paths of one row of a matrix (its cells from `first` on) by event i."""
     for s in range(len(wiring.states)):
         if (events >> s) & 1:
-            start_sums(s, 0 if wiring.states[s, IS_START] and first == 0 else 1, 0, 0, store)
-            for t in range(wiring.states[s, ENTERING], wiring.states[s, ENTERING] + wiring.states[s, ENTERING_SIZE]):
-                add_cell(s, at, first + wiring.transitions[t, SOURCE], wiring, store)
+            start_sums(s, 0 if wiring.states[s, layout.IS_START] and first == 0 else 1, 0, 0, store)
+            for t in range(
+                wiring.states[s, layout.ENTERING],
+                wiring.states[s, layout.ENTERING] + wiring.states[s, layout.ENTERING_SIZE],
+            ):
+                add_cell(s, at, first + wiring.transitions[t, layout.SOURCE], wiring, store)
             if len(wiring.measures) > 1:
                 measure(s, i, 0, 0, wiring, store, batch)
-            if wiring.states[s, IS_END]:
+            if wiring.states[s, layout.IS_END]:
                 measure_extreme(s, store.sum_extremes.shape[1] - 1, 0.0 - batch.time[i], 0, 0, store)
     for s in range(len(wiring.states)):
         if (events >> s) & 1:
@@ -119,8 +99,8 @@ def turn(row: int, k: int, last: int, wiring: Wiring, store: Store) -> None:
                 compose(at - 1, behind - 1, wiring, store)
             behind = at
         pane -= 1
-    store.panes[row, PANE_MIDDLE] = last + 1
-    store.panes[row, PANE_FRONT] = k
+    store.panes[row, layout.PANE_MIDDLE] = last + 1
+    store.panes[row, layout.PANE_FRONT] = k
     release(row, windows, store)
 
 
@@ -128,29 +108,29 @@ def conclude(row: int, k: int, after: int, wiring: Wiring, store: Store) -> None
     """What the key's trends in window k add up to, into the row of the scratch behind the vectors; takes a matrix."""
     panes, matrices = store.panes, store.matrices
     windows, result = len(store.slots), 2 * len(wiring.states)
-    last = store.keys[row, after + AFTER_LAST]
-    if k >= panes[row, PANE_MIDDLE]:
+    last = store.keys[row, after + layout.AFTER_LAST]
+    if k >= panes[row, layout.PANE_MIDDLE]:
         turn(row, k, last, wiring, store)
-    pane = max(k, panes[row, PANE_FRONT])
+    pane = max(k, panes[row, layout.PANE_FRONT])
     while matrices[row, pane % windows] == 0:
         pane += 1
-    panes[row, PANE_FRONT] = pane
+    panes[row, layout.PANE_FRONT] = pane
     start_sums(result, 1, 0, 0, store)
-    if panes[row, PANE_KNOWN] != pane:
+    if panes[row, layout.PANE_KNOWN] != pane:
         load(matrices[row, pane % windows] - 1, 0, wiring, store)
         if matrices[row, windows] > 0:
             through(matrices[row, windows] - 1, True, wiring, store)
-        if last >= panes[row, PANE_MIDDLE]:
+        if last >= panes[row, layout.PANE_MIDDLE]:
             through(matrices[row, last % windows] - 1, True, wiring, store)
         known = (
             matrices[row, windows + 1] - 1 if matrices[row, windows + 1] > 0 else new_matrix(row, windows + 1, store)
         )
         for s in range(len(wiring.states)):
-            if wiring.states[s, IS_END]:
+            if wiring.states[s, layout.IS_END]:
                 copy_to_cell(known, 0, s, store)
                 add_cell(result, known, 0, wiring, store)
         copy_to_cell(known, 0, result, store)
-        panes[row, PANE_KNOWN] = pane
+        panes[row, layout.PANE_KNOWN] = pane
     else:
         add_cell(result, matrices[row, windows + 1] - 1, 0, wiring, store)
 
@@ -159,32 +139,32 @@ def finish_panes(k: int, slot: int, wiring: Wiring, store: Store) -> None:
     """Add what the keys have in window k to the entries of their groups; those that have nothing later are let go."""
     keys, panes = store.keys, store.panes
     result = 2 * len(wiring.states)
-    after = 1 + wiring.params[KEY_WIDTH]
-    begun = 1 + wiring.params[GROUP_WIDTH] + GROUP_LAST
+    after = 1 + wiring.params[layout.KEY_WIDTH]
+    begun = 1 + wiring.params[layout.GROUP_WIDTH] + layout.GROUP_LAST
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
     kept = 0
-    for j in range(store.head[LIVE]):
-        row = panes[j, PANE_ROW]
-        group, last = keys[row, after + AFTER_GROUP], keys[row, after + AFTER_LAST]
+    for j in range(store.head[layout.LIVE]):
+        row = panes[j, layout.PANE_ROW]
+        group, last = keys[row, after + layout.AFTER_GROUP], keys[row, after + layout.AFTER_LAST]
         if last >= k and store.groups[group, begun] >= k:
             conclude(row, k, after, wiring, store)
             if sums[result, 0, 0] > 0:
                 entry = store.where[group, slot]
                 enter_numbers(entry, 0, sums[result], scales[result], extremes[result], wiring, store)
                 time = int(0.0 - extremes[result, extremes.shape[1] - 1, 0])
-                store.entries[entry, E_TIME] = max(store.entries[entry, E_TIME], time)
+                store.entries[entry, layout.E_TIME] = max(store.entries[entry, layout.E_TIME], time)
         if last > k:
-            panes[kept, PANE_ROW] = row
+            panes[kept, layout.PANE_ROW] = row
             kept += 1
             release(row, slot, store)
         else:
             forget(row, store)
-    store.head[LIVE] = kept
+    store.head[layout.LIVE] = kept
 
 
 def forget(row: int, store: Store) -> None:
     """What a key has counts for nothing."""
-    store.panes[row, PANE_LISTED] = 0
+    store.panes[row, layout.PANE_LISTED] = 0
     slot = 0
     while slot < store.matrices.shape[1]:
         release(row, slot, store)
@@ -193,6 +173,6 @@ def forget(row: int, store: Store) -> None:
 
 def let_go(store: Store) -> None:
     """No open window holds the beginning of a trend: what the keys have counts for nothing."""
-    for j in range(store.head[LIVE]):
-        forget(store.panes[j, PANE_ROW], store)
-    store.head[LIVE] = 0
+    for j in range(store.head[layout.LIVE]):
+        forget(store.panes[j, layout.PANE_ROW], store)
+    store.head[layout.LIVE] = 0

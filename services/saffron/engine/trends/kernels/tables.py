@@ -1,41 +1,14 @@
-"""Loops over keys and groups: finding an event's row, making rows (T6, T7).
+"""Loops over keys and groups: lookup of an event's row, and new rows (T6, T7).
 
-Part of what is compiled once for all queries; see `kernels`.
+The hash table holds row + 1, and 0 where it is empty: new arrays are zeros. Column 0 of a row is its hash.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from saffron.engine.trends.core.layout import (
-    AFTER_GROUP,
-    AFTER_LAST,
-    AFTER_SEEN,
-    ENTRIES,
-    GROUP_LAST,
-    GROUP_WIDTH,
-    GROUPS,
-    INFINITE,
-    KEY_WIDTH,
-    KEYS,
-    KLO,
-    NEED,
-    NEED_ENTRIES,
-    NEED_GROUPS,
-    NEED_KEYS,
-    NEVER,
-    NO_WINDOW,
-    P_NEW_ORDER,
-    P_NEW_WINDOW,
-    P_ORDER,
-    P_WINDOW,
-    Batch,
-    Ints,
-    Smalls,
-    Store,
-    Wiring,
-    between,
-)
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Batch, Ints, Smalls, Store, Wiring, between
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
@@ -80,38 +53,38 @@ def add_row(row: int, place: int, i: int, width: int, table: Smalls, rows: Ints,
 def unmark(row: int, marks: Ints) -> None:
     """No negative trend of the key so far."""
     for g in range(marks.shape[1]):
-        marks[row, g, P_ORDER] = NEVER
-        marks[row, g, P_WINDOW] = NO_WINDOW
-        marks[row, g, P_NEW_ORDER] = NEVER
-        marks[row, g, P_NEW_WINDOW] = NO_WINDOW
+        marks[row, g, layout.P_ORDER] = layout.NEVER
+        marks[row, g, layout.P_WINDOW] = layout.NO_WINDOW
+        marks[row, g, layout.P_NEW_ORDER] = layout.NEVER
+        marks[row, g, layout.P_NEW_WINDOW] = layout.NO_WINDOW
 
 
 def add_key(place: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> Any:
     """A row for a new key, or -1 when there is no room for it or its group."""
     head, keys, groups = store.head, store.keys, store.groups
-    width = wiring.params[KEY_WIDTH]
-    group_width = wiring.params[GROUP_WIDTH]
-    row = head[KEYS]
+    width = wiring.params[layout.KEY_WIDTH]
+    group_width = wiring.params[layout.GROUP_WIDTH]
+    row = head[layout.KEYS]
     if row >= len(keys):
-        head[NEED] = NEED_KEYS
+        head[layout.NEED] = layout.NEED_KEYS
         return -1
     group = find(store.group_table, groups, group_width, batch.group_hashes[i], batch.group_words, i)
     if group < 0:
-        if head[GROUPS] >= len(groups):
-            head[NEED] = NEED_GROUPS
+        if head[layout.GROUPS] >= len(groups):
+            head[layout.NEED] = layout.NEED_GROUPS
             return -1
         free = -1 - group
-        group = head[GROUPS]
+        group = head[layout.GROUPS]
         add_row(group, free, i, group_width, store.group_table, groups, batch.group_hashes, batch.group_words)
-        groups[group, 1 + group_width + GROUP_LAST] = NO_WINDOW
-        head[GROUPS] = group + 1
+        groups[group, 1 + group_width + layout.GROUP_LAST] = layout.NO_WINDOW
+        head[layout.GROUPS] = group + 1
     add_row(row, place, i, width, store.table, keys, batch.hashes, batch.words)
-    keys[row, 1 + width + AFTER_GROUP] = group
-    keys[row, 1 + width + AFTER_LAST] = NO_WINDOW
-    keys[row, 1 + width + AFTER_SEEN] = -1
+    keys[row, 1 + width + layout.AFTER_GROUP] = group
+    keys[row, 1 + width + layout.AFTER_LAST] = layout.NO_WINDOW
+    keys[row, 1 + width + layout.AFTER_SEEN] = -1
     unmark(row, store.absent)
     unmark(row, store.latest)
-    head[KEYS] = row + 1
+    head[layout.KEYS] = row + 1
     return row
 
 
@@ -121,7 +94,7 @@ def locate(i: int, opening: int, starting: int, khi: int, wiring: Wiring, store:
     `opening`, `starting`: states of the event at which a key, or a trend, may begin (bits).
     """
     head = store.head
-    width = wiring.params[KEY_WIDTH]
+    width = wiring.params[layout.KEY_WIDTH]
     row = find(store.table, store.keys, width, batch.hashes[i], batch.words, i)
     if row < 0:
         if opening == 0:
@@ -129,10 +102,10 @@ def locate(i: int, opening: int, starting: int, khi: int, wiring: Wiring, store:
         row = add_key(-1 - row, i, wiring, store, batch)
         if row < 0:
             return -2
-    if opening == 0 and store.keys[row, 1 + width + AFTER_LAST] < head[KLO]:
+    if opening == 0 and store.keys[row, 1 + width + layout.AFTER_LAST] < head[layout.KLO]:
         return -1  # nothing of this key is in an open window
-    if starting != 0 and head[ENTRIES] + khi - head[KLO] + 1 > len(store.entries):
-        head[NEED] = NEED_ENTRIES
+    if starting != 0 and head[layout.ENTRIES] + khi - head[layout.KLO] + 1 > len(store.entries):
+        head[layout.NEED] = layout.NEED_ENTRIES
         return -2
     return row
 
@@ -140,14 +113,14 @@ def locate(i: int, opening: int, starting: int, khi: int, wiring: Wiring, store:
 def renew(row: int, after: int, klo: int, khi: int, keys: Ints, store: Store) -> None:
     """Empty the key's totals in windows that it has not touched yet."""
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
-    fresh = max(klo, keys[row, after + AFTER_LAST] + 1)
+    fresh = max(klo, keys[row, after + layout.AFTER_LAST] + 1)
     if khi < fresh:
         return
-    keys[row, after + AFTER_LAST] = khi
+    keys[row, after + layout.AFTER_LAST] = khi
     for slot in between(fresh, khi, totals.shape[3]):
         for t in range(totals.shape[1]):
             for a in range(totals.shape[2]):
                 totals[row, t, a, slot] = 0
                 scales[row, t, a, slot] = 0
             for b in range(extremes.shape[2]):
-                extremes[row, t, b, slot] = INFINITE
+                extremes[row, t, b, slot] = layout.INFINITE

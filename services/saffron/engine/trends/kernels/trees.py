@@ -1,8 +1,8 @@
-"""Loops over ordered trees of vertices: what a range of them adds up to, for conditions that are ranges (T6).
+"""Loops over ordered trees of vertices: aggregates of ranges, for conditions that are ranges (T6).
 
-`batch.ranges` says for each tree and event where the event stands as the earlier one, and which range it asks for as
-the later one (`trends.ranges.Range`). Under TIME STRICT the vertices of the present ts wait in their state's list.
-Part of what is compiled once for all queries; see `kernels`.
+The `range_` arrays of a batch hold two things for each tree and event. One is the event's place as the earlier event
+of a pair; the other is the range that it asks for as the later one. Under TIME STRICT the vertices of the present ts
+wait in the list of their state.
 """
 
 from __future__ import annotations
@@ -10,53 +10,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from saffron.engine.trends.core.layout import (
-    AFTER_LAST,
-    AFTER_LISTS,
-    COUNTED,
-    FIRST_ROW,
-    INFINITE,
-    KEY_WIDTH,
-    KEYS,
-    LIST,
-    LIST_SIZE,
-    M_LAST,
-    NEED,
-    NEED_NODES,
-    ROOM,
-    STRICT,
-    T_BARRIERS,
-    T_COLUMN,
-    T_HIGH,
-    T_LOW,
-    T_SOURCE,
-    T_UNEQUAL,
-    TREE,
-    USED,
-    Batch,
-    Store,
-    Wiring,
-    between,
-)
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Batch, Store, Wiring, between
 from saffron.engine.trends.core.numbers import add, add_signed
-from saffron.engine.trends.ordered.few import fell_tree, ready, tend
-from saffron.engine.trends.ordered.ordered import (
-    AFTER,
-    BEFORE,
-    BLOCK,
-    BLOCKS,
-    FAN,
-    FILLED,
-    FOUND,
-    GIVEN,
-    HEIGHT,
-    KEY,
-    LAST,
-    LISTS,
-    ROWS,
-    WORD,
-    Index,
-)
+from saffron.engine.trends.ordered import ordered
+from saffron.engine.trends.ordered.few import free_root, ready, rebalance
+from saffron.engine.trends.ordered.ordered import Index
 from saffron.engine.trends.ordered.tree import aggregate, insert
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
@@ -66,22 +25,22 @@ def gather_tree(
     s: int, row: int, t: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch, index: Index
 ) -> None:
     """Add the numbers of the vertices that transition t leads from to event i in state s."""
-    tree = wiring.transitions[t, TREE]
-    root = store.keys[row, wiring.trees[tree, T_COLUMN]]
+    tree = wiring.transitions[t, layout.TREE]
+    root = store.keys[row, wiring.trees[tree, layout.T_COLUMN]]
     low = batch.range_lows[tree, i]
     if root == 0 or math.isnan(low):
         return
-    if root < -LISTS:
+    if root < -ordered.LISTS:
         gather_few(s, root, tree, i, klo, wiring, store, batch, index)
         return
     word = batch.range_words[tree, i]
-    if wiring.trees[tree, T_UNEQUAL]:
-        aggregate(root, word, -INFINITE, BEFORE, low, BEFORE, index)
+    if wiring.trees[tree, layout.T_UNEQUAL]:
+        aggregate(root, word, -layout.INFINITE, ordered.BEFORE, low, ordered.BEFORE, index)
         gather_found(s, klo, khi, wiring, store, index)
-        aggregate(root, word, low, AFTER, INFINITE, AFTER, index)
+        aggregate(root, word, low, ordered.AFTER, layout.INFINITE, ordered.AFTER, index)
     else:
         high = batch.range_highs[tree, i]
-        aggregate(root, word, low, wiring.trees[tree, T_LOW], high, wiring.trees[tree, T_HIGH], index)
+        aggregate(root, word, low, wiring.trees[tree, layout.T_LOW], high, wiring.trees[tree, layout.T_HIGH], index)
     gather_found(s, klo, khi, wiring, store, index)
 
 
@@ -90,17 +49,19 @@ def gather_few(
 ) -> None:
     """Add the numbers of those in a list of few vertices, in the windows that they share with the event."""
     windows = store.sums.shape[2]
-    first = (-root - LISTS - 1) * BLOCK
+    first = (-root - ordered.LISTS - 1) * ordered.BLOCK
     low, high = batch.range_lows[tree, i], batch.range_highs[tree, i]
-    for at in range(first, first + index.meta[-root - LISTS - 1, FILLED]):
-        key = index.floats[KEY, at]
-        if wiring.trees[tree, T_UNEQUAL]:
+    for at in range(first, first + index.meta[-root - ordered.LISTS - 1, ordered.FILLED]):
+        key = index.floats[ordered.KEY, at]
+        if wiring.trees[tree, layout.T_UNEQUAL]:
             found = key != low
         else:
-            above = key >= low if wiring.trees[tree, T_LOW] < 0 else key > low
-            found = above and (key <= high if wiring.trees[tree, T_HIGH] > 0 else key < high)
-        if found and (index.head[WORD] == 0 or index.ints[index.head[WORD], at] == batch.range_words[tree, i]):
-            last = index.ints[index.head[LAST], at] if windows > 1 else klo
+            above = key >= low if wiring.trees[tree, layout.T_LOW] < 0 else key > low
+            found = above and (key <= high if wiring.trees[tree, layout.T_HIGH] > 0 else key < high)
+        if found and (
+            index.head[ordered.WORD] == 0 or index.ints[index.head[ordered.WORD], at] == batch.range_words[tree, i]
+        ):
+            last = index.ints[index.head[ordered.LAST], at] if windows > 1 else klo
             for slot in between(klo, last, windows):
                 add_entry(s, slot, at, wiring, store, index)
 
@@ -109,12 +70,12 @@ def add_entry(s: int, slot: int, at: int, wiring: Wiring, store: Store, index: I
     """Add what an entry has in one window to the numbers of the event."""
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
     windows = sums.shape[2]
-    for a in range(wiring.params[COUNTED]):
+    for a in range(wiring.params[layout.COUNTED]):
         r = a * windows + slot
         n, e = add(sums[s, a, slot], scales[s, a, slot], index.ints[r, at], index.smalls[r, at])
         sums[s, a, slot] = n
         scales[s, a, slot] = e
-    for a in range(wiring.params[COUNTED], sums.shape[1]):
+    for a in range(wiring.params[layout.COUNTED], sums.shape[1]):
         r = a * windows + slot
         n, e = add_signed(sums[s, a, slot], scales[s, a, slot], index.ints[r, at], index.smalls[r, at])
         sums[s, a, slot] = n
@@ -126,26 +87,26 @@ def add_entry(s: int, slot: int, at: int, wiring: Wiring, store: Store, index: I
 def gather_found(s: int, klo: int, khi: int, wiring: Wiring, store: Store, index: Index) -> None:
     """Add what a range adds up to."""
     for slot in between(klo, khi, store.sums.shape[2]):
-        add_entry(s, slot, FOUND, wiring, store, index)
+        add_entry(s, slot, ordered.FOUND, wiring, store, index)
 
 
 def give_nothing(index: Index) -> None:
     """No numbers for the next entry."""
-    for r in range(index.head[ROWS]):
-        index.ints[r, GIVEN] = 0
-        index.smalls[r, GIVEN] = 0
+    for r in range(index.head[ordered.ROWS]):
+        index.ints[r, ordered.GIVEN] = 0
+        index.smalls[r, ordered.GIVEN] = 0
     for r in range(len(index.floats) - 1):
-        index.floats[r, GIVEN] = INFINITE
+        index.floats[r, ordered.GIVEN] = layout.INFINITE
 
 
-def plant(
+def insert_vertex(
     row: int, s: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch, index: Index
 ) -> None:
     """Enter event i, a vertex of state s, into the trees of its key."""
     windows = store.sums.shape[2]
     for tree in range(len(wiring.trees)):
-        if wiring.trees[tree, T_SOURCE] == s and not math.isnan(batch.range_keys[tree, i]):
-            column = wiring.trees[tree, T_COLUMN]
+        if wiring.trees[tree, layout.T_SOURCE] == s and not math.isnan(batch.range_keys[tree, i]):
+            column = wiring.trees[tree, layout.T_COLUMN]
             root = ready(store.keys[row, column], klo, index)
             at = place_of(root, windows, index)
             for slot in between(klo, khi, windows):
@@ -160,23 +121,23 @@ def plant(
 
 def place_of(root: int, windows: int, index: Index) -> Any:
     """Where the numbers of a new entry go: behind those of a list, else where `insert` takes them from."""
-    if root < -LISTS:
-        return (-root - LISTS - 1) * BLOCK + index.meta[-root - LISTS - 1, FILLED]
+    if root < -ordered.LISTS:
+        return (-root - ordered.LISTS - 1) * ordered.BLOCK + index.meta[-root - ordered.LISTS - 1, ordered.FILLED]
     if windows > 1:
         give_nothing(index)
-    return GIVEN
+    return ordered.GIVEN
 
 
 def entered(root: int, at: int, own: int, key: float, last: int, windows: int, index: Index) -> Any:
     """The root with the entry whose numbers have been written, of windows up to `last`."""
-    if root >= -LISTS:
+    if root >= -ordered.LISTS:
         return insert(root, own, key, index)
-    index.meta[-root - LISTS - 1, FILLED] += 1
-    index.floats[KEY, at] = key
-    if index.head[WORD] > 0:
-        index.ints[index.head[WORD], at] = own
+    index.meta[-root - ordered.LISTS - 1, ordered.FILLED] += 1
+    index.floats[ordered.KEY, at] = key
+    if index.head[ordered.WORD] > 0:
+        index.ints[index.head[ordered.WORD], at] = own
     if windows > 1:
-        index.ints[index.head[LAST], at] = last
+        index.ints[index.head[ordered.LAST], at] = last
     return root
 
 
@@ -189,30 +150,30 @@ def hold_back(v: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> Non
         store.marks[v, column + tree] = batch.range_own[tree, i]
 
 
-def plant_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Index) -> None:
+def insert_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Index) -> None:
     """TIME STRICT: time has moved on; what waits in lists goes into the trees."""
     first = len(store.values) - len(wiring.trees)
     marked = store.marks.shape[1] - len(wiring.trees)
     windows = store.counts.shape[2]
     for tree in range(len(wiring.trees)):
-        base, column = list_of(wiring.trees[tree, T_SOURCE], wiring), wiring.trees[tree, T_COLUMN]
-        begin = store.keys[row, base + FIRST_ROW]
-        for v in range(begin, begin + store.keys[row, base + USED]):
+        base, column = list_of(wiring.trees[tree, layout.T_SOURCE], wiring), wiring.trees[tree, layout.T_COLUMN]
+        begin = store.keys[row, base + layout.FIRST_ROW]
+        for v in range(begin, begin + store.keys[row, base + layout.USED]):
             key = store.values[first + tree, v]
-            if not math.isnan(key) and store.marks[v, M_LAST] >= klo:
+            if not math.isnan(key) and store.marks[v, layout.M_LAST] >= klo:
                 root = ready(store.keys[row, column], klo, index)
                 at = place_of(root, windows, index)
                 give_vertex(v, at, klo, store, index)
-                own, last = store.marks[v, marked + tree], store.marks[v, M_LAST]
+                own, last = store.marks[v, marked + tree], store.marks[v, layout.M_LAST]
                 store.keys[row, column] = entered(root, at, own, key, last, windows, index)
     for tree in range(len(wiring.trees)):
-        store.keys[row, list_of(wiring.trees[tree, T_SOURCE], wiring) + USED] = 0
+        store.keys[row, list_of(wiring.trees[tree, layout.T_SOURCE], wiring) + layout.USED] = 0
 
 
 def give_vertex(v: int, at: int, klo: int, store: Store, index: Index) -> None:
     """The numbers of a vertex, for a new entry."""
     windows = store.counts.shape[2]
-    for slot in between(klo, store.marks[v, M_LAST], windows):
+    for slot in between(klo, store.marks[v, layout.M_LAST], windows):
         for a in range(store.counts.shape[1]):
             index.ints[a * windows + slot, at] = store.counts[v, a, slot]
             index.smalls[a * windows + slot, at] = store.count_scales[v, a, slot]
@@ -222,41 +183,41 @@ def give_vertex(v: int, at: int, klo: int, store: Store, index: Index) -> None:
 
 def list_of(s: int, wiring: Wiring) -> Any:
     """Where the list of a state stands in the row of a key."""
-    return 1 + wiring.params[KEY_WIDTH] + AFTER_LISTS + LIST_SIZE * wiring.states[s, LIST]
+    return 1 + wiring.params[layout.KEY_WIDTH] + layout.AFTER_LISTS + layout.LIST_SIZE * wiring.states[s, layout.LIST]
 
 
 def has_nodes(row: int, wiring: Wiring, store: Store, index: Index) -> bool:
     """Whether there is room for all insertions that an event can cause; else `NEED` is set."""
     inserts = len(wiring.trees)
-    if wiring.params[STRICT]:
+    if wiring.params[layout.STRICT]:
         for tree in range(len(wiring.trees)):
-            inserts += store.keys[row, list_of(wiring.trees[tree, T_SOURCE], wiring) + USED]
-    if index.head[BLOCKS] + 2 * FAN * (index.head[HEIGHT] + 3) * inserts <= len(index.meta):
+            inserts += store.keys[row, list_of(wiring.trees[tree, layout.T_SOURCE], wiring) + layout.USED]
+    if index.head[ordered.BLOCKS] + 2 * ordered.FAN * (index.head[ordered.HEIGHT] + 3) * inserts <= len(index.meta):
         return True
-    store.head[NEED] = NEED_NODES
-    store.head[ROOM] = inserts
+    store.head[layout.NEED] = layout.NEED_NODES
+    store.head[layout.ROOM] = inserts
     return False
 
 
-def fell(row: int, raised: int, wiring: Wiring, store: Store, index: Index) -> None:
+def free_ended(row: int, raised: int, wiring: Wiring, store: Store, index: Index) -> None:
     """Empty the trees that raised marks (mask) end."""
     for tree in range(len(wiring.trees)):
-        if wiring.trees[tree, T_BARRIERS] & raised != 0:
-            fell_tree(store.keys[row, wiring.trees[tree, T_COLUMN]], index)
-            store.keys[row, wiring.trees[tree, T_COLUMN]] = 0
+        if wiring.trees[tree, layout.T_BARRIERS] & raised != 0:
+            free_root(store.keys[row, wiring.trees[tree, layout.T_COLUMN]], index)
+            store.keys[row, wiring.trees[tree, layout.T_COLUMN]] = 0
 
 
 def clear_window(k: int, wiring: Wiring, store: Store, index: Index) -> None:
     """Window k has closed: its slot is 0 in all trees, and what is in no window any more goes; of lists, later."""
-    after = 1 + wiring.params[KEY_WIDTH]
-    for row in range(store.head[KEYS]):
-        dead = store.keys[row, after + AFTER_LAST] <= k
+    after = 1 + wiring.params[layout.KEY_WIDTH]
+    for row in range(store.head[layout.KEYS]):
+        dead = store.keys[row, after + layout.AFTER_LAST] <= k
         for tree in range(len(wiring.trees)):
-            root = store.keys[row, wiring.trees[tree, T_COLUMN]]
+            root = store.keys[row, wiring.trees[tree, layout.T_COLUMN]]
             if root != 0:
                 if dead:
-                    fell_tree(root, index)
+                    free_root(root, index)
                     root = 0
-                elif root >= -LISTS:
-                    root = tend(root, k + 1, index)
-                store.keys[row, wiring.trees[tree, T_COLUMN]] = root
+                elif root >= -ordered.LISTS:
+                    root = rebalance(root, k + 1, index)
+                store.keys[row, wiring.trees[tree, layout.T_COLUMN]] = root

@@ -1,7 +1,7 @@
-"""The ordered index as other kernels use it: as Python, or as machine code that is made once for all queries.
+"""The ordered index for other kernels: as Python, or as machine code that is made once for all queries.
 
-The text behind `# ---- template begins` of `numbers` and of the index's four modules makes one module. Compiled, its
-long parts are called by their addresses (`jit.separate`): a query's kernels name them and compile none of them. So
+The templates of `numbers` and of the index's four modules make one module. In machine code its long parts are called
+by address (`jit.separate`), so that a query's kernels name them without compiling them:
 
     jit.load(source, functions=ordered_code.functions())   # insert, aggregate, ... in kernels, and only in kernels
     ordered_code.plain(unlimited=True)                      # the same names as Python, for EXACT over integers
@@ -10,6 +10,7 @@ long parts are called by their addresses (`jit.separate`): a query's kernels nam
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import ModuleType
@@ -17,7 +18,7 @@ from typing import Any
 
 from saffron.engine.kernels import jit
 from saffron.engine.kernels.numba_types import types
-from saffron.engine.trends.core import exact, layout, numbers
+from saffron.engine.trends.core import arrays, exact, layout, numbers
 from saffron.engine.trends.ordered import few as ordered_few
 from saffron.engine.trends.ordered import nodes as ordered_nodes
 from saffron.engine.trends.ordered import ordered, references
@@ -25,15 +26,17 @@ from saffron.engine.trends.ordered import removal as ordered_removal
 from saffron.engine.trends.ordered import tree as ordered_tree
 
 _BEGIN = "# ---- template begins"
+_NAMESPACE = re.compile(r"\b(?:layout|ordered)\.(?=[A-Z])")
 _PARTS = (ordered_nodes, ordered_tree, ordered_removal, ordered_few)
-PUBLIC = ("ready", "insert", "aggregate", "tend", "fell_tree")
+PUBLIC = ("ready", "insert", "aggregate", "rebalance", "free_root")
 """What kernels call; the docstrings are in `ordered_tree`, `ordered_few` and `ordered_removal`."""
 
 
 def plain(*, unlimited: bool = False) -> ModuleType:
     """The functions as Python; `unlimited`: over integers of any size."""
     text = "\n".join(["from typing import Any", *map(text_of, _PARTS if unlimited else (numbers, *_PARTS))])
-    return jit.load(text, helpers=(layout, ordered, exact) if unlimited else (layout, ordered), compiled=False)
+    helpers = (arrays, layout, ordered, exact) if unlimited else (arrays, layout, ordered)
+    return jit.load(text, helpers=helpers, compiled=False)
 
 
 def functions(names: Sequence[str] = PUBLIC) -> Mapping[str, Callable[..., Any]]:
@@ -57,13 +60,13 @@ def _machine() -> ModuleType:
                 lines.append(f'@separate(SIGNATURES["{name}"])' if name in signatures else "@inlined")
             lines.append(line)
     names: dict[str, Any] = {"separate": jit.separate, "SIGNATURES": signatures}
-    return jit.load("\n".join([*lines, ""]), helpers=(layout, ordered, references), functions=names)
+    return jit.load("\n".join([*lines, ""]), helpers=(arrays, layout, ordered, references), functions=names)
 
 
 def text_of(part: ModuleType) -> str:
-    """The functions of a template module."""
+    """The functions of a template module; constants of `layout` and `ordered` go by their own names there."""
     text = inspect.getsource(part)
-    return text[text.index(_BEGIN) :]
+    return _NAMESPACE.sub("", text[text.index(_BEGIN) :])
 
 
 def _signatures() -> Mapping[str, Any]:
@@ -84,8 +87,8 @@ def _signatures() -> Mapping[str, Any]:
         "aggregate": types.void(i, *bounds, index),
         "prune": i(i, i, index),
         "free_tree": types.void(i, index),
-        "planted": i(i, i, index),
+        "tree_of_list": i(i, i, index),
         "ready": i(i, i, index),
-        "tend": i(i, i, index),
-        "fell_tree": types.void(i, index),
+        "rebalance": i(i, i, index),
+        "free_root": types.void(i, index),
     }

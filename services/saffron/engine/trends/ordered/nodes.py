@@ -1,31 +1,19 @@
-"""One node of the ordered index: searching it, making room in it, adding it up (see `ordered`)."""
+"""Functions on one node of the ordered index: search, room, sums (see `ordered`)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from saffron.engine.trends.core.numbers import add, add_signed, total
-from saffron.engine.trends.ordered.ordered import (
-    BLOCK,
-    BLOCKS,
-    CHILD,
-    COUNTS,
-    FAN,
-    GIVEN,
-    KEY,
-    ROOM,
-    ROWS,
-    USED,
-    WORD,
-    Index,
-)
+from saffron.engine.trends.ordered import ordered
+from saffron.engine.trends.ordered.ordered import Index
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
 
 def first_of(node: int) -> Any:
     """The place of a node's first entry."""
-    return (abs(node) - 1) * BLOCK
+    return (abs(node) - 1) * ordered.BLOCK
 
 
 def place(node: int, word: int, key: float, side: int, index: Index) -> Any:
@@ -33,27 +21,27 @@ def place(node: int, word: int, key: float, side: int, index: Index) -> Any:
     the number of the child in which that belongs: all but the first begin with their entry's order.
     """
     first = first_of(node)
-    stop = first + index.meta[abs(node) - 1, USED]
+    stop = first + index.meta[abs(node) - 1, ordered.FILLED]
     if node > 0:
         first += 1
         side += 1
     at = first
     ints, floats = index.ints, index.floats
-    own = index.head[WORD]
+    own = index.head[ordered.WORD]
     if own > 0:
         for j in range(first, stop):
-            at += (ints[own, j] < word) | ((ints[own, j] == word) & (floats[KEY, j] < key))
+            at += (ints[own, j] < word) | ((ints[own, j] == word) & (floats[ordered.KEY, j] < key))
     else:
         for j in range(first, stop):
-            at += floats[KEY, j] < key
-    if side > 0 and at < stop and floats[KEY, at] == key and (own == 0 or ints[own, at] == word):
+            at += floats[ordered.KEY, j] < key
+    if side > 0 and at < stop and floats[ordered.KEY, at] == key and (own == 0 or ints[own, at] == word):
         at += 1
     return at - first
 
 
 def child_at(at: int, index: Index) -> Any:
     """The node that an entry of an inner node names, as an int64: what takes nodes is compiled for those alone."""
-    return 0 + index.smalls[CHILD, at]
+    return 0 + index.smalls[ordered.CHILD, at]
 
 
 def copy_entries(source: int, stop: int, target: int, index: Index) -> None:
@@ -84,23 +72,23 @@ def push_entries(first: int, stop: int, index: Index) -> None:
 def allocate(room: int, index: Index) -> Any:
     """A free run of so many blocks; the caller has seen to it that there is one (`lacks`)."""
     head, meta = index.head, index.meta
-    block = head[BLOCKS + room] - 1
+    block = head[ordered.BLOCKS + room] - 1
     if block >= 0:
-        head[BLOCKS + room] = meta[block, USED]
+        head[ordered.BLOCKS + room] = meta[block, ordered.FILLED]
     else:
-        block = head[BLOCKS]
-        head[BLOCKS] += room
-    meta[block, USED] = 0
-    meta[block, ROOM] = room
+        block = head[ordered.BLOCKS]
+        head[ordered.BLOCKS] += room
+    meta[block, ordered.FILLED] = 0
+    meta[block, ordered.LENGTH] = room
     return block
 
 
 def release(node: int, index: Index) -> None:
     """Give a node's run back."""
     block = abs(node) - 1
-    room = index.meta[block, ROOM]
-    index.meta[block, USED] = index.head[BLOCKS + room]
-    index.head[BLOCKS + room] = block + 1
+    room = index.meta[block, ordered.LENGTH]
+    index.meta[block, ordered.FILLED] = index.head[ordered.BLOCKS + room]
+    index.head[ordered.BLOCKS + room] = block + 1
 
 
 def opened(block: int, p: int, last: bool, index: Index) -> tuple[int, int, int]:
@@ -110,35 +98,35 @@ def opened(block: int, p: int, last: bool, index: Index) -> tuple[int, int, int]
     one block longer, or split into two.
     """
     meta = index.meta
-    first = block * BLOCK
-    used = meta[block, USED]
-    if used < meta[block, ROOM] * BLOCK:
+    first = block * ordered.BLOCK
+    used = meta[block, ordered.FILLED]
+    if used < meta[block, ordered.LENGTH] * ordered.BLOCK:
         push_entries(first + p, first + used, index)
-        meta[block, USED] = used + 1
+        meta[block, ordered.FILLED] = used + 1
         return block, -1, first + p
     half = used
     right = -1
     to_left = True
-    if meta[block, ROOM] < FAN:
-        left = allocate(meta[block, ROOM] + 1, index)
-        meta[left, USED] = used + 1
+    if meta[block, ordered.LENGTH] < ordered.FAN:
+        left = allocate(meta[block, ordered.LENGTH] + 1, index)
+        meta[left, ordered.FILLED] = used + 1
     else:
         half = used if last and p == used else used >> 1
         to_left = p <= half < used
         size = half + (1 if to_left else 0)
-        left = allocate((size + BLOCK - 1) // BLOCK, index)
-        meta[left, USED] = size
-        right = allocate((used - size) // BLOCK + 1, index)
-        meta[right, USED] = used + 1 - size
+        left = allocate((size + ordered.BLOCK - 1) // ordered.BLOCK, index)
+        meta[left, ordered.FILLED] = size
+        right = allocate((used - size) // ordered.BLOCK + 1, index)
+        meta[right, ordered.FILLED] = used + 1 - size
     begin = 0  # what is before the gap, what is behind it in the same node, and what is in the other node
-    at = left * BLOCK + p
+    at = left * ordered.BLOCK + p
     if to_left:
-        copy_entries(first + half, first + used, right * BLOCK, index)
+        copy_entries(first + half, first + used, right * ordered.BLOCK, index)
         used = half
     else:
-        copy_entries(first, first + half, left * BLOCK, index)
+        copy_entries(first, first + half, left * ordered.BLOCK, index)
         begin = half
-        at = right * BLOCK + p - half
+        at = right * ordered.BLOCK + p - half
     copy_entries(first + begin, first + p, at - (p - begin), index)
     copy_entries(first + p, first + used, at + 1, index)
     release(block + 1, index)
@@ -147,15 +135,15 @@ def opened(block: int, p: int, last: bool, index: Index) -> tuple[int, int, int]
 
 def close_gap(block: int, begin: int, stop: int, index: Index) -> None:
     """Take entries begin..stop-1 out of the node."""
-    first = block * BLOCK
-    used = index.meta[block, USED]
+    first = block * ordered.BLOCK
+    used = index.meta[block, ordered.FILLED]
     copy_entries(first + stop, first + used, first + begin, index)
-    index.meta[block, USED] = used - (stop - begin)
+    index.meta[block, ordered.FILLED] = used - (stop - begin)
 
 
 def clear_entry(at: int, index: Index) -> None:
     """No numbers."""
-    for r in range(index.head[ROWS]):
+    for r in range(index.head[ordered.ROWS]):
         index.ints[r, at] = 0
         index.smalls[r, at] = 0
     for r in range(len(index.floats) - 1):
@@ -167,8 +155,8 @@ def add_run(first: int, stop: int, at: int, index: Index) -> None:
     ns, es, lows = index.ints, index.smalls, index.floats
     if first >= stop:
         return
-    for r in range(index.head[ROWS]):
-        if r < index.head[COUNTS]:
+    for r in range(index.head[ordered.ROWS]):
+        if r < index.head[ordered.COUNTS]:
             n, e = total(r, first, stop, ns, es)
             ns[r, at], es[r, at] = add(ns[r, at], es[r, at], n, e)
         else:
@@ -182,19 +170,19 @@ def add_run(first: int, stop: int, at: int, index: Index) -> None:
 def add_given(at: int, index: Index) -> None:
     """Add the numbers of the entry to be inserted to those of another."""
     ns, es, lows = index.ints, index.smalls, index.floats
-    for r in range(index.head[ROWS]):
-        if r < index.head[COUNTS]:
-            ns[r, at], es[r, at] = add(ns[r, at], es[r, at], ns[r, GIVEN], es[r, GIVEN])
+    for r in range(index.head[ordered.ROWS]):
+        if r < index.head[ordered.COUNTS]:
+            ns[r, at], es[r, at] = add(ns[r, at], es[r, at], ns[r, ordered.GIVEN], es[r, ordered.GIVEN])
         else:
-            ns[r, at], es[r, at] = add_signed(ns[r, at], es[r, at], ns[r, GIVEN], es[r, GIVEN])
+            ns[r, at], es[r, at] = add_signed(ns[r, at], es[r, at], ns[r, ordered.GIVEN], es[r, ordered.GIVEN])
     for r in range(len(lows) - 1):
-        lows[r, at] = min(lows[r, at], lows[r, GIVEN])
+        lows[r, at] = min(lows[r, at], lows[r, ordered.GIVEN])
 
 
 def sum_child(child: int, at: int, index: Index) -> None:
     """The aggregates of a node, into the entry `at` of the inner node above it, which names it."""
     first = first_of(child)
-    stop = first + index.meta[abs(child) - 1, USED]
-    index.smalls[CHILD, at] = child
+    stop = first + index.meta[abs(child) - 1, ordered.FILLED]
+    index.smalls[ordered.CHILD, at] = child
     clear_entry(at, index)
     add_run(first, stop, at, index)

@@ -1,27 +1,26 @@
-"""The ordered index of a trend query's vertices: many B+ trees with subtotals over one pool of nodes (T6).
+"""The ordered index of a trend query's vertices: many B+ trees with subtotals in one pool of nodes (T6).
 
-A tree holds the vertices that one conditional transition leaves, of one key of the stream, so that the aggregates of
-those in a range (`A.x < NEXT(A).x`: the keys below x) come in O(log n). Its handle is one int64, `root`, 0 for an empty
-tree: the caller keeps it, passes it to the functions of `ordered_tree` and stores what they return.
+A tree holds the vertices of one key of the stream that one conditional transition leaves. It gives the aggregates of a
+range of them in O(log n): for `A.x < NEXT(A).x` of the keys below x. Its handle is one int64, `root`, 0 for an empty
+tree. The caller keeps the root, passes it to the functions of `tree`, and stores what they return.
 
-An *entry* is ordered by (word, key): `word` int64, only if the index is `worded`, for equalities; `key` a finite
-float64. Vertices with equal keys become one entry: a range query cannot tell, and few keys make a small tree. A *bound*
-is a place between entries, (word, key, side) with side BEFORE or AFTER the key's entry: [lo, hi] is lo BEFORE to hi
-AFTER, (lo, hi) is lo AFTER to hi BEFORE; -inf and inf leave a side open.
+An *entry* is ordered by (word, key). `word` is an int64, present only if the index is `worded`, for equalities. `key`
+is a finite float64. Vertices with equal keys share an entry: no range query tells them apart, and the tree stays small.
+A *bound* is a place between entries, (word, key, side), with side BEFORE or AFTER the key's entry. [lo, hi] is lo
+BEFORE to hi AFTER; (lo, hi) is lo AFTER to hi BEFORE; -inf and inf leave a side open.
 
-An entry's numbers, `rows` of them (see `numbers`): first counts, then sums, one row per aggregate and window slot; the
-rows 0..K-1 are COUNT(*) in slots 0..K-1. `lows`: float64 of which the least counts (MIN; MAX with its sign turned),
-inf for none. What is 0 in all of rows 0..K-1 is dead: `prune` drops it.
+An entry has `rows` numbers (see `numbers`), first counts, then sums: one row for each aggregate and window slot. Rows
+0..K-1 are COUNT(*) in slots 0..K-1. `lows` are float64 minima (a maximum has its sign turned), inf for none. An entry
+with 0 in all of rows 0..K-1 is dead: `prune` drops it.
 
-A node is a run of 1 to FAN blocks of BLOCK entries: it grows block by block, so that small trees are small, and splits
-when it is full. Nodes are freed when they are empty and not merged before (Johnson, Shasha: B-trees with inserts and
-deletes: why free-at-empty is better than merge-at-half, 1993), but for what `prune` joins. An entry of an inner node
-is the least order of what is below (in a node's first one it means nothing), and the aggregates of all of it.
-A node's name, and so a root: inner node b is b + 1, leaf b is -(b + 1), b being its first block. Block 0 is no node:
-it holds the entry to be inserted and the aggregates found. Few entries are no tree but a list (`ordered_few`).
+A node is a run of 1 to FAN blocks of BLOCK entries. It grows block by block, so that small trees are small, and splits
+when it is full. A node is freed when it is empty, and not merged before; only `prune` joins nodes (Johnson, Shasha:
+B-trees with inserts and deletes: why free-at-empty is better than merge-at-half, 1993). An entry of an inner node has
+the least order of its child, which the node's first entry ignores, and the aggregates of the child.
+The name of a node, and so a root, is b + 1 for an inner node and -(b + 1) for a leaf, b being its first block. Block 0
+is scratch: the entry to be inserted, and the aggregates found. Few entries are a list instead of a tree (`few`).
 
-Leaves and inner nodes share one pool of few arrays: what compiling these functions costs grows with the number of
-arrays that they are handed.
+Leaves and inner nodes share one pool of few arrays: the cost of compiling grows with the number of arrays.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.trends.core.layout import Floats, Ints, Smalls
+from saffron.engine.trends.core.arrays import Floats, Ints, Smalls
 
 BLOCK = 8
 FAN = 4  # blocks in the largest node; of 2 a million random keys cost a tenth less time and a fifth more memory
@@ -60,9 +59,8 @@ PATH = LAST + 2  # scratch: (block, child) of each inner node from the root
 HEAD_SIZE = PATH + 128
 
 # ---- meta [blocks, 2], of a node's first block
-USED = 0  # entries; of a free run: 1 + the block of the next one that is as long
-ROOM = 1  # blocks
-FILLED = USED  # for kernels in which USED is a field of other lists
+FILLED = 0  # entries; of a free run: 1 + the block of the next one that is as long
+LENGTH = 1  # blocks
 
 # ---- the last rows of `smalls` and of `floats`
 CHILD = -1

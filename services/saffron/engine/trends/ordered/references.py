@@ -1,4 +1,4 @@
-"""The arrays of a trend query as its machine code takes them: one address each tuple (`engine.kernels.addresses`)."""
+"""The arrays of a trend query as machine code gets them: one address for each tuple (`engine.kernels.addresses`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from saffron.engine.kernels.addresses import Reference, Table, arrays_of, reader
-from saffron.engine.trends.core.layout import Batch, Store, Wiring
+from saffron.engine.trends.core.arrays import Batch, Store, Wiring
 from saffron.engine.trends.ordered.ordered import Index
 
 STORE = Reference(

@@ -1,13 +1,14 @@
-"""The trees of the ordered index: insertion and range aggregates (see `ordered`).
+"""Trees of the ordered index: insertion and range aggregates (see `ordered`).
 
-Before `insert` ask `lacks`; if it says so, let Python do `ordered.grown` and come back. Nothing else needs room.
-The stored root, not `insert`'s argument, is the tree from then on: nodes move.
+Only an insertion needs room: where `lacks` is true, the caller returns to Python, which calls `ordered.grown`. Nodes
+move, so the caller replaces the root by the result of `insert`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from saffron.engine.trends.ordered import ordered
 from saffron.engine.trends.ordered.nodes import (
     add_given,
     add_run,
@@ -20,27 +21,14 @@ from saffron.engine.trends.ordered.nodes import (
     place,
     sum_child,
 )
-from saffron.engine.trends.ordered.ordered import (
-    BLOCK,
-    BLOCKS,
-    CHILD,
-    FAN,
-    FOUND,
-    GIVEN,
-    HEIGHT,
-    KEY,
-    PATH,
-    USED,
-    WORD,
-    Index,
-)
+from saffron.engine.trends.ordered.ordered import Index
 
 # ---- template begins: what follows is compiled once for all queries (`source.core`)
 
 
 def lacks(index: Index) -> bool:
     """Whether the next insertion might find no room (`ordered.reserve`)."""
-    return bool(index.head[BLOCKS] + 2 * FAN * (index.head[HEIGHT] + 2) > len(index.meta))
+    return bool(index.head[ordered.BLOCKS] + 2 * ordered.FAN * (index.head[ordered.HEIGHT] + 2) > len(index.meta))
 
 
 def height(node: int, index: Index) -> int:
@@ -60,11 +48,11 @@ def descend(root: int, word: int, key: float, side: int, index: Index) -> tuple[
     node = root
     p = place(node, word, key, side, index)
     while node > 0:
-        head[PATH + 2 * depth] = node - 1
-        head[PATH + 2 * depth + 1] = p
-        last = last and p + 1 == index.meta[node - 1, USED]
+        head[ordered.PATH + 2 * depth] = node - 1
+        head[ordered.PATH + 2 * depth + 1] = p
+        last = last and p + 1 == index.meta[node - 1, ordered.FILLED]
         depth += 1
-        node = child_at((node - 1) * BLOCK + p, index)
+        node = child_at((node - 1) * ordered.BLOCK + p, index)
         p = place(node, word, key, side, index)
     return depth, -node - 1, p, last
 
@@ -83,18 +71,18 @@ def divide_path(depth: int, child: int, extra: int, last: bool, index: Index) ->
     head = index.head
     while depth > 0:
         depth -= 1
-        block, j = head[PATH + 2 * depth], head[PATH + 2 * depth + 1]
-        sum_child(child, block * BLOCK + j, index)
+        block, j = head[ordered.PATH + 2 * depth], head[ordered.PATH + 2 * depth + 1]
+        sum_child(child, block * ordered.BLOCK + j, index)
         left, right, at = opened(block, j + 1, last, index)
         name_child(extra, at, index)
         child, extra = left + 1, right + 1
         if extra == 0:
             return depth, child
     block = allocate(1, index)
-    index.meta[block, USED] = 2
-    name_child(child, block * BLOCK, index)
-    name_child(extra, block * BLOCK + 1, index)
-    head[HEIGHT] = max(head[HEIGHT], height(child, index) + 1)
+    index.meta[block, ordered.FILLED] = 2
+    name_child(child, block * ordered.BLOCK, index)
+    name_child(extra, block * ordered.BLOCK + 1, index)
+    head[ordered.HEIGHT] = max(head[ordered.HEIGHT], height(child, index) + 1)
     return 0, block + 1
 
 
@@ -105,9 +93,9 @@ def ascend(depth: int, child: int, extra: int, last: bool, index: Index) -> Any:
         depth, child = divide_path(depth, child, extra, last, index)
     while depth > 0:
         depth -= 1
-        block = head[PATH + 2 * depth]
-        at = block * BLOCK + head[PATH + 2 * depth + 1]
-        index.smalls[CHILD, at] = child
+        block = head[ordered.PATH + 2 * depth]
+        at = block * ordered.BLOCK + head[ordered.PATH + 2 * depth + 1]
+        index.smalls[ordered.CHILD, at] = child
         add_given(at, index)
         child = block + 1
     return child
@@ -115,24 +103,24 @@ def ascend(depth: int, child: int, extra: int, last: bool, index: Index) -> Any:
 
 def insert(root: int, word: int, key: float, index: Index) -> Any:
     """The root of the tree with an entry of the numbers of GIVEN; see `lacks`."""
-    own = index.head[WORD]
-    index.floats[KEY, GIVEN] = key
+    own = index.head[ordered.WORD]
+    index.floats[ordered.KEY, ordered.GIVEN] = key
     if own > 0:
-        index.ints[own, GIVEN] = word
+        index.ints[own, ordered.GIVEN] = word
     if root == 0:
         block = allocate(1, index)
-        index.meta[block, USED] = 1
-        copy_entries(GIVEN, GIVEN + 1, block * BLOCK, index)
+        index.meta[block, ordered.FILLED] = 1
+        copy_entries(ordered.GIVEN, ordered.GIVEN + 1, block * ordered.BLOCK, index)
         return -(block + 1)
     depth, block, p, last = descend(root, word, key, 0, index)
-    at = block * BLOCK + p
-    same = p < index.meta[block, USED] and index.floats[KEY, at] == key
+    at = block * ordered.BLOCK + p
+    same = p < index.meta[block, ordered.FILLED] and index.floats[ordered.KEY, at] == key
     if same and (own == 0 or index.ints[own, at] == word):
         add_given(at, index)
         left, right = block, -1
     else:
         left, right, at = opened(block, p, last, index)
-        copy_entries(GIVEN, GIVEN + 1, at, index)
+        copy_entries(ordered.GIVEN, ordered.GIVEN + 1, at, index)
     return ascend(depth, -(left + 1), -(right + 1), last, index)
 
 
@@ -143,22 +131,22 @@ def add_side(node: int, word: int, key: float, side: int, upper: bool, index: In
         i = place(node, word, key, side, index)
         begin, stop = first, first + i
         if upper:
-            begin, stop = first + i + (1 if node > 0 else 0), first + index.meta[abs(node) - 1, USED]
-        add_run(begin, stop, FOUND, index)
+            begin, stop = first + i + (1 if node > 0 else 0), first + index.meta[abs(node) - 1, ordered.FILLED]
+        add_run(begin, stop, ordered.FOUND, index)
         node = child_at(first + i, index) if node > 0 else 0
 
 
 def aggregate(root: int, word: int, low: float, low_side: int, high: float, high_side: int, index: Index) -> None:
     """The aggregates of the entries between two bounds of the word, into FOUND (see `ordered`)."""
-    clear_entry(FOUND, index)
+    clear_entry(ordered.FOUND, index)
     if root == 0 or low > high or (low == high and low_side >= high_side):
         return
-    unbounded_low = low == -float("inf") and index.head[WORD] == 0
-    unbounded_high = high == float("inf") and index.head[WORD] == 0
+    unbounded_low = low == -float("inf") and index.head[ordered.WORD] == 0
+    unbounded_high = high == float("inf") and index.head[ordered.WORD] == 0
     node = root
     while node != 0:
         first = first_of(node)
-        used = index.meta[abs(node) - 1, USED]
+        used = index.meta[abs(node) - 1, ordered.FILLED]
         i = -1
         j = used
         if node < 0 or not unbounded_low:
@@ -166,7 +154,7 @@ def aggregate(root: int, word: int, low: float, low_side: int, high: float, high
         if node < 0 or not unbounded_high:
             j = place(node, word, high, high_side, index)
         if node < 0 or i != j:
-            add_run(first + i + (1 if node > 0 else 0), first + j, FOUND, index)
+            add_run(first + i + (1 if node > 0 else 0), first + j, ordered.FOUND, index)
             if node < 0:
                 return
             if i >= 0:

@@ -1,1 +1,1 @@
-"""Trend queries at work, alone or sharing a graph."""
+"""Trend queries at run time, alone or sharing a graph."""

@@ -1,7 +1,7 @@
-"""What a trend query holds, under a wider schema: more attributes, and kinds that have all values of those before.
+"""The state of a trend query under a wider schema: with more attributes, and kinds that have all earlier values.
 
-Trends are counted in float64, and of numbers that are none in codes, or pairs; so most of it stays as it is. What
-orders vertices by a number cannot be held otherwise: there a query begins anew (`adopt` says so).
+Trends are counted in float64, in codes, or in pairs, so most of the state stays as it is. State that orders vertices by
+a number of another form cannot be kept; then `adopt` is False, and the query begins anew.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.key_words import widened_words
-from saffron.engine.trends.core.layout import GROUP_WIDTH, KEY_WIDTH, O_WORDS, STORED, T_COLUMN, Floats, Ints, Wiring
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Floats, Ints, Wiring
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language.plan.pairs import rest_of_name
 from saffron.schema.schema import Kind
 
-_WIDTHS = [KEY_WIDTH, GROUP_WIDTH, STORED]
+_WIDTHS = [layout.KEY_WIDTH, layout.GROUP_WIDTH, layout.STORED]
 
 
 def adopt(old: TrendQuery, fresh: TrendQuery) -> bool:
@@ -29,9 +30,9 @@ def adopt(old: TrendQuery, fresh: TrendQuery) -> bool:
     kinds = old.kinds, fresh.kinds
     for rows, key in (("keys", old.plan.key), ("groups", old.plan.group)):
         state[rows] = _rows(state[rows], key, *kinds, words=1 + _width(old, key))
-    words = np.ascontiguousarray(state["out"][:, O_WORDS:].T)
+    words = np.ascontiguousarray(state["out"][:, layout.O_WORDS :].T)
     out = widened_words(words.astype(np.int64), old.plan.group, *kinds)
-    state["out"] = np.ascontiguousarray(np.concatenate([state["out"][:, :O_WORDS], out.T], axis=1), np.int64)
+    state["out"] = np.ascontiguousarray(np.concatenate([state["out"][:, : layout.O_WORDS], out.T], axis=1), np.int64)
     state["values"] = _values(state["values"], old, fresh)
     fresh.take_over(old, state)
     return True
@@ -42,7 +43,7 @@ def _alike(old: Wiring, fresh: Wiring) -> bool:
     params = (np.delete(wiring.params, _WIDTHS) for wiring in (old, fresh))
     same = (old.states, fresh.states), (old.transitions, fresh.transitions), (old.feeds, fresh.feeds)
     others = (old.barriers, fresh.barriers), (old.measured, fresh.measured)
-    trees = tuple(np.delete(wiring.trees, T_COLUMN, axis=1) for wiring in (old, fresh))
+    trees = tuple(np.delete(wiring.trees, layout.T_COLUMN, axis=1) for wiring in (old, fresh))
     return all(np.array_equal(a, b) for a, b in (tuple(params), *same, *others, trees))
 
 

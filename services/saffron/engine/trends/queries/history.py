@@ -1,4 +1,4 @@
-"""`--from earliest`: a new query sees the blocks of the past before the events from its position on."""
+"""Replay of the past for `--from earliest`: a new query takes the past before its own events."""
 
 from __future__ import annotations
 

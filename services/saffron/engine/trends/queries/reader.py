@@ -1,4 +1,4 @@
-"""An aggregate query as a reader of a graph: which numbers are its own, and what it makes of them."""
+"""An aggregate query as a reader of a graph: its own numbers, and its results."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from saffron.engine.events.strings import Strings
+from saffron.engine.trends.core import layout
 from saffron.engine.trends.core.graphs import graphs_of
-from saffron.engine.trends.core.layout import O_LOW
 from saffron.engine.trends.core.limits import check
 from saffron.engine.trends.core.measures import Measures, measures_of
 from saffron.engine.trends.values.returns import Returns, Rows, kinds_of
@@ -70,7 +70,7 @@ class Reader:
         """Of what a graph with these measures found: the query's windows and numbers, those that HAVING keeps."""
         slide = self.plan.window.slide
         if slide is not None:
-            mine = rows.out[:, O_LOW] % slide == 0
+            mine = rows.out[:, layout.O_LOW] % slide == 0
             rows = rows if mine.all() else rows.at(np.flatnonzero(mine))
         if measures != self._measures:
             numbers = [measures.numbers.index(one) for one in self._measures.numbers]

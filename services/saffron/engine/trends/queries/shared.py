@@ -1,9 +1,9 @@
 """A graph that serves one or more queries: its readers are in force from the same position, with the same events.
 
-What a graph holds follows from the events since its beginning. So readers come together where their graphs hold
-nothing, or no windows but those that both have seen from their beginning, and each has what it would have alone. A
-query leaves when it is paused, removed or replaced; the graph goes on for the others. A reader that is given other
-events than the rest (shedding drops them query by query) takes a copy along.
+The content of a graph follows from the events since its beginning. So readers join one graph where their graphs hold
+nothing, or only windows that both have seen from their beginning. Each reader has the results that it would have alone.
+A query leaves when it is paused, removed or replaced; the graph goes on for the others. Where shedding drops different
+events for one reader, that reader takes a copy of the graph.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which queries in force share a graph: decided anew wherever queries come and go, before the events behind that."""
+"""The assignment of queries to shared graphs: decided anew wherever a query comes or goes, before the next event."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TakeStep = Callable[[Sequence[Reader], str], Step]
 
 
 @dataclass
-class Together:
+class SharedGraphs:
     """The graphs of all readers in force. `shares`: False gives each reader its own."""
 
     compiled: bool

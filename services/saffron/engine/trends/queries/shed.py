@@ -1,4 +1,4 @@
-"""Events that were dropped for an aggregate query (shedding): how many of them each of its windows lacks."""
+"""Counts of events that were dropped for an aggregate query (shedding), window by window."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.trends.core.layout import Ints
+from saffron.engine.trends.core.arrays import Ints
 from saffron.language.plan.plan import Window
 
 _NAMES = ("instants", "seqs", "counts")

@@ -1,4 +1,4 @@
-"""One trend query at work: its plan, its kernels, its state."""
+"""A trend query at run time: its plan, its kernels, its state."""
 
 from __future__ import annotations
 
@@ -14,45 +14,16 @@ from saffron.engine.events.strings import Strings
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.operators.engine_choice import Engine
 from saffron.engine.trends.codegen import conditions, source
-from saffron.engine.trends.codegen.prepare import nothing, prepare, ranked, rounded_in, row_hashes
+from saffron.engine.trends.codegen.prepare import nothing, prepare, ranked, rounded_in
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Batch, Store
 from saffron.engine.trends.core.engine import engine_of_graphs
 from saffron.engine.trends.core.graphs import graphs_of
-from saffron.engine.trends.core.layout import (
-    DROPPED,
-    GROUP_WIDTH,
-    GROUPS,
-    IN_EVENTS,
-    KEY_WIDTH,
-    KEYS,
-    KHI,
-    KLO,
-    NEED,
-    NEED_ARENA,
-    NEED_ENTRIES,
-    NEED_GROUPS,
-    NEED_KEYS,
-    NEED_MATRICES,
-    NEED_NODES,
-    NEED_OUT,
-    NEED_WINDOWS,
-    ON_OPEN,
-    OPENED,
-    OUT,
-    ROOM,
-    S_ENTRIES,
-    S_LOW,
-    S_SEQ,
-    SLIDE,
-    TOUCHED,
-    Batch,
-    Store,
-)
 from saffron.engine.trends.core.measures import measures_of
 from saffron.engine.trends.core.sizes import Sizes
-from saffron.engine.trends.ordered import forest
-from saffron.engine.trends.ordered.ordered import Index
+from saffron.engine.trends.ordered import tree_pool
 from saffron.engine.trends.queries.shed import Shed
-from saffron.engine.trends.store import contents, store
+from saffron.engine.trends.store import contents, room, store
 from saffron.engine.trends.store.extremes import Extremes
 from saffron.engine.trends.store.saved import restored, saved
 from saffron.engine.trends.store.wiring import sizes_of, wiring_of
@@ -60,8 +31,6 @@ from saffron.engine.trends.values.returns import Rows, kinds_of
 from saffron.language.plan.plan import TrendPlan
 from saffron.schema.schema import Kind
 
-_GROWN = {NEED_ENTRIES: store.grow_entries, NEED_MATRICES: store.pack_matrices, NEED_OUT: store.grow_out}
-_SWEEP = 4096
 _SLACK = 1024  # each query has a table of its own
 
 
@@ -124,12 +93,12 @@ class TrendQuery:
         self.strings = self._table()
         self.shed, self.rounded = Shed(self.plan.window), Shed(self.plan.window)
         self._store = store.new(self.wiring, self._sizes())
-        self._index = self._forest()
+        self._index = self._tree_pool()
         self._extremes.reset()
 
-    def _forest(self) -> Index | tuple[()]:
+    def _tree_pool(self) -> room.Trees:
         """No trees yet; () for a query that never has any."""
-        return forest.planted(self.graphs, self._measures, len(self._store.slots)) if self.graphs.trees else ()
+        return tree_pool.new_pool(self.graphs, self._measures, len(self._store.slots)) if self.graphs.trees else ()
 
     def _sizes(self) -> Sizes:
         return sizes_of(self.graphs, self._measures, self.needs.stored)
@@ -189,25 +158,21 @@ class TrendQuery:
 
     def begin_at(self, low: int) -> None:
         """Before the first event: no window before this one."""
-        self._store.head[KLO] = low // int(self.wiring.params[SLIDE])
+        self._store.head[layout.KLO] = low // int(self.wiring.params[layout.SLIDE])
 
     def openings(self) -> tuple[tuple[int, int], ...]:
         """OPEN ON: (where it begins, seq of the event that opened it) of each open window; else none."""
-        return contents.openings(self._store) if self.wiring.params[ON_OPEN] else ()
+        return contents.openings(self._store) if self.wiring.params[layout.ON_OPEN] else ()
 
     def reopen(self, openings: Iterable[tuple[int, int]]) -> None:
         """OPEN ON: these windows (`openings`) are open; what they held before is unknown."""
         for low, seq in openings:
-            if self._store.head[OPENED] - self._store.head[KLO] >= len(self._store.slots):
-                self._widen()
-            slot = self._store.head[OPENED] % len(self._store.slots)
-            self._store.slots[slot, [S_LOW, S_SEQ]] = low, seq
-            self._store.head[OPENED] += 1
+            self._store, self._index = room.reopened(self._store, self._index, low, seq)
 
     def apply(self, batch: Batch, begin: int, stop: int) -> None:
         """Apply events begin..stop-1 of the batch."""
         states = batch.states[begin:stop]
-        lacking = begin + np.flatnonzero((states < 0) & (states != DROPPED))  # others would have changed nothing
+        lacking = begin + np.flatnonzero((states < 0) & (states != layout.DROPPED))  # others would have changed nothing
         instants = batch.seq if self.plan.window.events else batch.ts
         self.shed.add(instants[lacking], batch.seq[lacking])
         rounded = begin + np.flatnonzero(self._is_rounded[begin:stop])
@@ -216,28 +181,30 @@ class TrendQuery:
 
     def pass_position(self, position: int) -> None:
         """Every event before `position` has been applied: EVENTS windows that end there are complete."""
-        if self.wiring.params[IN_EVENTS]:
+        if self.wiring.params[layout.IN_EVENTS]:
             self._close_until(position, position)
 
     def pass_time(self, watermark: int, position: int) -> None:
         """No event with ts below `watermark` will come; `position` is that of the next event."""
-        if not self.wiring.params[IN_EVENTS]:
+        if not self.wiring.params[layout.IN_EVENTS]:
             self._close_until(max(watermark, -contents.FARTHEST), position)
 
     def end(self, last_ts: int | None, watermark: int, position: int) -> None:
         """Close all windows; those that begin before the next event (number `position`) take no later one."""
         head, params = self._store.head, self.wiring.params
         self._close_until(2 * contents.FARTHEST, position)
-        if params[ON_OPEN]:
+        if params[layout.ON_OPEN]:
             return
         begin = (
-            position if params[IN_EVENTS] else max(watermark, -contents.FARTHEST if last_ts is None else last_ts + 1)
+            position
+            if params[layout.IN_EVENTS]
+            else max(watermark, -contents.FARTHEST if last_ts is None else last_ts + 1)
         )
-        head[KLO] = -(-begin // int(params[SLIDE]))
+        head[layout.KLO] = -(-begin // int(params[layout.SLIDE]))
 
     def take_results(self) -> Rows:
         """The results since the last call, in the order in which they fired."""
-        found = self._store.head[OUT]
+        found = self._store.head[layout.OUT]
         state = self._store
         rows = Rows(
             state.out[:found].copy(),
@@ -245,42 +212,26 @@ class TrendQuery:
             state.out_scales[:found].copy(),
             self._extremes.values(state.out_extremes[:found]),
         )
-        state.head[OUT] = 0
+        state.head[layout.OUT] = 0
         return rows
 
     def tidy(self) -> None:
         """Free keys without an open window, and strings that nobody holds; costs O(1) an event (amortised)."""
-        head = self._store.head
-        idle = head[KEYS] > 0 and head[KLO] > head[KHI]
-        if idle or head[TOUCHED] > max(_SWEEP, len(self._store.keys)):
-            if idle or len(self._store.keys) > store.SMALLEST:  # else there is nothing to be had
-                self._store = store.sweep(self._store, self.wiring, self._kernels.rehash)
-            head[TOUCHED] = 0
-            if len(self._store.marks):
-                self._shrink_arena()
-            if self._store.head[KEYS] == 0:
-                self._index = self._forest()  # without keys there is no tree
+        swept = room.swept(self._store, self.wiring, self._kernels.rehash)
+        if swept is not self._store and swept.head[layout.KEYS] == 0:
+            self._index = self._tree_pool()  # without keys there is no tree
+        self._store = swept
         self.shed.forget(self.low())
         self.rounded.forget(self.low())
         if self.strings.wants_collection:
             kinds = self.key_kinds, self._string_values, self.group_kinds
             used = contents.strings_in_use(self._store, self.wiring, *kinds)
-            ordered = forest.codes(self._index, self._store, self.wiring, len(self.strings.values))
+            ordered = tree_pool.codes(self._index, self._store, self.wiring, len(self.strings.values))
             self.strings.collect([*used, *ordered], shrink=True)
 
     def statistics(self) -> dict[str, int]:
-        """Stored vertices, windows in which a trend has begun, keys, bytes of state."""
-        head = self._store.head
-        rows, _ = store.live_vertices(self._store, self.wiring)
-        planted = size = 0
-        if isinstance(self._index, Index):
-            planted, size = forest.entries(self._index, self._store, self.wiring), forest.size(self._index)
-        return {
-            "vertices": len(rows) + planted,
-            "open_windows": int(np.count_nonzero(self._store.slots[:, S_ENTRIES])),
-            "keys": int(head[KEYS]),
-            "state_bytes": sum(array.nbytes for array in self._store) + size,
-        }
+        """See `room.statistics`."""
+        return room.statistics(self._store, self._index, self.wiring)
 
     def snapshot(self) -> dict[str, NDArray[np.generic]]:
         """The state as arrays by name."""
@@ -315,16 +266,8 @@ class TrendQuery:
         self._extremes.restore(state)
 
     def _hold(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over these arrays. Hashes are computed anew: their words, or how they are hashed, may have changed."""
-        self._store, self._index = restored(state, unlimited=self.plan.exact, trees=bool(self.graphs.trees))
-        held, params = self._store, self.wiring.params
-        for table, rows, used, width in (
-            (held.table, held.keys, held.head[KEYS], params[KEY_WIDTH]),
-            (held.group_table, held.groups, held.head[GROUPS], params[GROUP_WIDTH]),
-        ):
-            rows[:used, 0] = row_hashes(np.ascontiguousarray(rows[:used, 1 : 1 + width].T))
-            table[:] = 0
-            self._kernels.rehash(table, rows, int(used))
+        exact, trees = self.plan.exact, bool(self.graphs.trees)
+        self._store, self._index = restored(state, self.wiring, self._kernels.rehash, unlimited=exact, trees=trees)
 
     def _close_until(self, point: int, position: int) -> None:
         self._advance(self._nothing, 0, 0, point, position)
@@ -337,33 +280,4 @@ class TrendQuery:
             begin = self._kernels.advance(begin, stop, point, position, select, *state)
             if begin > stop:
                 return
-            self._make_room()
-
-    def _make_room(self) -> None:
-        """Give the kernel what it stopped for."""
-        state, rehash = self._store, self._kernels.rehash
-        need = int(state.head[NEED])
-        if need in (NEED_KEYS, NEED_GROUPS):
-            state = store.sweep(state, self.wiring, rehash)
-        elif need in _GROWN:
-            state = _GROWN[need](state)
-        elif need == NEED_ARENA:
-            state = store.repack(state, self.wiring)
-        elif need == NEED_WINDOWS:
-            self._widen()
-            return
-        elif need == NEED_NODES:
-            assert isinstance(self._index, Index)
-            self._index = forest.with_room(self._index, int(state.head[ROOM]))
-        self._store = state
-
-    def _widen(self) -> None:
-        """OPEN ON: twice as many slots."""
-        self._store, source, target = store.grow_windows(self._store)
-        if isinstance(self._index, Index):
-            self._index = forest.widened(self._index, source, target, len(self._store.slots))
-
-    def _shrink_arena(self) -> None:
-        rows, _ = store.live_vertices(self._store, self.wiring)
-        if len(self._store.marks) > 16 * (len(rows) + 64):
-            self._store = store.repack(self._store, self.wiring)
+            self._store, self._index = room.with_room(self._store, self._index, self.wiring, self._kernels.rehash)

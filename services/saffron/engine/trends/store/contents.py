@@ -1,4 +1,4 @@
-"""What a query's store holds, for those around the kernels: open windows, and the strings that are in use."""
+"""The contents of a query's store, read from Python: open windows, and strings in use."""
 
 from __future__ import annotations
 
@@ -6,22 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from saffron.engine.trends.core.layout import (
-    KEYS,
-    KHI,
-    KLO,
-    NO_WINDOW,
-    O_WORDS,
-    ON_OPEN,
-    OPENED,
-    OUT,
-    S_LOW,
-    S_SEQ,
-    SLIDE,
-    Ints,
-    Store,
-    Wiring,
-)
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Ints, Store, Wiring
 from saffron.engine.trends.store.store import live_vertices
 from saffron.schema.schema import Kind
 
@@ -31,23 +17,25 @@ FARTHEST = 2**61
 
 def is_empty(store: Store) -> bool:
     """Whether no key has an event in an open window."""
-    return bool(store.head[KEYS] == 0 and store.head[KLO] > store.head[KHI])
+    return bool(store.head[layout.KEYS] == 0 and store.head[layout.KLO] > store.head[layout.KHI])
 
 
 def openings(store: Store) -> tuple[tuple[int, int], ...]:
     """OPEN ON: (where it begins, seq of the event that opened it) of each open window."""
-    rows = np.arange(store.head[KLO], store.head[OPENED]) % len(store.slots)
-    return tuple((int(low), int(seq)) for low, seq in store.slots[rows][:, [S_LOW, S_SEQ]])
+    rows = np.arange(store.head[layout.KLO], store.head[layout.OPENED]) % len(store.slots)
+    return tuple((int(low), int(seq)) for low, seq in store.slots[rows][:, [layout.S_LOW, layout.S_SEQ]])
 
 
 def oldest(store: Store, wiring: Wiring) -> int:
     """The first instant of the oldest window that may still be reported."""
     head, slots = store.head, store.slots
-    if head[KLO] == NO_WINDOW:
+    if head[layout.KLO] == layout.NO_WINDOW:
         return -FARTHEST
-    if not wiring.params[ON_OPEN]:
-        return int(head[KLO]) * int(wiring.params[SLIDE])
-    return FARTHEST if head[KLO] == head[OPENED] else int(slots[head[KLO] % len(slots), S_LOW])
+    if not wiring.params[layout.ON_OPEN]:
+        return int(head[layout.KLO]) * int(wiring.params[layout.SLIDE])
+    return (
+        FARTHEST if head[layout.KLO] == head[layout.OPENED] else int(slots[head[layout.KLO] % len(slots), layout.S_LOW])
+    )
 
 
 def strings_in_use(
@@ -60,10 +48,10 @@ def strings_in_use(
     rows, _ = live_vertices(store, wiring)
     for place, kind in enumerate(keys):
         if kind is Kind.STRING:
-            yield store.keys[: store.head[KEYS], 1 + place]
+            yield store.keys[: store.head[layout.KEYS], 1 + place]
     for row in values:
         stored = store.values[row, rows]
         yield stored[~np.isnan(stored)].astype(np.int64)
     for place, kind in enumerate(groups):
         if kind is Kind.STRING:
-            yield store.out[: store.head[OUT], O_WORDS + place]
+            yield store.out[: store.head[layout.OUT], layout.O_WORDS + place]

@@ -1,4 +1,4 @@
-"""What a query's extremes are codes of, where float64 does not hold the numbers themselves (`order`)."""
+"""The numbers behind a query's extremes, where float64 holds only codes of them (`order`)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.trends.codegen.prepare import column_of
-from saffron.engine.trends.core.layout import Floats, Store
+from saffron.engine.trends.core.arrays import Floats, Store
 from saffron.engine.trends.core.measures import Measures
 from saffron.engine.trends.core.order import Order, Pairs
-from saffron.engine.trends.ordered.ordered import WINDOWS, Index
+from saffron.engine.trends.ordered import ordered
+from saffron.engine.trends.ordered.ordered import Index
 from saffron.schema.schema import Kind
 
 _FEW = 4096
@@ -98,5 +99,5 @@ class Extremes:
                 yield sign, store.sum_extremes[:, b]
                 yield sign, store.out_extremes[:, b]
                 if isinstance(index, Index):
-                    windows = int(index.head[WINDOWS])
+                    windows = int(index.head[ordered.WINDOWS])
                     yield sign, index.floats[b * windows : (b + 1) * windows]

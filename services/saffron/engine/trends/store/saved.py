@@ -1,4 +1,4 @@
-"""A store as arrays for snapshots, and back: integers of any size (EXACT) are written as text."""
+"""Snapshots of a store: its arrays by name; under EXACT integers of any size are text."""
 
 from __future__ import annotations
 
@@ -9,26 +9,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.trends.core.layout import Store
-from saffron.engine.trends.ordered import forest
+from saffron.engine.trends.codegen.prepare import row_hashes
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Store, Wiring
+from saffron.engine.trends.ordered import tree_pool
 from saffron.engine.trends.ordered.ordered import Index
+from saffron.engine.trends.store.store import Rehash
 
-WIDE = ("totals", "counts", "sums", "entry_numbers", "out_numbers", *forest.WIDE)
+WIDE = ("totals", "counts", "sums", "entry_numbers", "out_numbers", *tree_pool.WIDE)
 """The arrays that hold integers of any size under EXACT."""
 
 
 def saved(store: Store, index: Index | tuple[()]) -> dict[str, NDArray[np.generic]]:
     """The arrays of store and trees by name, none of them of Python objects."""
-    arrays = {**store._asdict(), **(forest.arrays(index) if isinstance(index, Index) else {})}
+    arrays = {**store._asdict(), **(tree_pool.arrays(index) if isinstance(index, Index) else {})}
     return {name: _as_text(array) if array.dtype == object else array.copy() for name, array in arrays.items()}
 
 
-def restored(state: Mapping[str, NDArray[Any]], *, unlimited: bool, trees: bool) -> tuple[Store, Index | tuple[()]]:
-    """What `saved` was made from."""
+def restored(
+    state: Mapping[str, NDArray[Any]], wiring: Wiring, rehash: Rehash, *, unlimited: bool, trees: bool
+) -> tuple[Store, Index | tuple[()]]:
+    """What `saved` was made from. Hashes are computed anew: their words, or how they are hashed, may have changed."""
     wide = WIDE if unlimited else ()
     arrays = {name: _from_text(array) if name in wide else array.copy() for name, array in state.items()}
     store = Store(**{name: arrays[name] for name in Store._fields})
-    return store, forest.index_of(arrays) if trees else ()
+    for table, rows, used, width in (
+        (store.table, store.keys, store.head[layout.KEYS], wiring.params[layout.KEY_WIDTH]),
+        (store.group_table, store.groups, store.head[layout.GROUPS], wiring.params[layout.GROUP_WIDTH]),
+    ):
+        rows[:used, 0] = row_hashes(np.ascontiguousarray(rows[:used, 1 : 1 + width].T))
+        table[:] = 0
+        rehash(table, rows, int(used))
+    return store, tree_pool.index_of(arrays) if trees else ()
 
 
 def _as_text(array: NDArray[Any]) -> NDArray[np.uint8]:

@@ -1,4 +1,4 @@
-"""A plan's graphs (T2, T4) as the arrays that kernels read."""
+"""The arrays that describe a plan's graphs to kernels (T2, T4)."""
 
 from __future__ import annotations
 
@@ -6,89 +6,25 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Flags, Ints, Wiring
 from saffron.engine.trends.core.graphs import Graphs
-from saffron.engine.trends.core.layout import (
-    ABSENCES,
-    AFTER_LISTS,
-    ALL_MARKED,
-    ALL_MARKS,
-    ANY,
-    BIT,
-    BOTH,
-    CONDITION,
-    CONTIGUOUS,
-    COUNTED,
-    EMPTIED,
-    ENDS,
-    ENTERING,
-    ENTERING_SIZE,
-    F_COUNT,
-    F_GREATEST,
-    F_LEAST,
-    F_SUM,
-    FEEDING,
-    FEEDING_SIZE,
-    FINAL,
-    GROUP_WIDTH,
-    IN_EVENTS,
-    IS_END,
-    IS_START,
-    KEY_WIDTH,
-    LATE,
-    LEADING,
-    LIST,
-    LIST_SIZE,
-    MARKED,
-    MARKS,
-    NEGATIVE,
-    NEXT,
-    ON_OPEN,
-    OPENERS,
-    PANED,
-    PARAMS_SIZE,
-    PARTITION,
-    SIDE,
-    SINGLE,
-    SIZE,
-    SLIDE,
-    SOURCE,
-    STARTS,
-    STATE_SIZE,
-    STORED,
-    STRATEGY,
-    STRICT,
-    SUM,
-    T_BARRIERS,
-    T_COLUMN,
-    T_HIGH,
-    T_LOW,
-    T_SOURCE,
-    T_UNEQUAL,
-    TRAILING,
-    TRANSITION_SIZE,
-    TREE,
-    TREE_SIZE,
-    WAITS,
-    Flags,
-    Ints,
-    Wiring,
-)
 from saffron.engine.trends.core.limits import windows_of
 from saffron.engine.trends.core.measures import Measures
 from saffron.engine.trends.core.sizes import Sizes
-from saffron.engine.trends.ordered.ordered import AFTER, BEFORE
+from saffron.engine.trends.ordered import ordered
 from saffron.language.plan.plan import Strategy
 from saffron.language.trends.shared_panes import shares_panes
 from saffron.language.trends.trend_graphs import Total
 from saffron.schema.schema import Kind
 
 _STRATEGIES = {
-    Strategy.ANY: ANY,
-    Strategy.NEXT: NEXT,
-    Strategy.PARTITION: PARTITION,
-    Strategy.STRICT: CONTIGUOUS,
+    Strategy.ANY: layout.ANY,
+    Strategy.NEXT: layout.NEXT,
+    Strategy.PARTITION: layout.PARTITION,
+    Strategy.STRICT: layout.CONTIGUOUS,
 }
-_FUNCTIONS = {"count": F_COUNT, "sum": F_SUM, "min": F_LEAST, "max": F_GREATEST}
+_FUNCTIONS = {"count": layout.F_COUNT, "sum": layout.F_SUM, "min": layout.F_LEAST, "max": layout.F_GREATEST}
 
 
 def wiring_of(graphs: Graphs, measures: Measures, attributes: Sequence[tuple[str, Kind]], stored: int) -> Wiring:
@@ -128,7 +64,7 @@ def sizes_of(graphs: Graphs, measures: Measures, stored: int) -> Sizes:
         trees=len(graphs.trees),
         negatives=len(graphs.plan.negatives),
         negative_totals=len(graphs.negative_totals),
-        marks=(ALL_MARKS if graphs.needs_marks else MARKS) + waiting,
+        marks=(layout.ALL_MARKS if graphs.needs_marks else layout.MARKS) + waiting,
         stored=stored + waiting,
         unlimited=graphs.plan.exact,
         fixed=graphs.plan.window.opens is None,
@@ -138,43 +74,43 @@ def sizes_of(graphs: Graphs, measures: Measures, stored: int) -> Sizes:
 
 def _params(graphs: Graphs, measures: Measures, stored: int) -> Ints:
     plan, window = graphs.plan, graphs.plan.window
-    params = np.zeros(PARAMS_SIZE, dtype=np.int64)
-    params[SIZE] = window.size
-    params[SLIDE] = window.slide or 1
-    params[IN_EVENTS] = window.events
-    params[ON_OPEN] = window.opens is not None
-    params[STRICT] = plan.strict
-    params[KEY_WIDTH] = len(plan.key)
-    params[GROUP_WIDTH] = len(plan.group)
-    params[STARTS] = mask(s for s, p in enumerate(graphs.places) if p.negative is None and p.state.start)
+    params = np.zeros(layout.PARAMS_SIZE, dtype=np.int64)
+    params[layout.SIZE] = window.size
+    params[layout.SLIDE] = window.slide or 1
+    params[layout.IN_EVENTS] = window.events
+    params[layout.ON_OPEN] = window.opens is not None
+    params[layout.STRICT] = plan.strict
+    params[layout.KEY_WIDTH] = len(plan.key)
+    params[layout.GROUP_WIDTH] = len(plan.group)
+    params[layout.STARTS] = mask(s for s, p in enumerate(graphs.places) if p.negative is None and p.state.start)
     leading = {negative for place in graphs.places for negative in place.state.leading}
     begun = mask(s for s, p in enumerate(graphs.places) if p.negative in leading and p.state.start)
-    params[OPENERS] = params[STARTS] | begun
-    params[LATE] = graphs.late
-    params[BOTH] = bool(plan.sides)
-    params[MARKED] = bool(plan.negatives)
-    params[STORED] = stored
-    params[ALL_MARKED] = graphs.needs_marks
-    params[PANED] = shares_panes(plan)
-    params[COUNTED] = sum(measure.function == "count" for measure in measures.numbers)
+    params[layout.OPENERS] = params[layout.STARTS] | begun
+    params[layout.LATE] = graphs.late
+    params[layout.BOTH] = bool(plan.sides)
+    params[layout.MARKED] = bool(plan.negatives)
+    params[layout.STORED] = stored
+    params[layout.ALL_MARKED] = graphs.needs_marks
+    params[layout.PANED] = shares_panes(plan)
+    params[layout.COUNTED] = sum(measure.function == "count" for measure in measures.numbers)
     return params
 
 
 def _states(graphs: Graphs, targets: list[int]) -> Ints:
-    states = np.full((len(graphs.places), STATE_SIZE), -1, dtype=np.int64)
+    states = np.full((len(graphs.places), layout.STATE_SIZE), -1, dtype=np.int64)
     for s, place in enumerate(graphs.places):
         final = graphs.final_of(s)
-        states[s, IS_START] = place.state.start
-        states[s, IS_END] = place.state.end
-        states[s, LIST] = graphs.lists.index(s) if s in graphs.lists else -1
-        states[s, ENTERING] = targets.index(s) if s in targets else 0
-        states[s, ENTERING_SIZE] = targets.count(s)
-        states[s, LEADING] = mask(place.state.leading)
-        states[s, TRAILING] = mask(place.state.trailing)
-        states[s, NEGATIVE] = -1 if place.negative is None else place.negative
-        states[s, SIDE] = place.side
-        states[s, FINAL] = -1 if final is None else graphs.totals[final]
-        states[s, SINGLE] = s in graphs.single
+        states[s, layout.IS_START] = place.state.start
+        states[s, layout.IS_END] = place.state.end
+        states[s, layout.LIST] = graphs.lists.index(s) if s in graphs.lists else -1
+        states[s, layout.ENTERING] = targets.index(s) if s in targets else 0
+        states[s, layout.ENTERING_SIZE] = targets.count(s)
+        states[s, layout.LEADING] = mask(place.state.leading)
+        states[s, layout.TRAILING] = mask(place.state.trailing)
+        states[s, layout.NEGATIVE] = -1 if place.negative is None else place.negative
+        states[s, layout.SIDE] = place.side
+        states[s, layout.FINAL] = -1 if final is None else graphs.totals[final]
+        states[s, layout.SINGLE] = s in graphs.single
     return states
 
 
@@ -184,44 +120,44 @@ def _feeds(graphs: Graphs, states: Ints) -> list[int]:
     for s, place in enumerate(graphs.places):
         totals: dict[Total, int] = graphs.totals if place.negative is None else graphs.negative_totals
         own = [number for total, number in totals.items() if total.source == s]
-        states[s, FEEDING] = len(feeds)
-        states[s, FEEDING_SIZE] = len(own)
+        states[s, layout.FEEDING] = len(feeds)
+        states[s, layout.FEEDING_SIZE] = len(own)
         feeds += own
     return feeds
 
 
 def _transitions(graphs: Graphs, order: list[int]) -> Ints:
-    transitions = np.zeros((len(order), TRANSITION_SIZE), dtype=np.int64)
+    transitions = np.zeros((len(order), layout.TRANSITION_SIZE), dtype=np.int64)
     for row, t in enumerate(order):
         step, total = graphs.steps[t], graphs.total_of(t)
         leaving = [other for other in range(len(graphs.steps)) if graphs.steps[other].source == step.source]
         totals = graphs.totals if step.negative is None else graphs.negative_totals
         conditions = step.transition.conditions if t not in graphs.trees else ()
-        transitions[row, TREE] = list(graphs.trees).index(t) if t in graphs.trees else -1
-        transitions[row, SOURCE] = step.source
-        transitions[row, CONDITION] = graphs.conditions[conditions] if conditions else -1
-        transitions[row, SUM] = -1 if total is None else totals[total]
-        transitions[row, ABSENCES] = mask(step.transition.absences)
-        transitions[row, STRATEGY] = _STRATEGIES[step.transition.strategy]
-        transitions[row, WAITS] = graphs.waits(t)
-        transitions[row, BIT] = leaving.index(t)
-        transitions[row, ENDS] = mask(leaving.index(end) for end in step.ends)
+        transitions[row, layout.TREE] = list(graphs.trees).index(t) if t in graphs.trees else -1
+        transitions[row, layout.SOURCE] = step.source
+        transitions[row, layout.CONDITION] = graphs.conditions[conditions] if conditions else -1
+        transitions[row, layout.SUM] = -1 if total is None else totals[total]
+        transitions[row, layout.ABSENCES] = mask(step.transition.absences)
+        transitions[row, layout.STRATEGY] = _STRATEGIES[step.transition.strategy]
+        transitions[row, layout.WAITS] = graphs.waits(t)
+        transitions[row, layout.BIT] = leaving.index(t)
+        transitions[row, layout.ENDS] = mask(leaving.index(end) for end in step.ends)
         if total is not None and step.ends:
             ended = (graphs.total_of(end) for end in step.ends)
-            transitions[row, EMPTIED] = mask(graphs.totals[end] for end in ended if end is not None)
+            transitions[row, layout.EMPTIED] = mask(graphs.totals[end] for end in ended if end is not None)
     return transitions
 
 
 def _trees(graphs: Graphs) -> Ints:
-    rows = np.zeros((len(graphs.trees), TREE_SIZE), dtype=np.int64)
-    first = 1 + len(graphs.plan.key) + AFTER_LISTS + LIST_SIZE * len(graphs.lists)
+    rows = np.zeros((len(graphs.trees), layout.TREE_SIZE), dtype=np.int64)
+    first = 1 + len(graphs.plan.key) + layout.AFTER_LISTS + layout.LIST_SIZE * len(graphs.lists)
     for number, (row, (t, asked)) in enumerate(zip(rows, graphs.trees.items(), strict=True)):
-        row[T_SOURCE] = graphs.steps[t].source
-        row[T_COLUMN] = first + number
-        row[T_BARRIERS] = mask(graphs.steps[t].transition.absences)
-        row[T_LOW] = AFTER if asked.low is not None and asked.low.operator == ">" else BEFORE
-        row[T_HIGH] = BEFORE if asked.high is not None and asked.high.operator == "<" else AFTER
-        row[T_UNEQUAL] = asked.unequal is not None
+        row[layout.T_SOURCE] = graphs.steps[t].source
+        row[layout.T_COLUMN] = first + number
+        row[layout.T_BARRIERS] = mask(graphs.steps[t].transition.absences)
+        row[layout.T_LOW] = ordered.AFTER if asked.low is not None and asked.low.operator == ">" else ordered.BEFORE
+        row[layout.T_HIGH] = ordered.BEFORE if asked.high is not None and asked.high.operator == "<" else ordered.AFTER
+        row[layout.T_UNEQUAL] = asked.unequal is not None
     return rows
 
 

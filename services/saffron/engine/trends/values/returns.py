@@ -1,7 +1,7 @@
-"""What RETURN and HAVING make of the numbers of a result (T1, T9): exactly, or with 60 digits where numbers are huge.
+"""RETURN and HAVING of a result, computed exactly, or with 60 digits where numbers are huge (T1, T9).
 
-Null is None. A value is an int, a Fraction, a Decimal (where some number has thousands of bits, so that fractions
-would be slow), a bool or a string; `plan.Binary` says what operators mean.
+A value is None for null, an int, a Fraction, a bool, a string, or a Decimal. Decimals stand for numbers with thousands
+of bits, of which fractions would be slow. `plan.Binary` defines the operators.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from saffron.engine.events.json_pieces import Pieces
 from saffron.engine.events.strings import Strings
 from saffron.engine.trends.codegen.prepare import value_of
-from saffron.engine.trends.core.layout import O_WORDS, Floats, Ints, Smalls
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Floats, Ints, Smalls
 from saffron.engine.trends.core.measures import Measures, parts_of
 from saffron.engine.trends.core.order import Pairs
 from saffron.engine.trends.core.wide import decimal, written, written_sum
@@ -94,7 +95,7 @@ class Returns:
         group = self.groups(strings)
         parts = zip(rows.out.tolist(), rows.numbers.tolist(), rows.scales.tolist(), rows.extremes.tolist(), strict=True)
         for out, numbers, scales, extremes in parts:
-            yield Row(group(tuple(out[O_WORDS:])), numbers, scales, extremes)
+            yield Row(group(tuple(out[layout.O_WORDS :])), numbers, scales, extremes)
 
     def _counted_holds(self, having: Expr, rows: Rows) -> NDArray[np.bool_] | None:
         """[n] whether a count compares with a whole number as asked, all rows at once; None: ask them one by one."""

@@ -1,10 +1,10 @@
-"""Values of an aggregate as results show them, all at once where 64 bits hold them."""
+"""The values of an aggregate as results show them: computed in arrays where 64 bits hold them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from saffron.engine.trends.core.layout import Floats, Ints, Smalls
+from saffron.engine.trends.core.arrays import Floats, Ints, Smalls
 from saffron.engine.trends.core.order import Pairs
 
 _WHOLE = 2**53

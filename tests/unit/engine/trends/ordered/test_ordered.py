@@ -22,13 +22,13 @@ from saffron.engine.trends.ordered.ordered import (
     BLOCKS,
     CHILD,
     FAN,
+    FILLED,
     FOUND,
     GIVEN,
     HEIGHT,
     KEY,
-    ROOM,
+    LENGTH,
     RUNS,
-    USED,
     WORD,
     Index,
 )
@@ -180,9 +180,9 @@ class Pair:
     def visit(self, node: int, counted: list[int]) -> list[tuple[int, float]]:
         index = self.index
         block = abs(node) - 1
-        counted[0] += int(index.meta[block, ROOM])
-        entries = range(block * BLOCK, block * BLOCK + int(index.meta[block, USED]))
-        assert 0 < len(entries) <= int(index.meta[block, ROOM]) * BLOCK <= FAN * BLOCK
+        counted[0] += int(index.meta[block, LENGTH])
+        entries = range(block * BLOCK, block * BLOCK + int(index.meta[block, FILLED]))
+        assert 0 < len(entries) <= int(index.meta[block, LENGTH]) * BLOCK <= FAN * BLOCK
         if node > 0:
             return [each for at in entries for each in self.visit(int(index.smalls[CHILD, at]), counted)]
         nothing = np.zeros(index.ints.shape[1], np.int64)
@@ -196,7 +196,7 @@ def free_blocks(index: Index) -> int:
         run = int(index.head[BLOCKS + room])
         while run:
             blocks += room
-            run = int(index.meta[run - 1, USED])
+            run = int(index.meta[run - 1, FILLED])
     return blocks
 
 

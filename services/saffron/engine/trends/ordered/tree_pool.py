@@ -1,4 +1,4 @@
-"""The trees of a query (`ordered`): made, given room, written into snapshots, counted."""
+"""The index of a query (`ordered`), seen from Python: creation, growth, snapshots, statistics."""
 
 from __future__ import annotations
 
@@ -8,34 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.trends.core import layout
+from saffron.engine.trends.core.arrays import Ints, Store, Wiring
 from saffron.engine.trends.core.graphs import Graphs
-from saffron.engine.trends.core.layout import KEYS, KLO, STRICT, T_COLUMN, Ints, Store, Wiring
 from saffron.engine.trends.core.measures import Measures
-from saffron.engine.trends.ordered.ordered import (
-    BLOCK,
-    BLOCKS,
-    CHILD,
-    COUNTS,
-    HEIGHT,
-    KEY,
-    LAST,
-    LISTS,
-    ROWS,
-    USED,
-    WINDOWS,
-    WORD,
-    Index,
-    new,
-    reserve,
-    with_blocks,
-)
+from saffron.engine.trends.ordered import ordered
+from saffron.engine.trends.ordered.ordered import Index, new, reserve, with_blocks
 
 _PREFIX = "index."
 WIDE = ("index.ints",)
 """The arrays that hold integers of any size under EXACT."""
 
 
-def planted(graphs: Graphs, measures: Measures, windows: int) -> Index:
+def new_pool(graphs: Graphs, measures: Measures, windows: int) -> Index:
     """An empty index for a query's vertices in so many windows at a time."""
     sums = sum(measure.function == "sum" for measure in measures.numbers)
     return new(
@@ -50,13 +35,13 @@ def planted(graphs: Graphs, measures: Measures, windows: int) -> Index:
 
 def with_room(index: Index, inserts: int) -> Index:
     """The index with room for so many insertions (`kernels_trees.has_nodes`)."""
-    return with_blocks(index, int(index.head[BLOCKS]) + reserve(int(index.head[HEIGHT]) + 1) * inserts)
+    return with_blocks(index, int(index.head[ordered.BLOCKS]) + reserve(int(index.head[ordered.HEIGHT]) + 1) * inserts)
 
 
 def widened(index: Index, source: Ints, target: Ints, windows: int) -> Index:
     """OPEN ON: the index with so many slots; what was in `source` is in `target`."""
     head = index.head
-    old, rows = int(head[WINDOWS]), int(head[ROWS])
+    old, rows = int(head[ordered.WINDOWS]), int(head[ordered.ROWS])
 
     def wider(array: NDArray[Any], used: int, nothing: float) -> NDArray[Any]:
         """The first rows with more slots, then the others as they are."""
@@ -66,9 +51,13 @@ def widened(index: Index, source: Ints, target: Ints, windows: int) -> Index:
 
     ints, smalls = wider(index.ints, rows, 0), wider(index.smalls, rows, 0)
     floats = wider(index.floats, len(index.floats) - 1, np.inf)
-    columns = [WORD, LAST]
+    columns = [ordered.WORD, ordered.LAST]
     head[columns] += (head[columns] > 0) * (rows // old * windows - rows)
-    head[[WINDOWS, COUNTS, ROWS]] = windows, head[COUNTS] // old * windows, rows // old * windows
+    head[[ordered.WINDOWS, ordered.COUNTS, ordered.ROWS]] = (
+        windows,
+        head[ordered.COUNTS] // old * windows,
+        rows // old * windows,
+    )
     return index._replace(ints=ints, smalls=smalls, floats=floats)
 
 
@@ -79,37 +68,37 @@ def codes(index: Index | tuple[()], store: Store, wiring: Wiring, known: int) ->
     such a number counts as one."""
     if not isinstance(index, Index):
         return
-    waiting = len(wiring.trees) if wiring.params[STRICT] else 0
-    words = [index.ints[index.head[WORD]]] if index.head[WORD] else []
+    waiting = len(wiring.trees) if wiring.params[layout.STRICT] else 0
+    words = [index.ints[index.head[ordered.WORD]]] if index.head[ordered.WORD] else []
     words += list(store.marks[:, store.marks.shape[1] - waiting :].T)
     values = [np.ascontiguousarray(row).astype(np.int64).view(np.float64) for row in words]
-    for row in (*values, index.floats[KEY], *store.values[len(store.values) - waiting :]):
+    for row in (*values, index.floats[ordered.KEY], *store.values[len(store.values) - waiting :]):
         found = row[(row >= 0) & (row < known)]
         yield found[found == np.floor(found)].astype(np.int64)
 
 
 def entries(index: Index, store: Store, wiring: Wiring) -> int:
     """How many entries all trees have."""
-    columns = wiring.trees[:, T_COLUMN]
-    roots = store.keys[: store.head[KEYS]][:, columns].ravel()
-    found = _of_lists(index, -roots[roots < -LISTS] - LISTS - 1, int(store.head[KLO]))
-    nodes = roots[roots >= -LISTS]
+    columns = wiring.trees[:, layout.T_COLUMN]
+    roots = store.keys[: store.head[layout.KEYS]][:, columns].ravel()
+    found = _of_lists(index, -roots[roots < -ordered.LISTS] - ordered.LISTS - 1, int(store.head[layout.KLO]))
+    nodes = roots[roots >= -ordered.LISTS]
     while len(nodes):
         leaves, inners = -nodes[nodes < 0] - 1, nodes[nodes > 0] - 1
-        found += int(index.meta[leaves, USED].sum())
-        used = index.meta[inners, USED].astype(np.int64)
+        found += int(index.meta[leaves, ordered.FILLED].sum())
+        used = index.meta[inners, ordered.FILLED].astype(np.int64)
         place = np.arange(used.sum()) - np.repeat(np.cumsum(used) - used, used)
-        nodes = index.smalls[CHILD, np.repeat(inners * BLOCK, used) + place].astype(np.int64)
+        nodes = index.smalls[ordered.CHILD, np.repeat(inners * ordered.BLOCK, used) + place].astype(np.int64)
     return found
 
 
 def _of_lists(index: Index, runs: Ints, klo: int) -> int:
     """How many entries of these lists are in an open window."""
-    used = index.meta[runs, USED].astype(np.int64)
-    if index.head[LAST] == 0:
+    used = index.meta[runs, ordered.FILLED].astype(np.int64)
+    if index.head[ordered.LAST] == 0:
         return int(used.sum())
     place = np.arange(used.sum()) - np.repeat(np.cumsum(used) - used, used)
-    last = index.ints[index.head[LAST], np.repeat(runs * BLOCK, used) + place]
+    last = index.ints[index.head[ordered.LAST], np.repeat(runs * ordered.BLOCK, used) + place]
     return int(np.count_nonzero(last >= klo))
 
 

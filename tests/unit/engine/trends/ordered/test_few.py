@@ -11,10 +11,10 @@ import pytest
 from saffron.engine.trends.core.graphs import graphs_of
 from saffron.engine.trends.ordered import code as ordered_code
 from saffron.engine.trends.ordered import ordered
-from saffron.engine.trends.ordered.ordered import BEFORE, BLOCK, BLOCKS, FEW, FOUND, GIVEN, KEY, LAST, LISTS, USED
+from saffron.engine.trends.ordered.ordered import BEFORE, BLOCK, BLOCKS, FEW, FILLED, FOUND, GIVEN, KEY, LAST, LISTS
 from tests.reference.trends import walk
 from tests.unit.engine.trends.language import Case, blocks, case, found_lines, near, run
-from tests.unit.engine.trends.test_ordered import free_blocks
+from tests.unit.engine.trends.ordered.test_ordered import free_blocks
 
 SEEDS = 96_000
 CASES = 14
@@ -52,27 +52,27 @@ def test_a_list_becomes_a_tree_of_the_same_entries_and_a_tree_that_shrinks_a_lis
         root = functions.ready(root, 10, index)
         assert (root < -LISTS) == (number < 100)
         block = -root - LISTS - 1
-        at = block * BLOCK + index.meta[block, USED] if root < -LISTS else GIVEN
+        at = block * BLOCK + index.meta[block, FILLED] if root < -LISTS else GIVEN
         index.ints[:4, at] = 0 if at == GIVEN else -7  # in lists, closed windows' slots hold anything
         index.ints[[k % 4 for k in range(10, last + 1)], at] = n
         if at == GIVEN:
             root = functions.insert(root, 0, key, index)
         else:
-            index.meta[block, USED] += 1
+            index.meta[block, FILLED] += 1
             index.floats[KEY, at], index.ints[index.head[LAST], at] = key, last
     for closed in range(2):
         assert root > 0
         functions.aggregate(root, 0, 20.0, BEFORE, 40.0, BEFORE, index)
         for k in range(10 + closed, 14):
             assert index.ints[k % 4, FOUND] == sum(n for key, last, n in entries if 20 <= key < 40 and k <= last)
-        root = functions.tend(root, 11 + closed, index)
+        root = functions.rebalance(root, 11 + closed, index)
     assert root < -LISTS
-    run = range((-root - LISTS - 1) * BLOCK, (-root - LISTS - 1) * BLOCK + index.meta[-root - LISTS - 1, USED])
+    run = range((-root - LISTS - 1) * BLOCK, (-root - LISTS - 1) * BLOCK + index.meta[-root - LISTS - 1, FILLED])
     found = [(index.floats[KEY, at], index.ints[0, at], index.ints[index.head[LAST], at]) for at in run]
     twelfth: dict[float, int] = {}
     for key, last, n in entries:
         if last == 12:
             twelfth[key] = twelfth.get(key, 0) + n
     assert found == [(key, n, 12) for key, n in sorted(twelfth.items())]
-    functions.fell_tree(root, index)
+    functions.free_root(root, index)
     assert free_blocks(index) + 1 == index.head[BLOCKS]
