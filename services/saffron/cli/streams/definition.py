@@ -42,7 +42,7 @@ def infer(
     """Look at the newest messages of topics, and propose a definition of a stream that is made of them.
 
     Each proposal has its reason beside it. A file has a message on each line: its value, or
-    {"key": ..., "time": ..., "value": ...}.
+    {"key": ..., "time": ..., "value": ...}. A definition can be tried (`stream check`); no command applies one yet.
 
     Examples:
 
