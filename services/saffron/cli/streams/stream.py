@@ -14,6 +14,7 @@ from saffron.cli.client import Client, connection
 from saffron.cli.durations import milliseconds
 from saffron.cli.queries.standing import read_standing
 from saffron.cli.queries.texts import bind_text, read_schema
+from saffron.cli.streams import definition
 from saffron.control.checks import Refused
 from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan
 from saffron.control.stream_changes import check_removal, plan_change, plan_update
@@ -40,6 +41,8 @@ Idle = Annotated[
 T = TypeVar("T")
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
+app.command()(definition.infer)
+app.command()(definition.check)
 
 
 @app.callback()
