@@ -13,7 +13,7 @@ RUNS = {
         "compile": "the same source, once for each text",
         "exec_module": "generated source, from a file of the cache that is named by its content",
     },
-    "engine/trends/codegen/folding.py": {
+    "engine/trends/codegen/syntax.py": {
         "eval": "an expression all of whose parts are constants that our own kernels hold",
         "compile": "the same",
     },

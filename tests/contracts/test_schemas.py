@@ -160,4 +160,4 @@ def test_every_topic_has_examples_of_both_sorts_and_no_example_lacks_a_topic() -
     assert strays == []
     results = [f"{topic}{suffix}" for topic in SHAPES for suffix in (".avsc", ".proto")]
     others = sorted(path.name for path in SCHEMAS.iterdir() if path.suffix != ".yaml")
-    assert others == sorted(["README.md", "examples", *results])
+    assert others == sorted(["README.md", "examples", "stream.schema.json", *results])
