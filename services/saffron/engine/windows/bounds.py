@@ -47,11 +47,11 @@ def run_deadline(first, size, slide, events):
     at most `size` ms, or a match holds at most `size` events.
     """
     if slide == 0:
-        return first + size - 1 if events else first + size
+        return first + (size - 1 if events else size)
     return window_deadline(last_window(first, slide) * slide, size)
 
 
 @jitable
 def window_deadline(low, size):
     """The last position of a window that begins at `low`; it closes before the first event beyond it."""
-    return low + size - 1
+    return low + (size - 1)

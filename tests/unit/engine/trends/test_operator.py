@@ -181,6 +181,20 @@ def test_a_query_waits_for_the_schema() -> None:
     assert windows(results) == [("q", 0, 31)]
 
 
+def test_a_snapshot_serves_whatever_its_keys_were_hashed_by() -> None:
+    text = "RETURN k, COUNT(*) PATTERN A+ GROUP BY k WITHIN 40 ms"
+    events = [{**event, "k": f"key {event['seq'] % 7}"} for event in a_stream(40)]
+    operator = an_operator()
+    operator.apply(block_of(events, 0, 20, watermark=20, controls=(schema_control(), query_control("q", text=text))))
+    state = {name: array.copy() for name, array in operator.snapshot().items()}
+    for rows, table in (("0.keys", "0.table"), ("0.groups", "0.group_table")):
+        state[rows][:, 0], state[table][:] = 5, 0
+    again = an_operator()
+    again.restore(state)
+    rest = block_of(events, 20, 40, watermark=2**62, end=True)
+    assert shown(again.apply(rest)) == shown(operator.apply(rest))
+
+
 def test_a_schema_that_grows_leaves_a_query_as_it_is() -> None:
     grown = Schema({**KINDS, "new": Kind.INT}, {**SCHEMA.types, "A": (*KINDS, "new")}, SCHEMA.required)
     events = [{**event, "k": "x"} for event in a_stream(10)]

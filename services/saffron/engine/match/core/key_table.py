@@ -15,7 +15,7 @@ from saffron.engine.kernels.jit import jitable
 FREE, NEXT, USED = range(3)  # counters: length of the stack of free slots, first slot never used, slots in use
 
 
-@jitable
+@jitable(forceinline=True, _nrt=False)
 def hash_of(keys: Any, column: int) -> Any:
     """The hash of keys[:, column]."""
     value = np.uint64(GOLDEN)
@@ -24,7 +24,7 @@ def hash_of(keys: Any, column: int) -> Any:
     return value
 
 
-@jitable
+@jitable(forceinline=True, _nrt=False)
 def place_of(keys: Any, i: int, table: Any, held: Any) -> Any:
     """Where key keys[:, i] stands in the table, or the free place where it would."""
     mask = np.uint64(len(table) - 1)
@@ -40,7 +40,7 @@ def place_of(keys: Any, i: int, table: Any, held: Any) -> Any:
     return at
 
 
-@jitable
+@jitable(_nrt=False)
 def make_slot(keys: Any, i: int, at: int, table: Any, held: Any, free: Any, counters: Any) -> Any:
     """A slot for a new key, to stand at a free place of the table; -1 if there is no room."""
     if 2 * counters[USED] >= len(table) or (counters[FREE] == 0 and counters[NEXT] >= held.shape[1]):
