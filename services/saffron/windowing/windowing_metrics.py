@@ -14,25 +14,16 @@ from saffron.engine.windows.operator import WindowingOperator
 from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.hops.shell_metrics import ShellMetrics
 from saffron.runtime.log import TopicPartition
+from saffron.runtime.telemetry import metric_names as names
 from saffron.runtime.telemetry.digest import Digest
-from saffron.runtime.telemetry.metric_names import (
-    BLOCKS,
-    EVENT_TIME_LAG,
-    EVENTS_IN,
-    LATE_EVENTS,
-    LEFT_OUT_VALUES,
-    MISTYPED_VALUES,
-    STAGE_LATENCY,
-    WATERMARK,
-)
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.hop import WindowingHop
 
 _COUNTERS = (
-    ("events", EVENTS_IN),
-    ("late", LATE_EVENTS),
-    ("mistyped", MISTYPED_VALUES),
-    ("left_out", LEFT_OUT_VALUES),
+    ("events", names.EVENTS_IN),
+    ("late", names.LATE_EVENTS),
+    ("mistyped", names.MISTYPED_VALUES),
+    ("left_out", names.LEFT_OUT_VALUES),
 )
 _NAMED = 20
 """Most attributes named in a digest."""
@@ -51,7 +42,7 @@ class WindowingMetrics:
 
     def sent(self, topic: str, where: TopicPartition, block: Block, now_ms: float) -> None:
         """Records a block sent: the age of its oldest event, and its newest event time."""
-        self._metrics.add(BLOCKS, 1, topic)
+        self._metrics.add(names.BLOCKS, 1, topic)
         if len(block.columns):
             self._stage.append(now_ms - float(block.columns.time.min()))
             self._newest[where] = int(block.columns.ts[-1])
@@ -65,7 +56,7 @@ class WindowingMetrics:
         """
         lags = self._input.report(interval_ms)
         if self._stage:
-            self._metrics.observe(STAGE_LATENCY, np.array(self._stage), "windowing")
+            self._metrics.observe(names.STAGE_LATENCY, np.array(self._stage), "windowing")
             self._stage.clear()
         digests = []
         watermarks: dict[tuple[str, ...], float] = {}
@@ -91,8 +82,8 @@ class WindowingMetrics:
                 **_losses(operator),
             )
             digests.append((where, digest))
-        self._metrics.replace(WATERMARK, watermarks)
-        self._metrics.replace(EVENT_TIME_LAG, behind)
+        self._metrics.replace(names.WATERMARK, watermarks)
+        self._metrics.replace(names.EVENT_TIME_LAG, behind)
         return digests
 
     # ------------------------------------------------------------ inside

@@ -13,29 +13,13 @@ from saffron.runtime.log import TopicPartition
 from saffron.runtime.process.config import Settings
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.results.result_chain import ResultChain
+from saffron.runtime.telemetry import metric_names as names
 from saffron.runtime.telemetry.digest import Digest
 from saffron.runtime.telemetry.histogram import Buckets
-from saffron.runtime.telemetry.metric_names import (
-    DEAD_LETTERS,
-    DETECTION_LATENCY,
-    EVENTS_APPLIED,
-    LATENCY_BOUND,
-    OVERDUE_RESULTS,
-    PARTIAL_MATCHES,
-    SHED_PARTIAL_MATCHES,
-    SHED_UTILITY,
-    SNAPSHOT_AGE,
-    SNAPSHOT_DURATION,
-    STAGE_LATENCY,
-    STATE_BYTES,
-    TRANSACTION_ABORTS,
-    WATERMARK,
-    Counter,
-    Gauge,
-)
+from saffron.runtime.telemetry.metric_names import Counter, Gauge
 from saffron.runtime.telemetry.metrics import Metrics
 
-_GAUGES = (PARTIAL_MATCHES, SHED_UTILITY, STATE_BYTES, WATERMARK, SNAPSHOT_AGE)
+_GAUGES = (names.PARTIAL_MATCHES, names.SHED_UTILITY, names.STATE_BYTES, names.WATERMARK, names.SNAPSHOT_AGE)
 
 
 class ResultMetrics:
@@ -49,8 +33,8 @@ class ResultMetrics:
         self._metrics = metrics
         self._shell = shell
         self._bound_ms = settings.latency_bound_ms
-        metrics.add(DEAD_LETTERS, 0, TOO_LARGE)  # a counter that begins at 1 shows no increase
-        metrics.set(LATENCY_BOUND, settings.latency_bound_ms / 1000, settings.overload)
+        metrics.add(names.DEAD_LETTERS, 0, TOO_LARGE)  # a counter that begins at 1 shows no increase
+        metrics.set(names.LATENCY_BOUND, settings.latency_bound_ms / 1000, settings.overload)
         self._input = ShellMetrics(metrics, shell, settings.group(service))
         self._reported: dict[tuple[TopicPartition, str], float] = {}
 
@@ -65,14 +49,14 @@ class ResultMetrics:
             if numbers is not None:
                 _state(numbers, labels, gauges)
                 self._count_dropped(where, numbers)
-                gauges[SNAPSHOT_AGE][labels] = chain.snapshot_age(now_ms) / 1000
+                gauges[names.SNAPSHOT_AGE][labels] = chain.snapshot_age(now_ms) / 1000
             if chain.watermark is not None:
-                gauges[WATERMARK][labels] = chain.watermark / 1000
+                gauges[names.WATERMARK][labels] = chain.watermark / 1000
             latency = self._latencies(chain)
             events = self._increase(where, "events", chain.tally.events)
-            self._metrics.add(EVENTS_APPLIED, events, *labels)
-            self._metrics.add(TRANSACTION_ABORTS, self._increase(where, "aborts", chain.tally.aborts))
-            self._metrics.add(DEAD_LETTERS, self._increase(where, "too large", chain.tally.too_large), TOO_LARGE)
+            self._metrics.add(names.EVENTS_APPLIED, events, *labels)
+            self._metrics.add(names.TRANSACTION_ABORTS, self._increase(where, "aborts", chain.tally.aborts))
+            self._metrics.add(names.DEAD_LETTERS, self._increase(where, "too large", chain.tally.too_large), TOO_LARGE)
             digests.append(
                 Digest(
                     service=self._service,
@@ -99,21 +83,21 @@ class ResultMetrics:
         """Observes the chain's measured durations; returns its detection latencies, all queries together."""
         buckets = Buckets()
         for query, latencies in chain.tally.drain_latencies().items():
-            self._metrics.observe(DETECTION_LATENCY, latencies, query)
+            self._metrics.observe(names.DETECTION_LATENCY, latencies, query)
             self._metrics.add(self._results, len(latencies), query)
-            self._metrics.add(OVERDUE_RESULTS, int((latencies > self._bound_ms).sum()), query)
+            self._metrics.add(names.OVERDUE_RESULTS, int((latencies > self._bound_ms).sum()), query)
             buckets.observe(latencies)
         for stage, times in chain.tally.drain_stages().items():
-            self._metrics.observe(STAGE_LATENCY, times, f"{self._service}_{stage}")
+            self._metrics.observe(names.STAGE_LATENCY, times, f"{self._service}_{stage}")
         if len(snapshots := chain.tally.drain_snapshots()):
-            self._metrics.observe(SNAPSHOT_DURATION, np.asarray(snapshots))
+            self._metrics.observe(names.SNAPSHOT_DURATION, np.asarray(snapshots))
         return buckets
 
     def _count_dropped(self, where: TopicPartition, numbers: Mapping[str, Any]) -> None:
         """Counts partial matches dropped by order, by query."""
         for query in numbers["partial_matches"] if "dropped" in numbers else ():
             dropped = self._increase(where, f"dropped {query}", numbers["dropped"].get(query, 0))
-            self._metrics.add(SHED_PARTIAL_MATCHES, dropped, query)
+            self._metrics.add(names.SHED_PARTIAL_MATCHES, dropped, query)
 
     def _increase(self, where: TopicPartition, count: str, now: float) -> float:
         """Increase of a count since its last report. A chain or operator made anew counts from 0 again."""
@@ -128,9 +112,9 @@ def _state(
 
     The utility gauge is the mean number of matches expected of a dropped partial match.
     """
-    gauges[STATE_BYTES][labels] = numbers.get("state_bytes", 0)
+    gauges[names.STATE_BYTES][labels] = numbers.get("state_bytes", 0)
     for query, count in numbers["partial_matches"].items():
-        gauges[PARTIAL_MATCHES][query, labels[1]] = int(count)
+        gauges[names.PARTIAL_MATCHES][query, labels[1]] = int(count)
         if "dropped" in numbers:
             loss, dropped = numbers["loss"].get(query, 0.0), numbers["dropped"].get(query, 0)
-            gauges[SHED_UTILITY][query, labels[1]] = loss / max(1, dropped)
+            gauges[names.SHED_UTILITY][query, labels[1]] = loss / max(1, dropped)

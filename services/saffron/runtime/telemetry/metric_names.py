@@ -6,155 +6,131 @@ Labels have few values: a query, stream, topic, partition or reason, never a key
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 
-@dataclass(frozen=True, slots=True)
-class Counter:
+@dataclass(frozen=True)
+class Metric:
+    """A metric. `series`: its name and labels, as NAME{LABEL,...}. `help`: its meaning. `remedy`: for a bad value."""
+
+    series: str
+    help: str
+    remedy: str
+
+    @cached_property
+    def name(self) -> str:
+        return self.series.partition("{")[0]
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(filter(None, self.series.partition("{")[2].rstrip("}").split(",")))
+
+
+class Counter(Metric):
     """A metric that only grows. `name` is without "_total", which the exposition appends."""
 
-    name: str
-    labels: tuple[str, ...]
-    help: str
-    remedy: str
 
-
-@dataclass(frozen=True, slots=True)
-class Gauge:
+class Gauge(Metric):
     """A metric that rises and falls."""
 
-    name: str
-    labels: tuple[str, ...]
-    help: str
-    remedy: str
 
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(Metric):
     """A distribution of times: observed in ms, exposed in seconds."""
 
-    name: str
-    labels: tuple[str, ...]
-    help: str
-    remedy: str
-
-
-Metric = Counter | Gauge | Histogram
 
 # ------------------------------------------------------------ is it on time?
 
 DETECTION_LATENCY = Histogram(
-    "saffron_detection_latency_seconds",
-    ("query",),
+    "saffron_detection_latency_seconds{query}",
     "from the message time of the last contributing event to the commit of the result",
     "p99 above the bound: see saffron_stage_latency_seconds for the slow stage; shorten SAFFRON_COMMIT_MS",
 )
 LATENCY_BOUND = Gauge(
-    "saffron_latency_bound_seconds",
-    ("overload",),
+    "saffron_latency_bound_seconds{overload}",
     "the bound on detection latency (SAFFRON_LATENCY_BOUND_MS), and what is done where it cannot be held"
     " (SAFFRON_OVERLOAD)",
     "not the same everywhere: services were started with different settings",
 )
 OVERDUE_RESULTS = Counter(
-    "saffron_overdue_results",
-    ("query",),
+    "saffron_overdue_results{query}",
     "results committed later than the bound on detection latency allows",
     "see saffron_stage_latency_seconds for the slow stage; shed load (SAFFRON_OVERLOAD), or add a core",
 )
 STAGE_LATENCY = Histogram(
-    "saffron_stage_latency_seconds",
-    ("stage",),
+    "saffron_stage_latency_seconds{stage}",
     "time of a block in one stage: windowing (from the message time of its oldest event until it is passed on),"
     " shedder (from windows to admitted), matcher_apply and greta_apply (from admitted until it is applied),"
     " matcher_commit and greta_commit (from there until its results are committed)",
     "the largest one is where to look; commit: the broker's disk, or too long a commit interval",
 )
 QUEUEING_LATENCY = Histogram(
-    "saffron_queueing_latency_seconds",
-    ("stream", "partition"),
+    "saffron_queueing_latency_seconds{stream,partition}",
     "how long a block waited in front of the shedder",
     "growing: the readers behind cannot keep up; see saffron_partial_matches and saffron_busy_ratio",
 )
 EVENT_TIME_LAG = Gauge(
-    "saffron_event_time_lag_seconds",
-    ("stream", "partition"),
+    "saffron_event_time_lag_seconds{stream,partition}",
     "now minus the largest event time passed on",
     "growing: the source is silent or behind",
 )
 WATERMARK = Gauge(
-    "saffron_watermark_seconds",
-    ("stream", "partition"),
+    "saffron_watermark_seconds{stream,partition}",
     "event time up to which the stream is complete (seconds since 1970)",
     "stuck while events come: a silent source holds it; give the stream an idle bound (`stream add --idle`)",
 )
 
 # ------------------------------------------------------------ throughput
 
-EVENTS_IN = Counter(
-    "saffron_events_in", ("stream", "partition"), "events taken from the input", "0: is anything produced?"
-)
+EVENTS_IN = Counter("saffron_events_in{stream,partition}", "events taken from the input", "0: is anything produced?")
 EVENTS_APPLIED = Counter(
-    "saffron_events_applied", ("stream", "partition"), "events applied by an operator", "compare with saffron_events_in"
+    "saffron_events_applied{stream,partition}", "events applied by an operator", "compare with saffron_events_in"
 )
 ROUTED_EVENTS = Counter(
-    "saffron_routed_events",
-    ("stream", "partition"),
+    "saffron_routed_events{stream,partition}",
     "events that a stream made from another one was given, by partition of the source",
     "0 while the source has events: see saffron_route_lag and saffron_routes_waiting",
 )
 ROUTE_LAG = Gauge(
-    "saffron_route_lag",
-    ("stream", "partition"),
+    "saffron_route_lag{stream,partition}",
     "messages of the source's partition that are not yet routed to the stream made from it",
     "growing: windowing is too slow (see saffron_busy_ratio), or the route waits (saffron_routes_waiting)",
 )
 ROUTE_WATERMARK = Gauge(
-    "saffron_route_watermark_seconds",
-    ("stream", "partition"),
+    "saffron_route_watermark_seconds{stream,partition}",
     "event time up to which the source's partition has been routed (seconds since 1970)",
     "the one furthest behind holds the new stream's watermark; silent: an idle bound (`stream add --idle`)",
 )
 ROUTES_WAITING = Gauge(
-    "saffron_routes_waiting",
-    ("stream", "reason"),
+    "saffron_routes_waiting{stream,reason}",
     "partitions of the source that wait: for a transaction of the last owner to be over (take-over), a schema registry"
     " (registry), or a topic that is missing (topic)",
     "take-over for more than some seconds: two members route the same; topic: `saffron stream add` again",
 )
-BLOCKS = Counter("saffron_blocks", ("topic",), "blocks written", "many small blocks: raise SAFFRON_FLUSH_MS")
-COMPLEX_EVENTS = Counter(
-    "saffron_complex_events", ("query",), "complex events committed", "0: check the query with tail"
-)
-TRENDS = Counter(
-    "saffron_trends", ("query",), "trend results committed", "0: has a window closed yet? see the watermark"
-)
+BLOCKS = Counter("saffron_blocks{topic}", "blocks written", "many small blocks: raise SAFFRON_FLUSH_MS")
+COMPLEX_EVENTS = Counter("saffron_complex_events{query}", "complex events committed", "0: check the query with tail")
+TRENDS = Counter("saffron_trends{query}", "trend results committed", "0: has a window closed yet? see the watermark")
 LATE_EVENTS = Counter(
-    "saffron_late_events",
-    ("stream", "partition"),
+    "saffron_late_events{stream,partition}",
     "events below the watermark on arrival, sent to the dead letters",
     "raise the stream's disorder bound (`stream add --disorder`)",
 )
 MISTYPED_VALUES = Counter(
-    "saffron_mistyped_values",
-    ("stream", "partition"),
+    "saffron_mistyped_values{stream,partition}",
     "values of another kind than the inferred schema's, read as null",
     "give the stream a schema (`stream add --schema`)",
 )
 UNREADABLE_RECORDS = Counter(
-    "saffron_unreadable_records",
-    ("topic",),
+    "saffron_unreadable_records{topic}",
     "records of streams, queries and statuses that could not be read; those before them stay in force",
     "`saffron doctor` names what still cannot be read, and who may have written it",
 )
 LEFT_OUT_VALUES = Counter(
-    "saffron_left_out_values",
-    ("stream", "partition"),
+    "saffron_left_out_values{stream,partition}",
     "values of attributes that an inferred schema has no room for (it has at most 1,000)",
     "give the stream a schema with those that queries need (`stream add --schema`)",
 )
 DEAD_LETTERS = Counter(
-    "saffron_dead_letters",
-    ("reason",),
+    "saffron_dead_letters{reason}",
     "messages that were no usable event, and results too large to be sent",
     "`saffron dlq list` shows them",
 )
@@ -162,21 +138,18 @@ DEAD_LETTERS = Counter(
 # ------------------------------------------------------------ topics
 
 LOST_OFFSETS = Counter(
-    "saffron_lost_offsets",
-    ("topic", "partition"),
+    "saffron_lost_offsets{topic,partition}",
     "records that retention took before this service had read them",
     "keep the topic for longer than its readers may be away: retention.ms",
 )
 INPUT_INCIDENTS = Counter(
-    "saffron_input_incidents",
-    ("topic", "partition", "kind"),
+    "saffron_input_incidents{topic,partition,kind}",
     "what happened to an input: lost (retention took unread records), remade (the topic was deleted and made anew),"
     " grown (partitions were added to it)",
     "`saffron doctor` says where, and what to do",
 )
 STREAMS_STANDING = Gauge(
     "saffron_streams_standing",
-    (),
     "reasons for which streams of this service stand still until somebody mends them; other streams go on",
     "`saffron status` names them",
 )
@@ -184,78 +157,63 @@ STREAMS_STANDING = Gauge(
 # ------------------------------------------------------------ overload
 
 PARTIAL_MATCHES = Gauge(
-    "saffron_partial_matches",
-    ("query", "partition"),
-    "live runs",
-    "growing without end: a window too large for the rate",
+    "saffron_partial_matches{query,partition}", "live runs", "growing without end: a window too large for the rate"
 )
 SHED_EVENTS = Counter(
-    "saffron_shed_events",
-    ("query", "reason"),
-    "events dropped for a query",
-    "expected under overload; else see the bound",
+    "saffron_shed_events{query,reason}", "events dropped for a query", "expected under overload; else see the bound"
 )
 SHED_PARTIAL_MATCHES = Counter(
-    "saffron_shed_partial_matches", ("query",), "partial matches dropped", "expected under overload; else see the bound"
+    "saffron_shed_partial_matches{query}", "partial matches dropped", "expected under overload; else see the bound"
 )
 SHED_UTILITY = Gauge(
-    "saffron_shed_utility",
-    ("query", "partition"),
+    "saffron_shed_utility{query,partition}",
     "mean utility of the partial matches dropped so far: complex events that were expected of one",
     "high: what is dropped was worth keeping; raise the bound or add a core",
 )
 ESTIMATED_MATCHES = Gauge(
-    "saffron_estimated_matches",
-    ("query", "part"),
+    "saffron_estimated_matches{query,part}",
     "complex events since the processes started, as estimated: part due, to be found if nothing had been dropped, and"
     " lost of these; part found, and false of these. Of several processes a share is the ratio of the sums",
     "lost or false near due or found: see saffron_estimated_loss_ratio and saffron_estimated_false_ratio",
 )
 ESTIMATED_LOSS = Gauge(
-    "saffron_estimated_loss_ratio",
-    ("query",),
+    "saffron_estimated_loss_ratio{query}",
     "estimated share of complex events missed by dropping events and partial matches, since the processes started:"
     " what the models in force expected of those dropped, corrected by a sample in which nothing is dropped; of the"
     " partitions of one process together (of several: saffron_estimated_matches)",
     "raise the bound or add a core",
 )
 ESTIMATED_FALSE = Gauge(
-    "saffron_estimated_false_ratio",
-    ("query",),
+    "saffron_estimated_false_ratio{query}",
     "estimated share, of the complex events found, of those that would not be found if no event had been dropped, since"
     " the processes started: as the loss is, what the models in force expected, corrected by a sample; of the"
     " partitions of one process together",
     "high: a NOT loses its events, or later events take a step; have partial matches dropped (`--shed pspice`)",
 )
 DECISION = Gauge(
-    "saffron_overload_decision",
-    ("stream", "partition", "part"),
+    "saffron_overload_decision{stream,partition,part}",
     "the shedder's last decision: part share, of the work to be saved by dropping events; part keep, partial matches"
     " that may stay (absent: all)",
     "share near 1 for long: add a core, or raise the bound",
 )
 PROCESSING_LATENCY = Gauge(
-    "saffron_overload_processing_seconds",
-    ("stream", "partition"),
+    "saffron_overload_processing_seconds{stream,partition}",
     "f: learned time to process an event at the present number of partial matches",
     "0: no model yet; is model-builder running?",
 )
 SHEDDING_LATENCY = Gauge(
-    "saffron_overload_shedding_seconds",
-    ("stream", "partition"),
+    "saffron_overload_shedding_seconds{stream,partition}",
     "g: learned time to shed at the present number of partial matches",
     "0: nothing was dropped yet from which it could be learned",
 )
 IN_FLIGHT = Gauge(
-    "saffron_events_in_flight",
-    ("stream", "partition"),
+    "saffron_events_in_flight{stream,partition}",
     "events forwarded and not yet applied by the slowest reader",
     "at SAFFRON_CREDIT_EVENTS: the reader is slow or dead",
 )
-BUSY = Gauge("saffron_busy_ratio", (), "share of time spent working", "near 1: this service is the bottleneck")
+BUSY = Gauge("saffron_busy_ratio", "share of time spent working", "near 1: this service is the bottleneck")
 BACKPRESSURE = Gauge(
     "saffron_backpressure_ratio",
-    (),
     "share of time spent waiting for credit or for room in a full queue",
     "near 1: look downstream",
 )
@@ -263,76 +221,63 @@ BACKPRESSURE = Gauge(
 # ------------------------------------------------------------ state, models, and the client
 
 STATE_BYTES = Gauge(
-    "saffron_state_bytes", ("stream", "partition"), "size of operator state", "growing without end: see partial matches"
+    "saffron_state_bytes{stream,partition}", "size of operator state", "growing without end: see partial matches"
 )
 SNAPSHOT_DURATION = Histogram(
     "saffron_snapshot_duration_seconds",
-    (),
     "time for which a snapshot holds results up: it is copied then, and written beside",
     "slow: many partial matches in a window",
 )
 SNAPSHOT_AGE = Gauge(
-    "saffron_snapshot_age_seconds",
-    ("stream", "partition"),
+    "saffron_snapshot_age_seconds{stream,partition}",
     "time since the newest snapshot; 0 if nothing was applied since",
     "growing while events come: see the service's log; a restart reads so much again",
 )
-MODEL_AGE = Gauge(
-    "saffron_model_age_seconds", ("query",), "age of the model in force", "growing: is model-builder running?"
-)
+MODEL_AGE = Gauge("saffron_model_age_seconds{query}", "age of the model in force", "growing: is model-builder running?")
 MODEL_VERSION = Gauge(
-    "saffron_model_version", ("query", "part"), "version in force: part epoch, part batch", "must never fall"
+    "saffron_model_version{query,part}", "version in force: part epoch, part batch", "must never fall"
 )
 MODEL_BELIEF = Gauge(
-    "saffron_model_belief",
-    ("stream", "partition", "query", "means"),
+    "saffron_model_belief{stream,partition,query,means}",
     "how far (0 to 1) the learned order is believed; means events, partial",
     "0 for long: what trained the model holds no longer, or matches are too few to tell",
 )
 MODEL_INPUT_RATE = Gauge(
     "saffron_model_input_rows_per_second",
-    (),
     "observation messages taken by the model builder",
     "0 with queries running: does the matcher write observations?",
 )
 MODEL_BATCHES = Counter(
     "saffron_model_batches",
-    (),
     "batches of observations that the model builder has learned from",
     "none while events come and load is shed: see the model builder's log; models in force grow old",
 )
 MODEL_OFFSETS_BEHIND = Gauge(
     "saffron_model_offsets_behind",
-    (),
     "observation messages that the model builder has not yet read, in its worst partition",
     "growing: batches take longer than SAFFRON_MODEL_INTERVAL_MS; see its log",
 )
 MODEL_INPUT_REFUSED = Counter(
     "saffron_model_input_refused",
-    (),
     "observations that no model can use (no JSON, unknown states, an older version of a query)",
     "some after a query was replaced; else some program writes to the observation topics",
 )
 CONSUMER_LAG = Gauge(
-    "saffron_kafka_client_consumer_lag",
-    ("topic", "partition", "group"),
+    "saffron_kafka_client_consumer_lag{topic,partition,group}",
     "records not yet read, as the broker said last",
     "growing: this service is too slow; see saffron_busy_ratio",
 )
 REBALANCES = Counter(
-    "saffron_rebalances", (), "assignments of partitions changed", "often: members time out; raise SAFFRON_SESSION_MS"
+    "saffron_rebalances", "assignments of partitions changed", "often: members time out; raise SAFFRON_SESSION_MS"
 )
 TRANSACTION_ABORTS = Counter(
-    "saffron_transaction_aborts", (), "transactions aborted and done again", "often: see the service's log"
+    "saffron_transaction_aborts", "transactions aborted and done again", "often: see the service's log"
 )
 QUERY_FAILED = Gauge(
-    "saffron_query_failed",
-    ("query", "stream"),
+    "saffron_query_failed{query,stream}",
     "1 for a query that was stopped on this member, since it ended with an exception, or the process with it",
     "saffron query show NAME says with what; saffron query replace NAME FILE, or remove NAME, ends it",
 )
-RESTARTS = Counter("saffron_restarts", (), "times the service's loop was built anew", "often: see the service's log")
+RESTARTS = Counter("saffron_restarts", "times the service's loop was built anew", "often: see the service's log")
 
-METRICS: tuple[Metric, ...] = tuple(
-    value for value in list(globals().values()) if isinstance(value, Counter | Gauge | Histogram)
-)
+METRICS: tuple[Metric, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Metric))

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from saffron.runtime.hops.last_hop import LastHop
-from saffron.runtime.telemetry.metric_names import (
-    ROUTE_LAG,
-    ROUTE_WATERMARK,
-    ROUTED_EVENTS,
-    ROUTES_WAITING,
-    TRANSACTION_ABORTS,
-)
+from saffron.runtime.telemetry import metric_names as names
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.routing.route_chain import WAITS, RouteChain, RouteCounters
 
@@ -43,9 +37,9 @@ class RouteMetrics:
                 if chain.waits_for is not None:
                     waiting[stream, chain.waits_for] += 1
         self._reported = reported
-        self._metrics.replace(ROUTE_LAG, lags)
-        self._metrics.replace(ROUTE_WATERMARK, watermarks)
-        self._metrics.replace(ROUTES_WAITING, waiting)
+        self._metrics.replace(names.ROUTE_LAG, lags)
+        self._metrics.replace(names.ROUTE_WATERMARK, watermarks)
+        self._metrics.replace(names.ROUTES_WAITING, waiting)
 
     def _count(self, chain: RouteChain, labels: tuple[str, str]) -> RouteCounters:
         """Adds the growth of the chain's counters to the metrics; returns the present counters."""
@@ -53,6 +47,6 @@ class RouteMetrics:
             RouteCounters(chain.counters.events, chain.counters.aborts),
             self._reported.get(chain, RouteCounters()),
         )
-        self._metrics.add(ROUTED_EVENTS, now.events - before.events, *labels)
-        self._metrics.add(TRANSACTION_ABORTS, now.aborts - before.aborts)
+        self._metrics.add(names.ROUTED_EVENTS, now.events - before.events, *labels)
+        self._metrics.add(names.TRANSACTION_ABORTS, now.aborts - before.aborts)
         return now
