@@ -85,10 +85,6 @@ type alone. "worse" is by how many points `auto` misses more than the better of 
 ```
 
 The whole command takes more than a day on two cores. `--only` and `--train` run a part of it.
-
-`g-q6` at 10 % is not solved: `pm-bl` misses less. `auto` believes the order of events that the first tenth of the
-stream teaches. The trials that come with the model confirm that order, and no later trial refutes it, since the sample
-of true matches has spent its budget.
 """
 _ALLOWED = 3.0
 """Percentage points."""
