@@ -20,9 +20,14 @@ _HOMES = ("tests/contracts/", "tests/e2e/")
 _FIRST = (
     "command/test_cli",
     "broker/test_recovery",
+    "command/test_contained",
+    "broker/test_faults",
     "command/test_demo",
+    "command/test_ingest_page",
     "command/test_readme",
     "broker/test_model_builder",
+    "cluster/test_image",
+    "cluster/test_k8s",
 )
 """Their files that take longest begin first, so that no worker is left alone with one of them."""
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

@@ -31,7 +31,7 @@ from mutants import Mutant, mutants_of
 
 ROOT = Path(__file__).parents[1]
 ENGINE = Path("services/saffron/engine/match")
-FLAT = ("automaton.py", "expressions.py", "classify.py", "windows.py", "chains.py", "layout.py")
+CORE = ("automaton.py", "expressions.py", "classify.py", "windows.py", "chains.py", "kernel_layout.py")
 MATCH_TESTS = "tests/unit/engine/match/"
 DEFINITION = "test_results_are_those_of_the_definition_whatever_the_blocks"
 SUITES = (
@@ -57,7 +57,7 @@ SHARED = (
 
 def targets() -> list[Path]:
     own = sorted(path.relative_to(ROOT) for path in (ROOT / ENGINE / "general").glob("*.py"))
-    return [*own, *(ENGINE / name for name in FLAT)]
+    return [*own, *(ENGINE / "core" / name for name in CORE)]
 
 
 def copied(folder: Path) -> None:

@@ -9,11 +9,13 @@ from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.events.strings import Strings
 from saffron.engine.explain.chosen import choice_of, plan_json, plan_text, schema_of
 from saffron.engine.explain.kernel_text import kernel_text
-from saffron.engine.match.output.graph_results import CollapsedRuns
+from saffron.engine.match.output.graph_results import Collapsing
+from saffron.engine.match.output.reporting import Listing
 from saffron.engine.match.queries.kinds import start
-from saffron.engine.match.runs.graph import GraphRuns
+from saffron.engine.match.runs.graph import Linking
 from saffron.engine.match.runs.query_runs import QueryRuns
-from saffron.engine.match.runs.scan import ScanRuns
+from saffron.engine.match.runs.scan import Scanning
+from saffron.engine.match.runs.stepping import Stepping
 from saffron.engine.match.uncertain.runs import UncertainRuns
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.engine_choice import Engine
@@ -25,13 +27,12 @@ from tests.patterns.aggregates import known
 from tests.patterns.case import Case
 from tests.patterns.test_cases import RUNNABLE, ids
 
-RUNS = {
-    Engine.SCAN: ScanRuns,
-    Engine.FLAT: QueryRuns,
-    Engine.TABLE: QueryRuns,
-    Engine.GRAPHS: GraphRuns,
-    Engine.COLLAPSED: CollapsedRuns,
-    Engine.IMPRECISE: UncertainRuns,
+PARTS = {
+    Engine.SCAN: (Scanning, Listing),
+    Engine.FLAT: (Stepping, Listing),
+    Engine.TABLE: (Stepping, Listing),
+    Engine.GRAPHS: (Linking, Listing),
+    Engine.COLLAPSED: (Linking, Collapsing),
 }
 
 
@@ -51,8 +52,10 @@ def test_engine_and_kernels(case: Case, shed: str) -> None:
         assert f"\n  engine   {choice.engine.value}: " in plan_text(plan, schema, shed)
         if isinstance(plan, MatchPlan):
             runs = start(plan, schema, Strings(), slot=0, compiled=False, shed=shed)
-            assert type(runs) is RUNS[choice.engine]
-            if isinstance(runs, QueryRuns) and not isinstance(runs, GraphRuns):
+            assert isinstance(runs, UncertainRuns) is (choice.engine is Engine.IMPRECISE)
+            if isinstance(runs, QueryRuns):
+                assert (type(runs.source), type(runs.reporter)) == PARTS[choice.engine]
+            if isinstance(runs, QueryRuns) and not isinstance(runs.source, Linking):
                 assert runs.program.flat is (choice.engine is not Engine.TABLE)
                 assert runs.program.merging == choice.merging
         else:

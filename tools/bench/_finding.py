@@ -19,9 +19,11 @@ from saffron.engine.match.core.stream import Range
 from saffron.engine.match.output.sequences import bound, sequences
 from saffron.engine.match.planning.imprecise import is_uncertain
 from saffron.engine.match.queries.fastest import fastest
-from saffron.engine.match.queries.kinds import Runs, settled, start
-from saffron.engine.match.runs.graph import GraphRuns
+from saffron.engine.match.queries.kinds import start
+from saffron.engine.match.runs.graph import Linking
 from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.runs.runs import Runs
+from saffron.engine.match.uncertain.runs import UncertainRuns
 from saffron.language.cost.shedding import NONE
 from saffron.language.plan.plan import MatchPlan, Output
 from saffron.schema.schema import Schema
@@ -63,7 +65,7 @@ def find(runs: Runs, stream: Iterable[Columns], *, block: int, seconds: float, r
             begun = time.perf_counter()
             runs.begin_block(int(part.columns.ts[0]))
             runs.advance(Range(part.columns, 0, len(part.columns)), None)
-            matches += sum(runs.graphs().counts()) if isinstance(runs, GraphRuns) else runs.found.shape[1]
+            matches += _count(runs)
             took += time.perf_counter() - begun
             seen += len(part.columns)
             live, size = max(live, runs.live), max(size, runs.size)
@@ -73,10 +75,18 @@ def find(runs: Runs, stream: Iterable[Columns], *, block: int, seconds: float, r
     return Finding(_way(runs), seen, matches, took, live, size, "")
 
 
+def _count(runs: Runs) -> int:
+    """Matches of the block at hand; those of graphs are counted, not listed."""
+    if isinstance(runs, QueryRuns) and isinstance(runs.source, Linking):
+        return sum(runs.source.graphs().counts())
+    assert isinstance(runs, QueryRuns | UncertainRuns)
+    return int(runs.found.shape[1])
+
+
 def _way(runs: Runs) -> str:
-    if isinstance(runs, GraphRuns):
-        return "graphs"
-    return "runs" if isinstance(runs, QueryRuns) else "imprecise time"
+    if not isinstance(runs, QueryRuns):
+        return "imprecise time"
+    return "graphs" if isinstance(runs.source, Linking) else "runs"
 
 
 def listed(runs: Runs, parts: Iterable[Block], seconds: float) -> tuple[Finding, int]:
@@ -101,7 +111,7 @@ def listed(runs: Runs, parts: Iterable[Block], seconds: float) -> tuple[Finding,
 def _selected(runs: QueryRuns, part: Block) -> tuple[Ints, Ints]:
     """As `sequences`, of the matches that the query's OUTPUT leaves."""
     runs.end_block(part.watermark, part.next_seq, end=part.end)
-    counts, places = bound(runs, settled(runs).found)
+    counts, places = bound(runs, runs.reporter.settled().found)
     return counts, runs.rows.columns[SEQ][places].astype(np.int64)
 
 

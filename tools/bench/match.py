@@ -25,8 +25,9 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.strings import Strings
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.output.sequences import sequences
-from saffron.engine.match.queries.fastest import fastest
-from saffron.engine.match.runs.graph import GraphRuns, compile_graphs
+from saffron.engine.match.queries.fastest import fastest, started
+from saffron.engine.match.runs.graph import Linking
+from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.language import compile_query
 from saffron.language.plan.consistency import is_collapsible
 from saffron.language.plan.plan import MatchPlan
@@ -49,13 +50,14 @@ def one_pass(plan: MatchPlan, name: str, parts: Sequence[Block]) -> tuple[float,
 
 def collapsed(plan: MatchPlan, name: str, parts: Sequence[Block]) -> tuple[float, float]:
     """Seconds to all matches as graphs, one an ending event; and to those and their exact number."""
-    runs = GraphRuns(compile_graphs(plan), stream(name)[0], Strings())
+    runs = started(plan, EngineChoice(Engine.GRAPHS, "measured"), stream(name)[0], Strings())
+    assert isinstance(runs.source, Linking)
     counting, total = 0.0, 0
     begun = time.perf_counter()
     for part in parts:
         runs.begin_block(int(part.columns.ts[0]))
         runs.advance(Range(part.columns, 0, len(part.columns)), None)
-        graphs = runs.graphs()
+        graphs = runs.source.graphs()
         built = time.perf_counter()
         total += sum(graphs.counts())
         counting += time.perf_counter() - built

@@ -79,9 +79,9 @@ def least(runs: int, work: Callable[[], object]) -> float:
 
 def passed(parts: list[Columns], shedding: EventShedding) -> None:
     """All blocks through a shedder of events at half of the load."""
-    keys, cut = FeatureKeys(SPEC), shedding.at(0.5)
+    keys = FeatureKeys(SPEC)
     for part in parts:
-        shedding.dropped(keys.apply(part), part.seq, cut, seed=1)
+        shedding.dropped(keys.apply(part), part.seq, 0.5, seed=1)
 
 
 def measured(model: EventModel, events: Columns, runs: int) -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ def measured(model: EventModel, events: Columns, runs: int) -> list[dict[str, An
     table = key_table(model.keys.keys, model.keys.values)
     known = EventShedding(model, "gspice-h")
     known.utilities(features)
-    cut, keys = known.at(0.5), FeatureKeys(SPEC)
+    keys = FeatureKeys(SPEC)
     works: list[tuple[str, Callable[[], object], float]] = [
         ("features and key", lambda: [keys.apply(part) for part in parts], 0),
         ("utility, array", lambda: known.utilities(features), 5),
@@ -100,17 +100,13 @@ def measured(model: EventModel, events: Columns, runs: int) -> list[dict[str, An
         ("tree, every event", lambda: _walked(model.tree, vectors), 0),
         ("forest, every event", lambda: _walked(model.forest, vectors), 1000),
         ("forest, memoised", lambda: _memoised(model, features), 0),
-        ("draw", lambda: known.dropped(features, events.seq, cut, seed=1), 0),
+        ("draw", lambda: known.dropped(features, events.seq, 0.5, seed=1), 0),
     ]
-    works += [(f"whole, {name}", _whole(parts, EventShedding(model, name)), 0) for name in ("gspice-h", "bl")]
+    works.append(("whole, gspice-h", lambda: passed(parts, EventShedding(model, "gspice-h")), 0))
     return [
         {"step": name, "ns an event": least(runs, work) / EVENTS * 1e9, "asked": asked or ""}
         for name, work, asked in works
     ]
-
-
-def _whole(parts: list[Columns], shedding: EventShedding) -> Callable[[], object]:
-    return lambda: passed(parts, shedding)
 
 
 def _walked(trees: Forest | None, vectors: Any) -> object:

@@ -22,7 +22,7 @@ from experiments.virtual import Done, Task, run_all
 
 from saffron.cli import console
 from saffron.cli.progress import bar
-from saffron.language.cost.shedding import NONE
+from saffron.language.cost.shedding import NONE, SHEDDERS
 
 _REAL_EVENTS = 150_000
 
@@ -103,10 +103,12 @@ def _virtual(
 def _real(
     experiment: Experiment, points: Sequence[Point], shedders: Sequence[str], chosen: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
-    """On the real pipeline, one run after the other, each beside its virtual twin; without shedding first. Each event
-    costs the pipeline something that no shedder can save: fewer of them, each more expensive to match, and that does
-    not count."""
-    named = (NONE, *(one for one in shedders if one != NONE))
+    """On the real pipeline, one run after the other, each beside its virtual twin; without shedding first.
+
+    Baselines are left out: services know none. Each event costs the pipeline something that no shedder can save. So
+    there are fewer of them, each more expensive to match, and that does not count.
+    """
+    named = (NONE, *(one for one in shedders if one in SHEDDERS and one != NONE))
     done, total = 0, len(points) * len(named)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

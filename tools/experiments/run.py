@@ -17,7 +17,6 @@ from saffron.engine.models.features.features import Pane
 from saffron.engine.models.transitions.model import TRANSITIONS
 from saffron.engine.shed.load.settings import Overload
 from saffron.experiments.virtual import VirtualReplay, VirtualRun
-from saffron.experiments.virtual_models import Records
 from saffron.experiments.virtual_pace import Rate
 from saffron.experiments.virtual_truth import Found
 from saffron.language.cost.shedding import AUTO, NONE
@@ -92,11 +91,13 @@ class Runs:
         taught = {key.decode() for key, _ in models}
         wanted = {one for name in load.queries for one in (f"{name}/{TRANSITIONS}", f"{name}/{EVENTS}")}
         self._models = models if taught >= wanted else None
+        self._rates = first.rates
         self._truth = first.truth
 
     def outcome(self, shedder: str) -> Outcome:
         """The figures of one run."""
-        run = asked(self._load, shedder, self._seed, self._costs, truth=self._truth, models=self._models)
+        run = asked(self._load, shedder, self._seed, self._costs, truth=self._truth)
+        run = replace(run, models=self._models, rates=self._rates)
         return outcome_of(replayed(self._load, run).figures())
 
 
@@ -165,12 +166,9 @@ def asked(
     costs: Mapping[str, float],
     *,
     truth: bool | Found = True,
-    models: Records | None = None,
 ) -> VirtualRun:
     """A run of the load at its rate."""
-    return VirtualRun(
-        _overload(seed), paced(load), shedder, load.train, truth, stated=costs, models=models, pane=Pane(load.pane)
-    )
+    return VirtualRun(_overload(seed), paced(load), shedder, load.train, truth, stated=costs, pane=Pane(load.pane))
 
 
 def replayed(load: Load, run: VirtualRun) -> VirtualReplay:

@@ -1,11 +1,11 @@
-"""The Python API: what `import saffron` offers. It calls the folders beside it, and none of them calls it.
+"""The Python API of `import saffron`. It calls the folders beside it, and none of them calls it.
 
-query       compile: a checked query that explains and draws itself
+query       compile: a checked query, with its explanation and drawing
 source      files, tables, data frames and dicts as raw batches of events
-results     replay: results as they come, counted, or as a table
-result      one match, one trend: as a Python object
-table       results as Arrow tables, their types from the plan
-timeline    a match's events over time, drawn;  html: what notebooks show
+results     replay: results one by one, counted, or as a table
+result      a match or a trend as a Python object
+table       results as Arrow tables, with types from the plan
+timeline    a drawing of a match's events over time;  html: HTML for notebooks
 backfill    backfill: queries over history, on Spark
-aggregate   @aggregate: user-defined aggregates (engine.aggregates keeps them)
+aggregate   @aggregate: user-defined aggregates (engine.operators.aggregates keeps them)
 """

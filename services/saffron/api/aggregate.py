@@ -27,10 +27,11 @@ def aggregate(
         def geomean(acc, x):
             return acc * x
 
-    It starts with `initial`, is called as step(acc, x) for each value that is not null, in order, and ends with
-    final(acc, n), n being their number (without `final`: acc). All are numbers: the functions may use arithmetic and
-    `math`, and must give the same answer each time. Of no values, and where the end is not finite, it is null.
-    Raises AggregateError at once where a function is not of this form.
+    The accumulator starts as `initial`. For each value that is not null, in order, it becomes step(acc, x). The
+    aggregate is final(acc, n), where n is the number of values; without `final` it is acc. It is null without values,
+    and if it is not finite.
+    All are numbers. The functions may use arithmetic and `math`, and must be deterministic. Raises AggregateError for a
+    function of another form.
     """
 
     def add(function: Step) -> Step:

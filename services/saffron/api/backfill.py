@@ -1,4 +1,4 @@
-"""`saffron.backfill`: queries over history that outgrows one machine, on Spark."""
+"""`saffron.backfill`: queries on Spark, over history that is too large for one machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from saffron.api.query import QueryLike, SchemaLike, compile_all
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from saffron.history.backfill import Done
+    from saffron.history.backfill import BackfillResult
 
 Paths = str | os.PathLike[str]
 
@@ -28,16 +28,17 @@ def backfill(
     session: SparkSession | None = None,
     master: str = "local[*]",
     conf: Mapping[str, str] | None = None,
-) -> Done:
-    """Run queries over files on Spark; `out` then holds the results of `saffron.replay`, to the byte.
+) -> BackfillResult:
+    """Run queries over files on Spark, and write the results to `out`: those of `saffron.replay`, to the byte.
 
-    `files`: files, directories or patterns of Parquet, JSON lines and CSV on any file system that Spark knows.
-    `out`: a directory that is not there yet. `format`: of the results. `schema`, `lenient`: as `saffron.replay` has
-    them. `session`: a Spark session to work in; else one is made for `master`, with the settings `conf`, and ended.
+    `files`: files, directories or patterns of Parquet, JSON lines and CSV, on any file system that Spark knows.
+    `out`: a new directory. `format`: of the results. `schema`, `lenient`: as for `saffron.replay`.
+    `session`: the Spark session to use. Without it a session is made for `master`, with the settings `conf`, and closed
+    at the end.
 
-    Returns what came of it: `events`, `results` by query, `dead_letters` by reason (they lie in OUT/_dead-letters),
-    `mistyped`. Warns of queries whose events must all go through one task, with the reason. Raises QueryError,
-    InputError, and SaffronError where Spark cannot be had or fails.
+    Returns the outcome: `events`, `results` by query, `dead_letters` by reason (see OUT/_dead-letters), `mistyped`.
+    Warns of queries whose events must all go through one task, with the reason. Raises QueryError, InputError, and
+    SaffronError if Spark is missing or fails.
     """
     from saffron.history.backfill import Work
     from saffron.history.backfill import backfill as run
@@ -48,12 +49,12 @@ def backfill(
     texts = tuple(Text(query.given_name, query.text) for query in compiled)
     names = [files] if isinstance(files, str | os.PathLike) else files
     work = Work(texts, tuple(os.fspath(name) for name in names), os.fspath(out), format, known, lenient)
-    heard: list[str] = []
+    messages: list[str] = []
     if session is not None:
-        done = run(session, work, heard.append)
+        done = run(session, work, messages.append)
     else:
         with opened(master, conf or {}) as own:
-            done = run(own, work, heard.append)
-    for line in (*heard, *done.told(work.out)):
+            done = run(own, work, messages.append)
+    for line in (*messages, *done.warnings(work.out)):
         warnings.warn(line, stacklevel=2)
     return done

@@ -1,4 +1,4 @@
-"""Why, and why not, in Python: the story of a key or of a match."""
+"""The Python form of `why` and `why not`: the explanation of a key or a match."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from saffron.engine.why.words import lines
 
 
 class Explanation:
-    """What became of each event: bound, refused by which condition with which values, passed over.
+    """The outcome of each event: bound, refused by a condition with its values, or skipped.
 
-    `print` it, or let a notebook show it. `story`: its parts (engine.why.story).
+    Print it, or let a notebook show it. `story`: its parts (engine.why.story).
     """
 
     def __init__(self, story: Story) -> None:
@@ -26,5 +26,5 @@ class Explanation:
         return f'<pre style="font-size:12px;overflow-x:auto;white-space:pre">{escape(repr(self))}</pre>'
 
     def to_dict(self) -> dict[str, Any]:
-        """The same, JSON-able: what `saffron replay --why --json` prints."""
+        """The explanation as JSON values, as `saffron replay --why --json` prints it."""
         return to_dict(self.story)

@@ -1,4 +1,4 @@
-"""Pieces of HTML that notebooks show. Colours are those of the notebook's own theme but for mid tones."""
+"""Parts of the HTML for notebooks. Colours are those of the notebook's theme, except for mid tones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CELL = "padding:2px 10px 2px 0;text-align:left;font-variant-numeric:tabular-num
 
 
 def heading(name: str, key: Mapping[str, Any], span: str) -> str:
-    """One line: the query, the key's values, when."""
+    """A line with the query's name, the key's values, and the time span."""
     keys = "".join(f" &nbsp;<b>{escape(str(value))}</b>" for value in key.values())
     return (
         f'<div style="font:13px system-ui,sans-serif"><span style="color:#b5541c;font-weight:600">{escape(name)}</span>'
@@ -23,7 +23,7 @@ def heading(name: str, key: Mapping[str, Any], span: str) -> str:
 
 
 def values(items: Mapping[str, Any]) -> str:
-    """Names and values in a row."""
+    """A line of names and values."""
     if not items:
         return ""
     cells = "".join(
@@ -47,7 +47,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def events_table(rows: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], start: int) -> str:
-    """The events of a match in order of their position, each with its variable and how long after the first it came."""
+    """The events of a match by position, each with its variable and its time since `start` (ms)."""
     found = sorted(((event, name) for name, events in rows for event in events), key=lambda one: int(one[0]["seq"]))
     names = list(dict.fromkeys(name for event, _ in found for name in event if name not in ("seq", "ts", "type")))
     cells = [
@@ -60,26 +60,26 @@ def events_table(rows: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], start:
 
 
 def details(summary: str, body: str, *, plain: bool = True) -> str:
-    """What folds away. `plain`: the body is text, not HTML."""
+    """A block that can be folded. `plain`: the body is text, not HTML."""
     inner = f'<pre style="font-size:12px">{escape(body)}</pre>' if plain else body
     return f'<details style="font:12px system-ui,sans-serif"><summary>{escape(summary)}</summary>{inner}</details>'
 
 
 def drawing(svg: str, *, alt: str) -> str:
-    """An SVG document as an image, so that its style sheet stays its own."""
+    """An SVG document as an image, so that its style sheet does not apply to the notebook."""
     data = base64.b64encode(svg.encode()).decode()
     return f'<img style="max-width:100%" alt="{escape(alt)}" src="data:image/svg+xml;base64,{data}"/>'
 
 
 def number(value: Any) -> str:
-    """A value for people: six digits of a float, null as a dash."""
+    """A value as text: a float with six digits, null as a dash."""
     if value is None:
         return "–"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def moment(ts: int) -> str:
-    """A time of day with its date; numbers near to 1970 are made-up times and stay numbers."""
+    """A time (ms) as date and time of day. A time within a day of 1970 is probably made up, and stays a number."""
     if abs(ts) <= _DAY:
         return str(ts)
     try:
@@ -90,7 +90,7 @@ def moment(ts: int) -> str:
 
 
 def duration(ms: int) -> str:
-    """850 ms, 3.2 s, 4 min 10 s, 2 h 5 min, 3 d 4 h."""
+    """A duration as text: 850 ms, 3.2 s, 4 min 10 s, 2 h 5 min, 3 d 4 h."""
     if ms < 1000:
         return f"{ms} ms"
     if ms < 60_000:
@@ -102,7 +102,7 @@ def duration(ms: int) -> str:
 
 
 def after(ts: Any, start: int) -> str:
-    """How long after the start; imprecise times as they are."""
+    """The time since `start` as text; an imprecise time stays as it is."""
     return f"+{duration(ts - start)}" if isinstance(ts, int) and ts >= start else str(ts)
 
 

@@ -1,4 +1,4 @@
-"""`saffron.compile`: a query checked and planned, without any events."""
+"""`saffron.compile`: the check and the plan of a query, without events."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ SchemaLike = Schema | Mapping[str, Any] | Path | str
 
 @dataclass(frozen=True)
 class Query:
-    """A query that is right as far as its schema tells (without one, names of types and attributes are not checked).
+    """A query checked against its schema. A notebook shows its automaton or template.
 
-    `text`: as written. `schema`: what it was checked against, or None. `given_name`: unless the text names itself.
-    In a notebook it shows its automaton, or template.
+    `text`: as written. `schema`: None leaves names of types and attributes unchecked. `given_name`: the query's name
+    unless the text has one.
     """
 
     text: str
@@ -44,12 +44,12 @@ class Query:
 
     @property
     def plan(self) -> Plan:
-        """What runs: a `MatchPlan` or a `TrendPlan` (language.plan)."""
+        """The plan that runs: a `MatchPlan` or a `TrendPlan` (language.plan)."""
         return self._bound.plan
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Conditions that are surely not meant so, each with carets under it."""
+        """Warnings about conditions that are probably a mistake, with carets under them."""
         return self._bound.warnings
 
     @property
@@ -57,11 +57,11 @@ class Query:
         return self.plan.name
 
     def explain(self) -> str:
-        """The plan in words: automaton or template, conditions on each edge, window, key, cost and engine and why."""
+        """The plan as text: automaton or template with the conditions on edges, window, key, cost and engine."""
         return plan_text(self.plan, schema_of(self.plan, self.schema))
 
     def to_dict(self) -> dict[str, Any]:
-        """The same in parts, JSON-able."""
+        """The content of `explain` as JSON values."""
         return plan_json(self.plan, schema_of(self.plan, self.schema))
 
     def svg(self) -> str:
@@ -90,7 +90,7 @@ def compile(  # noqa: A001  the name that users know from re.compile
         query = Query(_read(text).decode("utf-8", "replace"), known, name or text.stem, lenient)
     else:
         query = Query(text, known, name or "query", lenient)
-    assert query.plan is not None  # planned now, so that what is wrong is said here
+    assert query.plan is not None  # planned now, so that errors are raised here
     return query
 
 
@@ -101,8 +101,10 @@ QueryLike = Query | str | Path
 def compile_all(
     queries: QueryLike | Sequence[QueryLike], schema: SchemaLike | None
 ) -> tuple[list[Query], Schema | None]:
-    """Queries that are asked together, and the schema of their events: the one given, else that of the first that has
-    one, else None. InputError: there is none."""
+    """The compiled queries, and the schema of their events: `schema`, else that of the first query with one, else None.
+
+    Raises InputError without queries.
+    """
     given = [queries] if isinstance(queries, Query | str | Path) else list(queries)
     if not given:
         raise InputError("no query: give a text, a Path, or what saffron.compile returned")

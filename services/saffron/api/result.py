@@ -1,4 +1,4 @@
-"""One result as a Python object: a match, a trend; its events with their attributes."""
+"""Results as Python objects: matches and trends, with their events and attributes."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class Event(Mapping[str, Any]):
         return hash(self._data.get("seq"))
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name}={value!r}" for name, value in self._data.items() if name != "type")
-        return f"{self._data.get('type', 'Event')}({told})"
+        text = ", ".join(f"{name}={value!r}" for name, value in self._data.items() if name != "type")
+        return f"{self._data.get('type', 'Event')}({text})"
 
     def to_dict(self) -> dict[str, Any]:
         return dict(self._data)
 
 
 class Result:
-    """What every result has. Two results with the same id are the same (ids are stable in every run)."""
+    """The common part of all results. Results with equal ids are equal; ids are the same in every run."""
 
     __slots__ = ("_data",)
 
@@ -59,7 +59,7 @@ class Result:
 
     @property
     def id(self) -> str:
-        """128 bits of hash, 32 hex digits."""
+        """The id: a 128-bit hash as 32 hex digits."""
         return str(self._data["id"])
 
     @property
@@ -79,7 +79,7 @@ class Result:
 
     @property
     def returns(self) -> Mapping[str, Any]:
-        """What RETURN names, in its order."""
+        """The values of RETURN by name, in its order."""
         return MappingProxyType(self._data.get("return") or {})
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Result:
 
 
 class Match(Result):
-    """A match: the events that it bound to each variable. In a notebook they stand on a time line."""
+    """A match: the events bound to each variable. A notebook shows them on a timeline."""
 
     __slots__ = ("_events",)
 
@@ -104,7 +104,7 @@ class Match(Result):
 
     @property
     def key(self) -> Mapping[str, Any]:
-        """The attributes of [attr], on which all events agree."""
+        """The attributes of [attr] and their values, which all events have in common."""
         return MappingProxyType(self._data.get("key") or {})
 
     @property
@@ -119,12 +119,12 @@ class Match(Result):
 
     @property
     def timeout(self) -> bool:
-        """A partial match whose window ended (OUTPUT ... WITH TIMEOUTS)."""
+        """Whether it is a partial match whose window ended (OUTPUT ... WITH TIMEOUTS)."""
         return bool(self._data.get("timeout", False))
 
     @property
     def waiting(self) -> tuple[str, ...]:
-        """Of such a partial match the variables that it waited for, else none."""
+        """The variables that a timed-out partial match waited for, else ()."""
         return tuple(self._data.get("waiting", ()))
 
     @property
@@ -134,7 +134,7 @@ class Match(Result):
 
     @property
     def events(self) -> Mapping[str, Event | list[Event] | None]:
-        """Per variable its event; of a closure the list of its events; None where nothing was bound."""
+        """Variable -> event; a list of events for a closure; None if nothing was bound."""
         if self._events is None:
             self._events = {name: _bound(value) for name, value in self._data["events"].items()}
         return MappingProxyType(self._events)
@@ -142,9 +142,9 @@ class Match(Result):
     def __repr__(self) -> str:
         parts = [f"{name}={value!r}" for name, value in self.key.items()]
         parts += [f"{name}[{len(e)}]" if isinstance(e, list) else name for name, e in self.events.items() if e]
-        told = ", ".join(f"{name}={value!r}" for name, value in self.returns.items())
+        text = ", ".join(f"{name}={value!r}" for name, value in self.returns.items())
         body = f"{self.query}: {' '.join(parts)}, {html.moment(self.start)} + {html.duration(self.end - self.start)}"
-        return f"<Match {html.shortened(body + (f', {told}' if told else ''), 160)}>"
+        return f"<Match {html.shortened(body + (f', {text}' if text else ''), 160)}>"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -161,23 +161,22 @@ class Match(Result):
 
 
 class Compressed(Result):
-    """All matches that end with one event (OUTPUT COMPRESSED), as a graph whose paths they are."""
+    """All matches that end with one event (OUTPUT COMPRESSED), as a graph; each match is a path."""
 
     __slots__ = ()
 
     @property
     def key(self) -> Mapping[str, Any]:
-        """The attributes of [attr], on which all events agree."""
+        """The attributes of [attr] and their values, which all events have in common."""
         return MappingProxyType(self._data.get("key") or {})
 
     @property
     def count(self) -> int:
-        """How many matches there are, exactly."""
+        """The exact number of matches."""
         return int(self._data["count"])
 
     def matches(self) -> Iterator[dict[str, Any]]:
-        """The matches, each made when it is asked for: by variable the position (seq) of its event, a list for a
-        closure, None for what is not bound."""
+        """The matches, built one by one: variable -> position (seq) of its event, a list for a closure, or None."""
         from saffron.engine.match.output.listing import listed
 
         return listed(self._data)
@@ -191,7 +190,7 @@ class Compressed(Result):
 
 
 class Trend(Result):
-    """What an aggregate query says of one window and group."""
+    """The result of an aggregate query for one window and group."""
 
     __slots__ = ()
 
@@ -202,7 +201,7 @@ class Trend(Result):
 
     @property
     def exact(self) -> bool:
-        """False: a count is beyond 63 bits; it is a decimal string with the leading digits right."""
+        """Whether all counts are exact. One beyond 63 bits is a decimal string with correct leading digits."""
         return bool(self._data["exact"])
 
     def __repr__(self) -> str:
@@ -214,7 +213,7 @@ class Trend(Result):
 
 
 def result_of(data: Mapping[str, Any]) -> Result:
-    """The object for a result's JSON form."""
+    """The object of a result's JSON form."""
     if "events" in data:
         return Match(data)
     if "nodes" in data:

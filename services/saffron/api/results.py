@@ -1,4 +1,4 @@
-"""`saffron.replay`: queries over events, in this process. Results come as the events complete them."""
+"""`saffron.replay`: queries over events in this process, with lazy results."""
 
 from __future__ import annotations
 
@@ -33,25 +33,24 @@ _CHUNK = 256
 
 
 class Results:
-    """The results of a replay. Nothing has run until they are asked for; each time they are, the replay runs anew.
+    """The lazy results of a replay: each use (iteration, `head`, `counts`, `to_arrow`, `to_pandas`) runs it anew.
 
-    So they take no memory of their own, and any part of them can be had again: iterate, `head`, `counts`, `to_arrow`,
-    `to_pandas`. An iterator of events can be read only once, though; a second look is then an InputError.
+    So they take no memory. Events given as an iterator can be read only once; a second use raises InputError.
     """
 
     def __init__(
-        self, make: Callable[[], Replay], source: Source, names: Sequence[str], told: Sequence[str] = ()
+        self, make: Callable[[], Replay], source: Source, names: Sequence[str], warned: Sequence[str] = ()
     ) -> None:
         self._make = make
         self._source = source
         self._names = tuple(names)
-        self._told = told  # warnings that the user has had already
+        self._warned = warned  # warnings that the user has seen already
         self._spent = False
         self._replay: Replay | None = None
         self._letters: list[DeadLetter] = []
 
     def __iter__(self) -> Iterator[Result]:
-        """`Match`, `Trend` and `Compressed` objects in the order in which they fire."""
+        """`Match`, `Trend` and `Compressed` objects in the order of detection."""
         from saffron.engine.match.output.listing import whole
 
         yield from map(result_of, whole(map(orjson.loads, self.lines())))
@@ -67,16 +66,16 @@ class Results:
         return list(islice(self, n))
 
     def counts(self) -> dict[str, int]:
-        """How many results each query has; none of them is built."""
+        """Name of a query -> number of results, counted without building them."""
         found: Counter[str] = Counter()
         for merged in self._merged():
             found.update(merged.counts())
         return {name: found[name] for name in self._names}
 
     def to_arrow(self, query: str | None = None) -> pa.Table:
-        """All results of one query as a table (`api.table` says which columns). `query`: its name, if there are more.
+        """All results of one query as a table (columns: see `api.table`). `query`: its name, if there are several.
 
-        The types are those of the schema and the plan, also where there is no result.
+        The types are those of the schema and the plan, even without results.
         """
         from saffron.api.table import table_of
 
@@ -88,7 +87,7 @@ class Results:
         return table_of(rows, plan, self._replay.schema)
 
     def to_pandas(self, query: str | None = None) -> pd.DataFrame:
-        """The same as a data frame: members of key, group, return and events are columns (`return.gain`)."""
+        """The results of `to_arrow` as a data frame, where members of structs are columns (`return.gain`)."""
         try:
             import pandas as pd
         except ImportError as error:
@@ -98,10 +97,10 @@ class Results:
         return frame
 
     def why(self, asked: Match | str, *, query: str | None = None, events: int = 40) -> Explanation:
-        """What became of each event on the way to a match, or of the last events of a key, and for which reason.
+        """The explanation of a match, or of the last events of a key: the outcome of each event, and the reason.
 
-        `asked`: a match, its id, or a key as "symbol=IBM" ("a=1,b=x"; "*" where the query has no [attr]), which also
-        tells why a match did not come. `query`: whose key, if there are several. `events`: how many of a key.
+        `asked`: a match, its id, or a key such as "symbol=IBM" ("a=1,b=x"; "*" for a query without [attr]). A key also
+        explains a missing match. `query`: that of the key, if there are several. `events`: number of a key's events.
         """
         from saffron.api.explanation import Explanation
         from saffron.runtime.replay.why import Reader, story_of, why
@@ -109,14 +108,14 @@ class Results:
         if not self._source.again:
             raise InputError("why reads the events again; give a list, a file or a table instead of an iterator")
         wanted = asked.id if isinstance(asked, Match) else asked
-        run = self._make()  # what was asked for; it is not run
+        run = self._make()  # for its queries and schema; it is not run
         if run.partitions > 1:
             raise InputError("why looks at one partition: leave partitions out, and give its events")
         reader = Reader(run.queries, lambda: self._source.batches(run.schema), run.schema, run.lenient, run.disorder)
         if "=" in wanted or wanted == "*":
             name = self._named(query)
             return Explanation(story_of(reader, run.queries[self._names.index(name)], wanted, events))
-        (story,) = why(reader, wanted, told=events)
+        (story,) = why(reader, wanted, shown=events)
         return Explanation(story)
 
     @property
@@ -126,7 +125,7 @@ class Results:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Of the last run so far: events, dead_letters, results by query, seconds, events_per_second and so on."""
+        """Figures of the last run so far: events, dead_letters, results by query, seconds, events_per_second, ..."""
         return {} if self._replay is None else self._replay.figures()
 
     @property
@@ -137,7 +136,7 @@ class Results:
     def __repr__(self) -> str:
         of = f"{', '.join(self._names)} over {html.shortened(self._source.name, 60)}"
         if self._replay is None:
-            return f"<saffron.Results of {of}: not asked for yet>"
+            return f"<saffron.Results of {of}: not run yet>"
         figures = self._replay.figures()
         return f"<saffron.Results of {of}: {sum(figures['results'].values()):,} from {figures['events']:,} events>"
 
@@ -154,14 +153,16 @@ class Results:
         return html.heading(", ".join(self._names), {}, more) + "".join(body)
 
     def _named(self, query: str | None) -> str:
+        """The name of the query; InputError if it is missing or unknown."""
         if query is None and len(self._names) == 1:
             return self._names[0]
         if query in self._names:
             return str(query)
-        asked = "which query?" if query is None else f"no query is called {query!r};"
-        raise InputError(f"{asked} There are {', '.join(self._names)}; each has a table of its own")
+        problem = "which query?" if query is None else f"no query is called {query!r};"
+        raise InputError(f"{problem} There are {', '.join(self._names)}; each has a table of its own")
 
     def _merged(self) -> Iterator[Merged]:
+        """Run the replay: its merged results, with warnings at the end."""
         if self._spent and not self._source.again:
             raise InputError("these events were an iterator and have been read; give a list, a file or a table instead")
         self._spent = True
@@ -172,7 +173,7 @@ class Results:
             yield merged
         self._take_letters(run)
         for warning in run.warnings:
-            if warning not in self._told:
+            if warning not in self._warned:
                 warnings.warn(warning, stacklevel=3)
         lost = run.figures()["dead_letters"]
         if lost:
@@ -198,27 +199,28 @@ def replay(
     partitions: int = 1,
     key: str | None = None,
 ) -> Results:
-    """Run queries over events, in this process and without a broker: the engine that runs behind Kafka.
+    """Run queries over events in this process, without a broker, on the same engine as behind Kafka.
 
-    `queries`: one or several (then with different names). `events`: the path of a file (.ndjson, .jsonl, .csv,
-    .parquet, each also .zst or .gz), or several that are one stream; an Arrow table or anything that hands itself over
-    as one (a data frame of pandas or polars); or an iterable of dicts, each with "type", "ts" and its attributes.
+    `queries`: one, or several with different names.
+    `events`: the path of a file (.ndjson, .jsonl, .csv, .parquet, each also .zst or .gz), or several paths for one
+    stream; an Arrow table or anything that converts itself to one (data frames of pandas and polars); or an iterable of
+    dicts with "type", "ts" and attributes.
     `schema`: of the events; else that of the compiled queries, else inferred from the first 10,000 events.
-    `lenient`: names in a query that the schema does not have are warnings, not errors.
-    `disorder`: how late an event may be, in ms or as a timedelta; later ones are dead letters.
-    `partitions`, `key`: split the stream by an attribute as producers on Kafka would.
+    `lenient`: names in a query that the schema lacks are warnings, not errors.
+    `disorder`: the most that an event may be late, in ms or as a timedelta; later ones are dead letters.
+    `partitions`, `key`: split the stream by an attribute, as producers on Kafka would.
 
-    Raises QueryError here where a text is wrong, and when the results are asked for where it does not fit the events;
-    InputError for events that cannot be read. Bad and late events are counted, kept, and warned of at the end; a query
-    that can grow exponentially is warned of here.
+    Raises QueryError for an invalid text, and at the first use of the results if a query does not fit the events;
+    InputError for events that cannot be read. Warns of a query that can grow exponentially, and at the end of a run of
+    bad and late events, which are counted and kept.
     """
     compiled, known = compile_all(queries, schema)
     if (partitions > 1) != (key is not None):
         raise InputError("partitions and key go together: partitions=4, key='symbol'")
     held = round(disorder / timedelta(milliseconds=1)) if isinstance(disorder, timedelta) else disorder
 
-    told = [warning for query in compiled for warning in query.warnings]
-    for warning in told:
+    warned = [warning for query in compiled for warning in query.warnings]
+    for warning in warned:
         warnings.warn(warning, stacklevel=2)
 
     def make() -> Replay:
@@ -228,7 +230,7 @@ def replay(
         texts = [Text(query.given_name, query.text) for query in compiled]
         return Replay(texts, schema=known, lenient=lenient, disorder=held, partitions=partitions, key=key)
 
-    return Results(make, source_of(events), [query.name for query in compiled], told)
+    return Results(make, source_of(events), [query.name for query in compiled], warned)
 
 
 def _table_of_matches(matches: Sequence[Match]) -> str:

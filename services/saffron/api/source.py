@@ -1,4 +1,4 @@
-"""Events from wherever they are, as the raw batches that a replay takes."""
+"""Sources of events for a replay: files, tables, data frames and dicts as raw batches."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from saffron.schema.schema import Schema
 BATCH_EVENTS = 8192
 
 _INDEX = "__index_level_"
-"""How pandas names the columns of an index when it hands a frame over as Arrow."""
+"""Prefix of the columns that pandas makes of a frame's index in Arrow."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """`batches(schema)` reads the events from their beginning. `again`: it can be called more than once.
+    """A source of events. `batches(schema)` reads them from the beginning; `again`: it can be called more than once.
 
-    `name`: what the events are, in words.
+    `name`: a description of the events.
     """
 
     name: str
@@ -34,9 +34,9 @@ class Source:
 
 
 def source_of(events: Any) -> Source:
-    """Paths, an Arrow table or anything that hands itself over as one (pandas, polars, DuckDB), or dicts.
+    """The source of `events`: paths, an Arrow table or anything that converts itself to one, or dicts.
 
-    Raises InputError for what is none of these.
+    Raises InputError for other types.
     """
     if isinstance(events, str | os.PathLike):
         return _files([os.fspath(events)])
@@ -54,6 +54,8 @@ def source_of(events: Any) -> Source:
 
 
 def _files(names: list[str]) -> Source:
+    """The source of files; standard input (-) can be read only once."""
+
     def batches(schema: Schema | None) -> Iterator[RawBatch]:
         from saffron.engine.events.formats.files import read_events
 
@@ -63,6 +65,7 @@ def _files(names: list[str]) -> Source:
 
 
 def _tables(events: Any) -> Iterator[Rows]:
+    """Rows of an Arrow table, or of a data frame whose columns have mixed types."""
     import pyarrow as pa
 
     from saffron.engine.events.formats.tabular import table_events
@@ -90,6 +93,7 @@ def _objects(events: Iterable[Any]) -> Iterator[Rows]:
 
 
 def _numbered(batches: Iterable[Rows]) -> Iterator[RawBatch]:
+    """Raw batches of rows, numbered from 0."""
     start = 0
     for rows in batches:
         stop = start + len(rows.events)

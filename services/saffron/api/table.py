@@ -4,8 +4,8 @@ Matches:  id, query, partition, start, end, [window_start, window_end,] [key,] e
 Trends:   id, query, partition, window_start, window_end, [group,] return, exact
 
 Times are int64 ms since 1970 UTC. `key`, `group`, `return` and `events` are structs; in `events` each variable is a
-struct of its event, or a list of them, with the attributes of its type. Where times are imprecise, `ts` is a list:
-the earliest and the latest instant. What only some results have (confidence, timeout) comes last.
+struct of its event, or a list of them, with the attributes of its type. An imprecise `ts` is a list of the earliest
+and the latest instant. Members that only some results have (confidence, timeout) are the last columns.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _KNOWN = {"id", "query", "partition", "start", "end", "window", "key", "group", 
 
 
 def table_of(rows: Rows, plan: Plan, schema: Schema) -> pa.Table:
-    """The table of a query's results, given in their JSON form."""
+    """The table of a query's results. `rows`: their JSON form."""
     columns: dict[str, Column] = {
         "id": _array(rows, "id", pa.string()),
         "query": _array(rows, "query", pa.string()),
@@ -62,6 +62,7 @@ def table_of(rows: Rows, plan: Plan, schema: Schema) -> pa.Table:
 
 
 def _matches(rows: Rows, plan: MatchPlan, schema: Schema) -> dict[str, Column]:
+    """The columns of match results."""
     columns = {name: _array(rows, name, pa.int64()) for name in ("start", "end")}
     if plan.window.slide is not None or plan.window.opens is not None:
         columns |= _window(rows)
@@ -91,7 +92,7 @@ def _events(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _held_all(bound: Any, kinds: Mapping[str, Kind]) -> Any:
-    """The event, or events, with every number as the column of its kind has it."""
+    """A bound event, or list of events, with each value converted for the column of its kind."""
     if isinstance(bound, list):
         return [_held_all(event, kinds) for event in bound]
     if bound is None:
@@ -100,6 +101,7 @@ def _held_all(bound: Any, kinds: Mapping[str, Kind]) -> Any:
 
 
 def _held(value: Any, kind: Kind | None) -> Any:
+    """A value as the column of its kind holds it."""
     if value is None or kind not in (Kind.FLOAT, Kind.NUMBER):
         return value
     return float(value) if kind is Kind.FLOAT else orjson.dumps(value).decode()
@@ -112,7 +114,7 @@ def _type(kind: Kind) -> pa.DataType:
 
 
 def _spread(bound: Any) -> Any:
-    """The event, or events, with every time an interval."""
+    """A bound event, or list of events, with each time as an interval."""
     if isinstance(bound, list):
         return [_spread(event) for event in bound]
     if bound is None or isinstance(bound["ts"], list):
@@ -132,6 +134,7 @@ def _window(rows: Rows) -> dict[str, Column]:
 
 
 def _members(rows: Rows, name: str, attributes: Sequence[str], schema: Schema) -> Column:
+    """The struct column of a key or group."""
     own = {"ts": pa.int64(), "type": pa.string()}
     members = {
         attribute: pa.array(
@@ -158,7 +161,7 @@ def _struct(members: Mapping[str, Column], size: int) -> Column:
 
 
 def _types(expr: Expr) -> tuple[pa.DataType, ...]:
-    """The type of an item of RETURN; where values decide, the one to try first comes first."""
+    """The types to try, in order, for an item of RETURN."""
     match expr:
         case Attribute(kind=kind) | GroupValue(kind=kind) | TrendValue(kind=kind):
             return _tried(kind)
@@ -178,11 +181,12 @@ def _types(expr: Expr) -> tuple[pa.DataType, ...]:
 
 
 def _tried(kind: Kind) -> tuple[pa.DataType, ...]:
+    """The types to try, in order, for values of a kind."""
     return (pa.int64(), pa.float64(), pa.string()) if kind is Kind.NUMBER else (_type(kind),)
 
 
 def _fitting(values: list[Any], types: Sequence[pa.DataType]) -> Column:
-    """The column in the first type that all values fit; the last one takes what is left as it can."""
+    """The column in the first type that fits all values; for the last type they are converted."""
     for kind in types[:-1]:
         try:
             return _typed(values, kind)
@@ -203,7 +207,7 @@ def _same(value: Any) -> Any:
 
 
 def _inferred(values: list[Any]) -> Column:
-    """A member that no plan tells of; one of mixed values as JSON text."""
+    """The column of a member that no plan describes; mixed values become JSON text."""
     try:
         return _typed(values, None)
     except (pa.ArrowException, OverflowError, TypeError):

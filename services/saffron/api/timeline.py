@@ -1,4 +1,4 @@
-"""A match's events over time as an inline SVG: a row for each variable, a dot for each event."""
+"""The timeline of a match as an inline SVG: a row for each variable, a dot for each event."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from saffron.api.html import after, duration, number, shortened
 Row = tuple[str, Sequence[Mapping[str, Any]]]
 
 WIDTH, GUTTER, RIGHT, HEIGHT, TOP = 680, 90, 56, 30, 12
-"""Of the drawing, its names, its counts, a row, the space above (px)."""
+"""Widths of the drawing, the names and the counts; heights of a row and of the space above (px)."""
 MOST_DOTS = 400
-"""Dots in a row; of longer closures every k-th event is drawn (the count beside the row is the true one)."""
+"""Most dots in a row. A longer closure shows every k-th event; the count beside the row is of all."""
 COLOURS = ("#b5541c", "#2a7fb8", "#3c8d40", "#8a5bb0", "#b08a1e", "#c2436b")
 _STEPS = (
     *(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000),
@@ -24,9 +24,9 @@ _STEPS = (
 
 
 def timeline(rows: Sequence[Row], start: int, end: int) -> str:
-    """The drawing. `rows`: each variable and its events (dicts with seq, ts, type, attributes), in pattern order.
+    """The SVG. `rows`: (variable, events), in pattern order; an event is a dict with seq, ts, type and attributes.
 
-    `start`, `end`: ms. Where all events have one time they stand by position instead.
+    `start`, `end`: ms. Events that all have one time are drawn by position instead.
     """
     place = _places(rows, start, end)
     bottom = TOP + HEIGHT * len(rows)
@@ -41,7 +41,7 @@ def timeline(rows: Sequence[Row], start: int, end: int) -> str:
 
 
 def _places(rows: Sequence[Row], start: int, end: int) -> dict[int, float]:
-    """seq -> x."""
+    """Position (seq) of an event -> x (px)."""
     wide = WIDTH - GUTTER - RIGHT
     events = sorted(((event["seq"], event["ts"]) for _, some in rows for event in some), key=lambda one: int(one[0]))
     if end > start:
@@ -50,12 +50,12 @@ def _places(rows: Sequence[Row], start: int, end: int) -> dict[int, float]:
 
 
 def _middle(ts: Any) -> float:
-    """A time; of an imprecise one [lo, hi] the middle."""
+    """A time; for an imprecise one [lo, hi] its middle."""
     return (ts[0] + ts[1]) / 2 if isinstance(ts, list) else float(ts)
 
 
 def _axis(start: int, end: int, y: int) -> list[str]:
-    """The line below, with a mark at every round distance from the first event."""
+    """The time axis, with marks at round distances from the first event."""
     wide, span = WIDTH - GUTTER - RIGHT, end - start
     line = f'<path d="M{GUTTER} {y}H{WIDTH - RIGHT}" stroke="currentColor" stroke-opacity=".35"/>'
     if span <= 0:
@@ -70,29 +70,31 @@ def _axis(start: int, end: int, y: int) -> list[str]:
 
 
 def _thread(rows: Sequence[Row], place: Mapping[int, float]) -> str:
-    """The match itself: a thin line through its events in their order."""
+    """A thin line through the events in order, for the match as a whole."""
     stops = sorted((event["seq"], row) for row, (_, some) in enumerate(rows) for event in _thinned(some))
     points = " ".join(f"{place[seq]:.1f},{_y(row)}" for seq, row in stops)
     return f'<polyline points="{points}" fill="none" stroke="currentColor" stroke-opacity=".3"/>'
 
 
 def _row(name: str, events: Sequence[Mapping[str, Any]], index: int, place: Mapping[int, float]) -> list[str]:
+    """The name, the dots and the count of one variable."""
     y, colour = _y(index), COLOURS[index % len(COLOURS)]
     shapes = [_text(GUTTER - 12, y + 4, shortened(name, 12), anchor="end", colour=colour)]
     radius = 5 if len(events) <= 40 else 3
     first = events[0]["ts"] if events else None
     for event in _thinned(events):
-        told = ", ".join(f"{key}: {number(value)}" for key, value in event.items())
+        text = ", ".join(f"{key}: {number(value)}" for key, value in event.items())
         since = f" ({after(event['ts'], first)})" if isinstance(first, int) and len(events) > 1 else ""
         shapes.append(
             f'<circle cx="{place[event["seq"]]:.1f}" cy="{y}" r="{radius}" fill="{colour}" fill-opacity=".85">'
-            f"<title>{escape(name)}: {escape(told)}{since}</title></circle>"
+            f"<title>{escape(name)}: {escape(text)}{since}</title></circle>"
         )
     note = "none" if not events else f"× {len(events):,}" if len(events) > 1 else ""
     return [*shapes, _text(WIDTH - RIGHT + 12, y + 4, note, faint=True)] if note else shapes
 
 
 def _thinned(events: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """At most MOST_DOTS of the events, the last one included."""
     if len(events) <= MOST_DOTS:
         return events
     return [*events[: -1 : -(-len(events) // MOST_DOTS)], events[-1]]

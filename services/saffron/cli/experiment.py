@@ -38,7 +38,8 @@ def experiment(
     A stated cost of a check stands in for machines slower than this engine: it is chosen so that the engine alone is
     busy for a minute, and rates are multiples of its capacity. The truth is the same run without shedding.
     With --real the same is run on the real pipeline, too, in real time: a broker, the services, and a matcher that
-    takes as long as stated; the first row, without shedding, is to break the bound.
+    takes as long as stated; the first row, without shedding, is to break the bound. Baselines run on the virtual clock
+    alone.
     The experiment robustness is all others (or --only these) with little training, auto beside even dropping.
 
     Examples:
@@ -49,7 +50,7 @@ def experiment(
 
         saffron experiment g-q1 --only gspice-h,bl --seeds 1
 
-        saffron experiment p-q1 --real --at 4000 --only pspice,pm-bl --seeds 1
+        saffron experiment p-q1 --real --at 4000 --only auto,pspice --seeds 1
 
         saffron experiment p-q4 --at 4 --train 3
 

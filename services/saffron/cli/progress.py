@@ -41,7 +41,7 @@ class Reading:
         self._began = self._shown = clock()
 
     def watch(self, chunks: Iterator[Chunk]) -> Iterator[RawBatch]:
-        """The same events, told of as they are asked for."""
+        """The same events. Progress is shown as they are taken."""
         events = read = 0
         for chunk in chunks:
             now = self._clock()

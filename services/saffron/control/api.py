@@ -147,6 +147,7 @@ class Api:
         return answer({"name": name, "removed": True})
 
     def _known(self, request: web.Request) -> str:
+        """The name of the query in the path; Refused if there is none."""
         name: str = request.match_info["name"]
         if self._tables.queries.get(name) is None:
             known = ", ".join(self._tables.queries.names()) or "none"
@@ -154,6 +155,7 @@ class Api:
         return name
 
     async def _check(self, body: Mapping[str, Any], name: str | None) -> Checked:
+        """The checked query of a body, for the stream's partitions too."""
         checked = check(text_of(body, "text"), name, self._tables.streams, self._tables.queries.texts())
         record = self._tables.streams.get(checked.plan.stream)
         assert record is not None
@@ -161,6 +163,7 @@ class Api:
         return checked
 
     async def _publish(self, name: str, op: str, text: str, start: str, shed: str, status: int) -> web.Response:
+        """Write a new version of a query; the response has the query as it is then."""
         version = self._tables.queries.next_version(name)
         await self._write(name, QueryRecord(name, version, op, text, start, shed))
         return answer(self._tables.query(name), status)
@@ -205,6 +208,7 @@ class Api:
 
 
 def _asset(name: str, kind: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """A handler that serves a file of the page, of content type `kind`, to everybody."""
     text = (resources.files("saffron.control") / "page" / name).read_text("utf-8")
 
     @open_to_all
@@ -215,6 +219,7 @@ def _asset(name: str, kind: str) -> Callable[[web.Request], Awaitable[web.Respon
 
 
 def _from(body: Mapping[str, Any]) -> str:
+    """The field "from" of a body; Refused if it is invalid."""
     start = body.get("from", "now")
     if start not in _FROM:
         raise Refused(400, "body", f'"from" must be "now" or "earliest", not {start!r}')
@@ -222,6 +227,7 @@ def _from(body: Mapping[str, Any]) -> str:
 
 
 def _shed(body: Mapping[str, Any], otherwise: str, checked: Checked) -> str:
+    """The field "shed" of a body, `otherwise` without it; Refused if the shedder cannot act on the query."""
     shed = body.get("shed", otherwise)
     if why := refusal(shed):
         raise Refused(400, "shed", f'"shed": {why}')

@@ -65,12 +65,12 @@ def check(
     text: str,
     name: str | None,
     streams: KnownStreams,
-    standing: Mapping[str, str] = MappingProxyType({}),
+    queries: Mapping[str, str] = MappingProxyType({}),
 ) -> Checked:
     """The query in `text`, compiled as the services will.
 
-    `name`: for a text without a name. `standing`: by name, texts of queries whose results it may read (INTO).
-    QueryError: invalid, with the place marked. Refused: valid, but cannot be added.
+    `name`: for a text without a name. `queries`: name -> text of registered queries, whose results it may read (INTO).
+    Raises QueryError if it is invalid, with the place marked; Refused if it is valid, but cannot be added.
     """
     if len(text) > MOST_CHARACTERS:
         raise Refused(413, "size", f"the query has {len(text)} characters; at most {MOST_CHARACTERS} are taken")
@@ -84,7 +84,7 @@ def check(
         raise Refused(
             400, "stream", f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}` makes one"
         )
-    others = {other: one for other, one in standing.items() if other != plan.name}
+    others = {other: one for other, one in queries.items() if other != plan.name}
     try:
         schema = streams.schema(record)
         standing_beside = standing_plans(_compile, others, schema, plan.stream)
@@ -97,6 +97,7 @@ def check(
 
 
 def _warnings(found: Bound) -> tuple[str, ...]:
+    """The warnings of a query, and one about names that no event has had yet."""
     waits = found.plan.waits
     unseen = f"no event of the stream has had this yet, and until one has, it is null: {', '.join(waits)}"
     return (*found.warnings, unseen) if waits else found.warnings

@@ -20,7 +20,7 @@ from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.reading import DeadLetters, LetterFilter
 from saffron.runtime.dead_letters.showing import row_of, whole
 
-_LOOKED_AT = 2_000
+_MOST_SEARCHED = 2_000
 """Messages of each partition searched for a list. The page requests one every few seconds."""
 _FIELDS = {"set", "unset", "value", "encoding", "again", "dry_run"}
 
@@ -55,7 +55,7 @@ class DeadLettersApi:
         """The newest letters first: ?reason=late, &stream=NAME, &count=20."""
         count = count_of(request.query.get("count", "20"))
         wanted = LetterFilter(request.query.get("reason"), self._topics(request.query.get("stream")))
-        found = await asyncio.to_thread(self._letters.newest, wanted, count, _LOOKED_AT)
+        found = await asyncio.to_thread(self._letters.newest, wanted, count, _MOST_SEARCHED)
         return answer(
             {
                 "letters": [row_of(one, self._stream(one)) for one in found.letters],
@@ -83,6 +83,7 @@ class DeadLettersApi:
         return answer({**sent, "sent": not dry_run})
 
     def _send(self, letter: Letter, correction: Correction, again: bool, dry_run: bool) -> dict[str, Any]:
+        """Prepare, and unless `dry_run` send, a letter; the description of the message."""
         # Imported here: the dry run loads the decoder's kernels, which nothing else in the service needs.
         from saffron.runtime.dead_letters.sending import Sender, described, sources
 
@@ -95,6 +96,7 @@ class DeadLettersApi:
         return described(sending)
 
     async def _find(self, request: web.Request) -> Letter:
+        """The letter in the path; Refused if there is none."""
         name = "/".join(request.match_info[part] for part in ("topic", "partition", "offset"))
         try:
             return await asyncio.to_thread(self._letters.find, name)
@@ -102,6 +104,7 @@ class DeadLettersApi:
             raise Refused(404, "unknown", str(error)) from error
 
     def _topics(self, stream: str | None) -> list[str] | None:
+        """The topics whose letters belong to a stream, None for all; Refused for an unknown stream."""
         if stream is None:
             return None
         record = self._tables.streams.get(stream)
@@ -111,10 +114,12 @@ class DeadLettersApi:
         return self._letters.topics_of(record)
 
     def _stream(self, letter: Letter) -> str | None:
+        """The name of a letter's stream, None if it has none."""
         return self._letters.stream_of(letter, {one.topic: one.name for one in self._tables.streams.all().values()})
 
 
 def _correction(body: Mapping[str, Any]) -> Correction:
+    """The correction in a body; Refused if it is invalid."""
     put, out, value = body.get("set", {}), body.get("unset", []), body.get("value")
     if not isinstance(put, dict):
         raise Refused(400, "body", '"set" must be an object: attributes and their values')
@@ -128,6 +133,7 @@ def _correction(body: Mapping[str, Any]) -> Correction:
 
 
 def _decoded(value: str, encoding: object) -> bytes:
+    """The bytes of the field "value"; Refused if they cannot be decoded."""
     if encoding == "utf-8":
         return value.encode()
     if encoding != "base64":

@@ -26,7 +26,7 @@ from saffron.runtime.log.security import MECHANISM, Security
 
 _TAIL = 2000
 """Messages read back at the start from a topic without compaction. Older ones are of no use here."""
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _STOP_SECONDS = 3.0
 
 
@@ -61,7 +61,7 @@ class Feed:
         await self.app.start()
         partitions = [faust.types.TP(name, 0) for name in self._topics]
         while not set(partitions) <= set(self.app.consumer.assignment()):
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
         ends = await self.app.consumer.highwaters(*partitions)
         for partition in partitions:
             if partition.topic in self._tailed:
@@ -93,6 +93,7 @@ class Feed:
         return bool(self.app.crashed)
 
     def _agent(self, name: str) -> Any:
+        """The topic, with an agent that applies its messages to the tables."""
         topic = self.app.topic(name, key_serializer="raw", value_serializer="raw")
 
         async def feed(stream: Any) -> None:
@@ -104,6 +105,7 @@ class Feed:
         return topic
 
     async def _skip_to_tail(self, partition: Any, end: int) -> None:
+        """Move to the last messages of a partition."""
         first = (await self.app.consumer.earliest_offsets(partition))[partition]
         if end - first > _TAIL:
             await self.app.consumer.seek(partition, end - _TAIL)
@@ -116,9 +118,10 @@ class Feed:
         before = -1
         while before != self.tables.applied or not await self._reached(ends):
             before = self.tables.applied
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _reached(self, ends: Mapping[Any, int]) -> bool:
+        """Whether all positions have reached `ends`."""
         positions = [(await self.app.consumer.position(partition) or 0, end) for partition, end in ends.items()]
         return all(position >= end for position, end in positions)
 

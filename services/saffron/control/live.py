@@ -73,6 +73,7 @@ class LiveStatistics:
         return [self._service(name, now) for name in names]
 
     def _service(self, name: str, now: int) -> dict[str, Any]:
+        """A service's row on the page, from its newest digests."""
         last = [known[-1] for source, known in self._digests.items() if source[0] == name]
         fresh = [one for one in last if now - one["at"] < _FRESH_MS]
         return {
@@ -104,7 +105,7 @@ def _point(digests: Iterable[Digest]) -> dict[str, Any]:
 def _overload(digests: Iterable[Digest]) -> dict[str, Any] | None:
     """The shedders' last decisions: the worst of all partitions, or None without a digest.
 
-    Partial matches to keep are added up. Shares `missed` and `false` are over all partitions together.
+    Partial matches to keep are added up. Shares `missed` and `false` are over all partitions.
     """
     decided = [one["shed"] for one in digests if one["service"] == "shedder" and one["shed"] is not None]
     if not decided:
@@ -136,6 +137,7 @@ def _ratios(estimated: Sequence[Mapping[str, Mapping[str, float]]], part: str, w
 
 
 def _rate(digest: Digest, count: str) -> float:
+    """A count of a digest per second."""
     return float(digest[count]) * 1000 / float(digest["interval_ms"])
 
 
@@ -144,11 +146,13 @@ def _events_rate(digest: Digest) -> float:
 
 
 def _total(digests: Iterable[Digest], get: _Get) -> float | None:
+    """The sum of a number over digests, None if no digest has it."""
     values = [value for value in map(get, digests) if value is not None]
     return round(sum(values), 1) if values else None
 
 
 def _worst(digests: Iterable[Digest]) -> dict[str, float] | None:
+    """The greatest p50 and p99 over digests, None without a measurement."""
     measured = [one["latency_ms"] for one in digests if one["latency_ms"] is not None]
     if not measured:
         return None

@@ -1,4 +1,4 @@
-"""`saffron run control`: wiring of the Faust app, the API and the page."""
+"""The service `saffron run control`: wiring of the Faust app, the API and the page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from saffron.runtime.telemetry.metrics import Metrics
 
 _LOG = logging.getLogger(__name__)
 _BEAT_SECONDS = 1.0
-_AGAIN_SECONDS = 1.0
+_RETRY_SECONDS = 1.0
 _PATIENCE_SECONDS = 4.0
 
 
@@ -56,16 +56,17 @@ async def _serve(settings: Settings) -> int:
             try:
                 return await _connected(settings, health, stop)
             except LogError as error:
-                _LOG.warning("control: %s; starting again in %g s", error, _AGAIN_SECONDS)
+                _LOG.warning("control: %s; starting again in %g s", error, _RETRY_SECONDS)
                 health.waiting("log", str(error))
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), _AGAIN_SECONDS)
+                    await asyncio.wait_for(stop.wait(), _RETRY_SECONDS)
     finally:
         probes.close()
     return 0
 
 
 async def _connected(settings: Settings, health: Health, stop: asyncio.Event) -> int:
+    """Serve with a connection to the log; the exit status. LogError if the log fails."""
     topics = Topics(settings.prefix)
     tables = Tables(topics, settings.latency_bound_ms)
     log = connect(settings)
@@ -166,6 +167,7 @@ def _why(log: Log, topics: Topics, group: str, *question: Any) -> Mapping[str, A
 
 
 def _stop_signal() -> asyncio.Event:
+    """An event that SIGTERM and SIGINT set."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

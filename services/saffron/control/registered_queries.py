@@ -41,7 +41,7 @@ class RegisteredQueries:
             del history[min(history)]
 
     def apply_status(self, change: Applied[QueryStatus]) -> None:
-        """Applies a message of `query-status`."""
+        """Applies a message of `query-status`. Windowing's statuses in force give the start positions of versions."""
         status = change.row
         if status is None:
             self._statuses.get(change.key.partition("/")[0], {}).pop(change.key, None)
@@ -92,6 +92,7 @@ class RegisteredQueries:
         ]
 
     def _in_force(self, name: str, version: int) -> list[dict[str, Any]]:
+        """The positions from which a version was in force, by stream and partition."""
         places = self._positions.get(name, {}).get(version, {})
         return [{"stream": s, "partition": p, "position": places[s, p]} for s, p in sorted(places)]
 

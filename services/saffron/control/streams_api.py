@@ -11,14 +11,8 @@ from aiohttp import web
 from saffron.control.checks import Refused
 from saffron.control.guard import answer
 from saffron.control.requests import Send, json_body, now_ms, text_of
-from saffron.control.stream_changes import (
-    StreamChange,
-    StreamContext,
-    StreamPlan,
-    check_removal,
-    plan_change,
-    plan_update,
-)
+from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan
+from saffron.control.stream_changes import check_removal, plan_change, plan_update
 from saffron.control.tables import Tables
 from saffron.control.used_topics import UsedTopics
 from saffron.records.version import version_key
@@ -75,6 +69,7 @@ class StreamsApi:
     async def _put(
         self, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange
     ) -> web.Response:
+        """Check and write a change; the response has the stream as it is then."""
         async with self._writing:
             found = await asyncio.to_thread(lambda: plan(change, self._present()))
             await asyncio.to_thread(self._log.create_topics, found.topics)
@@ -90,6 +85,7 @@ class StreamsApi:
         self._tables.apply(self._topic, name.encode(), value, now_ms())
 
     def _present(self) -> StreamContext:
+        """The present state of the system, to check a change against."""
         settings = self._settings
         return StreamContext(
             prefix=settings.prefix,

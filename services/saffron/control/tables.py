@@ -78,6 +78,7 @@ class Tables:
         return {**self.queries.view(name), "partial_matches": partial}
 
     def _apply_record(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int) -> None:
+        """Apply a control record; an unreadable one is listed in `problems`."""
         found: Applied[Any] | Unreadable | None
         if topic == self._topics.streams:
             found = self.streams.apply(key, value, offset)
@@ -115,5 +116,6 @@ def _put(table: dict[str, _Row], key: str, value: _Row | None) -> None:
 
 
 def _model_row(value: _Row, at: int) -> _Row:
+    """The header of a model's record, without its tables."""
     row = {name: one for name, one in value.items() if name not in ("model", "trained_through")}
     return {**row, "version": list(value["version"]), "published_at": at}

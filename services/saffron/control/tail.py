@@ -60,6 +60,7 @@ class Tail:
             self._consumer = None
 
     def _ends(self, consumer: Consumer, topics: Sequence[str]) -> _Ends:
+        """(earliest, next) offset of each partition that has messages."""
         places = [TopicPartition(topic, one) for topic in topics for one in range(self._log.partitions(topic) or 0)]
         ends = {place: consumer.watermarks(place) for place in places}
         return {place: (low, high) for place, (low, high) in ends.items() if high > low}
@@ -88,6 +89,7 @@ def _read(consumer: Consumer, starts: dict[TopicPartition, int]) -> list[dict[st
 
 
 def _result(record: Record) -> dict[str, Any]:
+    """A record as JSON values; one that is too large is shown without its events."""
     text = result_json(record)
     if text is None:  # written by an unknown schema: listed without its content
         query = (record.key or b"").decode("utf-8", "replace")

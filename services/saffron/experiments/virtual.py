@@ -8,7 +8,7 @@ stream is for calibration and training; figures are of the rest. For a stated co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saffron.engine.events.block import Block
@@ -21,6 +21,8 @@ from saffron.engine.models.reader import records
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.errors import InputError
+from saffron.experiments.baselines import acting
+from saffron.experiments.kind_rates import KindRates
 from saffron.experiments.virtual_exempt import exempt
 from saffron.experiments.virtual_figures import figures_of
 from saffron.experiments.virtual_learning import Learning
@@ -30,7 +32,7 @@ from saffron.experiments.virtual_pace import Rate, cuts, recut
 from saffron.experiments.virtual_server import Server
 from saffron.experiments.virtual_training import Trained, train
 from saffron.experiments.virtual_truth import Found, compared
-from saffron.language.cost.shedding import AUTO, BY_EVENTS, NONE
+from saffron.language.cost.shedding import AUTO, NONE
 from saffron.language.plan.plan import MatchPlan
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Engines, Merged, Query
 from saffron.runtime.replay.replay import Replay
@@ -46,7 +48,8 @@ class VirtualRun:
     can act; aggregate queries are exempt unless `aggregates`. `train`: the leading share of the events. `truth`:
     compare with the same run without shedding, or with what it is known to find. `stated`: ns a check, for all queries
     (""), or by name; None: measured. `models`: records of the `models` topic, of these queries, to use
-    instead of models trained here; None: train. `pane`: of the features that are trained on."""
+    instead of models trained here; None: train. `rates`: of kinds of events, that came with the models. `pane`: of the
+    features that are trained on."""
 
     overload: Overload
     rate: Rate
@@ -56,6 +59,7 @@ class VirtualRun:
     aggregates: bool = False
     stated: Mapping[str, float] | None = None
     models: Records | None = None
+    rates: Mapping[str, KindRates] = field(default_factory=dict)
     pane: Pane = PANE
 
 
@@ -68,7 +72,8 @@ class VirtualReplay(Replay):
     def __init__(self, queries: Sequence[Query], run: VirtualRun, **settings: Any) -> None:
         if not 0 < run.train < 1:
             raise InputError(f"a share between 0 and 1 of the events trains, not {run.train:g}")
-        super().__init__([replace(query, shed=run.shedder) for query in queries], **settings)
+        self._acting = acting(run.shedder, run.rates)
+        super().__init__([replace(query, shed=self._acting.name) for query in queries], **settings)
         if self.partitions > 1:
             raise InputError("a latency bound is replayed on one partition: leave --partitions out")
         self._run = run
@@ -118,11 +123,16 @@ class VirtualReplay(Replay):
         """The models that were trained, as records of the `models` topic."""
         return [] if self.trained is None else [one for model in self.trained.models for one in records(model)]
 
+    @property
+    def rates(self) -> Mapping[str, KindRates]:
+        """Of kinds of events by query: trained, or given with models."""
+        return self._run.rates if self.trained is None or self._run.models is not None else self.trained.rates
+
     # ------------------------------------------------------------ inside
 
     def _bound(self, schema: Schema) -> list[Query]:
         bound = super()._bound(schema)
-        spared = self._spared = exempt(self.plans, schema, self._run.shedder, aggregates=self._run.aggregates)
+        spared = self._spared = exempt(self.plans, schema, self._acting.shedder, aggregates=self._run.aggregates)
         if spared:
             self._warn(f"nothing is shed of {', '.join(spared)}: {'; '.join(spared.values())}")
         return [replace(query, shed=NONE) if query.name in spared else query for query in bound]
@@ -132,7 +142,7 @@ class VirtualReplay(Replay):
         if self._run.models is not None and blocks:
             shed = [one for one in self.plans if isinstance(one, MatchPlan) and one.name not in self._spared]
             states = chain.engines.matcher.states
-            require_fitting(self._run.models, shed, states, self._run.shedder, blocks[0].columns)
+            require_fitting(self._run.models, shed, states, self._acting.shedder, blocks[0].columns)
 
     def _train(self, chain: Chain, server: Server, blocks: Sequence[Block]) -> Trained:
         """The training share passes a shedder without a bound, which adds keys for those who observe events."""
@@ -150,12 +160,12 @@ class VirtualReplay(Replay):
         """The features that a shedder of events learns from, chosen by a sample of the training share."""
         plans = [plan for plan in self.plans if isinstance(plan, MatchPlan)]
         sample = [block.columns for block in blocks if block.next_seq <= max(SAMPLE, blocks[0].next_seq)]
-        if self._run.models is not None or not plans or not sample or self._run.shedder not in (AUTO, *BY_EVENTS):
-            return Learning(None, self._run.shedder)
+        if self._run.models is not None or not plans or not sample or not self._acting.shedder.events:
+            return Learning(None, self._acting.shedder)
         assert self.schema is not None
         columns, seed = concat_columns(sample), self._run.overload.seed
         spec = choose_features(plans, self.schema, columns, pane=self._run.pane, seed=seed)
-        return Learning(spec, self._run.shedder)
+        return Learning(spec, self._acting.shedder)
 
     def _stated(self) -> Mapping[str, float] | None:
         stated = self._run.stated
@@ -182,7 +192,8 @@ class VirtualReplay(Replay):
         return found
 
     def _shedder(self, chain: Chain, rest: Sequence[Block]) -> ShedderOperator:
-        shedder = _standing(ShedderOperator(0, DEFAULT_STREAM, self._run.overload), chain, rest)
+        shedders = acting(self._run.shedder, self.rates).shedders
+        shedder = _standing(ShedderOperator(0, DEFAULT_STREAM, self._run.overload, shedders=shedders), chain, rest)
         for offset, (key, value) in enumerate(self.models() if self._run.models is None else self._run.models):
             if refused := shedder.offer(key, value, offset):
                 raise InputError(refused)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from saffron.distribution import install
-from saffron.engine.models.events.event_trainer import train_events
-from saffron.engine.models.features.event_model import BY_FOREST, BY_TREE, EventModel
+from saffron.engine.models.events.event_refusals import with_refusals
+from saffron.engine.models.events.event_trainer import fitting_vectors, train_events
+from saffron.engine.models.features.event_model import EventModel
 from saffron.engine.models.features.feature_counts import FeatureCounts
 from saffron.engine.models.features.features import FeatureSpec
+from saffron.engine.shed.drops.shedders import FOREST, TREE, Shedder
 from saffron.errors import InputError
-from saffron.language.cost.shedding import AUTO
+from saffron.experiments.kind_rates import KindRates, kind_rates
 
 VERSION = (0, 0)
 
@@ -22,30 +24,45 @@ class Learning:
     """`spec`: the features of events, None: none are learned. `shedder`: which may need trees."""
 
     spec: FeatureSpec | None
-    shedder: str
+    shedder: Shedder
 
     @property
     def trees(self) -> bool:
-        return self.shedder in (AUTO, BY_TREE, BY_FOREST)
+        return TREE in self.shedder.events or FOREST in self.shedder.events
 
 
-def event_models(rows: Sequence[Mapping[str, Any]], learning: Learning) -> list[EventModel]:
-    """One of each query that rows of `observations.features` tell of, and that has matches to learn from."""
+@dataclass(frozen=True)
+class Lessons:
+    """What the training share teaches of events. `rates`: of their kinds by query, for baselines."""
+
+    models: tuple[EventModel, ...] = ()
+    rates: Mapping[str, KindRates] = field(default_factory=dict)
+
+
+def learn(rows: Sequence[Mapping[str, Any]], learning: Learning) -> Lessons:
+    """From rows of `observations.features`, of each query that has matches to learn from."""
     spec = learning.spec
     if spec is None:
-        return []
+        return Lessons()
     books: dict[tuple[str, int], FeatureCounts] = {}
     for row in rows:
         identity = str(row["query"]), int(row["query_version"])
         books.setdefault(identity, FeatureCounts(*identity, spec.identity)).add(row)
     learned = [counts for counts in books.values() if any(half.matches for half in counts.halves)]
-    return [_trained(counts, spec, learning) for counts in learned]
+    models = tuple(_trained(counts, spec, learning) for counts in learned)
+    return Lessons(models, {counts.query: rates_of(counts, spec) for counts in learned})
+
+
+def rates_of(counts: FeatureCounts, spec: FeatureSpec) -> KindRates:
+    """What was counted of the kinds of events."""
+    kinds = {key: vector[0] for key, vector in fitting_vectors(counts, spec).items()}
+    return kind_rates(with_refusals(counts.whole()), kinds, spec.codes)
 
 
 def _trained(counts: FeatureCounts, spec: FeatureSpec, learning: Learning) -> EventModel:
     try:
         return train_events(counts, spec, VERSION, {}, trees=learning.trees)
     except ImportError as error:
-        if learning.shedder == AUTO:
+        if len(learning.shedder.events) > 1:
             return train_events(counts, spec, VERSION, {}, trees=False)
-        raise InputError(f"{learning.shedder} is trained with scikit-learn: {install('model-builder')}") from error
+        raise InputError(f"{learning.shedder.name} is trained with scikit-learn: {install('model-builder')}") from error

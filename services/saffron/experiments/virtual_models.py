@@ -11,20 +11,18 @@ from saffron.engine.models.features.feature_keys import FeatureKeys
 from saffron.engine.models.features.features import FeatureError
 from saffron.engine.models.reader import ModelReader
 from saffron.engine.models.transitions.model import TransitionModel
+from saffron.engine.shed.drops.shedders import Shedder
 from saffron.errors import InputError, SaffronError
-from saffron.language.cost.shedding import AUTO, BY_EVENTS
 from saffron.language.plan.plan import MatchPlan
 from saffron.runtime.replay.fused import QUERY_VERSION
 
 Records = Sequence[tuple[bytes, bytes]]
 
-_BY_MODEL = ("pspice", "pspice--")
-"""Shedders of partial matches that do not draw them."""
 _FIX = "train on this stream (leave --models out), or give the models that --save-models wrote for these queries"
 
 
 def require_fitting(
-    given: Records, plans: Sequence[MatchPlan], states: Mapping[str, int], shedder: str, columns: Columns
+    given: Records, plans: Sequence[MatchPlan], states: Mapping[str, int], shedder: Shedder, columns: Columns
 ) -> None:
     """InputError where a model does not fit its query, or a query has none to be shed by; others' models do not matter.
 
@@ -36,7 +34,7 @@ def require_fitting(
     for plan in plans:
         name = plan.name
         ours, theirs = transitions.get(name), events.get(name)
-        if ours is None and theirs is None and shedder in (AUTO, *_BY_MODEL, *BY_EVENTS):
+        if ours is None and theirs is None and (shedder.events or _ranks(shedder)):
             known = ", ".join(sorted({*transitions, *events})) or "none"
             raise InputError(f"query {name} has no model among those given, which are of {known}: {_FIX}")
         wrong = "" if ours is None else _of_version(ours) or ours.misfit(states.get(name), _window(plan))
@@ -61,12 +59,16 @@ def _read(given: Records) -> tuple[dict[str, TransitionModel], dict[str, EventMo
     return transitions, events
 
 
-def _require_kind(transitions: bool, events: bool, shedder: str) -> None:
+def _ranks(shedder: Shedder) -> bool:
+    return shedder.partial is not None and shedder.partial.ranks
+
+
+def _require_kind(transitions: bool, events: bool, shedder: Shedder) -> None:
     """What was trained for shedders of the other kind would let drops be chosen by chance."""
-    lacks = "events" if shedder in BY_EVENTS and not events else ""
-    lacks = "partial matches" if shedder in _BY_MODEL and not transitions else lacks
+    lacks = "events" if shedder.partial is None and shedder.events and not events else ""
+    lacks = "partial matches" if _ranks(shedder) and not shedder.events and not transitions else lacks
     if lacks:
-        raise InputError(f"{shedder} goes by models of {lacks}, and none is among those given: {_FIX}")
+        raise InputError(f"{shedder.name} goes by models of {lacks}, and none is among those given: {_FIX}")
 
 
 def _window(plan: MatchPlan) -> tuple[int, bool]:

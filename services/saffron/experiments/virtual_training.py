@@ -13,8 +13,9 @@ from saffron.engine.models.transitions.latency import LatencySamples
 from saffron.engine.models.transitions.model import LatencyModel
 from saffron.engine.models.transitions.trainer import TransitionCounts, train_latency, train_transitions
 from saffron.errors import InputError
+from saffron.experiments.kind_rates import KindRates
 from saffron.experiments.virtual_cost import ORDER_NS, Cost, StatedCost, Work, fit
-from saffron.experiments.virtual_learning import VERSION, Learning, event_models
+from saffron.experiments.virtual_learning import VERSION, Learning, learn
 from saffron.experiments.virtual_server import Server
 
 _TRANSITIONS = "observations.transitions"
@@ -34,12 +35,13 @@ class Sample:
 @dataclass(frozen=True)
 class Trained:
     """`capacity`: events a second that the server does. `seconds`: that its engines really took. `models`: as a
-    builder would publish them."""
+    builder would publish them. `rates`: of kinds of events, by query."""
 
     capacity: float
     seconds: float
     cost: Cost
     models: tuple[AnyModel, ...]
+    rates: Mapping[str, KindRates]
 
 
 def train(
@@ -65,8 +67,10 @@ def train(
     if total <= 0:
         raise InputError("the training share cost nothing: state a cost above 0, or give more events")
     rows = [row for sample in samples for row in sample.rows.get(_FEATURES, ())]
-    models = (_latency(stream, samples, spent), *_transitions(samples, spent), *event_models(rows, features))
-    return Trained(events / total * 1e9, sum(sample.measured for sample in samples) / 1e9, cost, models)
+    lessons = learn(rows, features)
+    models = (_latency(stream, samples, spent), *_transitions(samples, spent), *lessons.models)
+    seconds = sum(sample.measured for sample in samples) / 1e9
+    return Trained(events / total * 1e9, seconds, cost, models, lessons.rates)
 
 
 def _latency(stream: str, samples: Sequence[Sample], spent: Sequence[Mapping[str, float]]) -> LatencyModel:

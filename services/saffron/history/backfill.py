@@ -1,8 +1,8 @@
-"""Queries over history on Spark: the answers of `saffron replay`, to the byte, from as many machines as there are.
+"""Queries over history on Spark: the results of `saffron replay`, to the byte, computed on many machines.
 
-    files -> decoded rows -> sorted and numbered by (ts, arrival) -> together by key -> the engine -> sorted results
+    files -> decoded rows -> sorted and numbered by (ts, arrival) -> grouped by key -> the engine -> sorted results
 
-Only bounds, counts and what is told at the end come to the driver.
+The driver gets only bounds, counts and the tally.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from saffron.history import files, tasks
 from saffron.history.decoding import ENDS, TALLY, row_fields
 from saffron.history.numbering import first_numbers
 from saffron.history.output import DEAD_LETTERS, Output
-from saffron.history.partitioning import spreads_of, together
+from saffron.history.partitioning import partitionings_of, queries_by_key
 from saffron.history.progress import Progress
 from saffron.history.rows import attribute_name, event_fields
-from saffron.history.running import Asked, binder, started
+from saffron.history.running import EngineTask, binder, start_engines
 from saffron.history.session import prepared
-from saffron.history.spark_errors import plainly
+from saffron.history.spark_errors import translated_errors
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.replay import bind_all
 from saffron.schema.schema import Kind, Schema
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _RANGES_A_PLACE = 8
-"""Ranges of times for each of the places that sort them: they are dealt out by hash, and differ in size."""
-_EXACT = 0.001
+"""Ranges of times for each partition that sorts them. Several balance sizes, as a hash assigns ranges to partitions."""
+_QUANTILE_ERROR = 0.001
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is asked. `schema`: given, else inferred from the events."""
+    """A backfill to run. `form`: see Output. `schema`: None infers it from the events."""
 
     queries: tuple[Query, ...]
     files: tuple[str, ...]
@@ -50,8 +50,8 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Done:
-    """What came of it. `results`: by query; `dead_letters`: by reason; `watermarks`: `$watermark`s passed over."""
+class BackfillResult:
+    """The outcome of a backfill. `results`: by query; `dead_letters`: by reason. `watermarks`: those ignored."""
 
     events: int
     results: Mapping[str, int]
@@ -60,7 +60,7 @@ class Done:
     watermarks: int = 0
 
     def figures(self) -> dict[str, Any]:
-        """All of it, JSON-able."""
+        """The outcome as JSON values."""
         return {
             "events": self.events,
             "results": dict(self.results),
@@ -69,8 +69,8 @@ class Done:
             "watermarks": self.watermarks,
         }
 
-    def told(self, out: str) -> Iterator[str]:
-        """What people are told of events that were not as they should be."""
+    def warnings(self, out: str) -> Iterator[str]:
+        """Sentences about events with problems. `out`: the directory of results."""
         if self.dead_letters:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.dead_letters.items()))
             yield f"{sum(self.dead_letters.values()):,} lines were no events ({reasons}): {out}/{DEAD_LETTERS} has them"
@@ -80,20 +80,27 @@ class Done:
             yield f"{self.watermarks:,} $watermark lines were passed over: history is sorted, and nothing in it is late"
 
 
-def backfill(session: SparkSession, work: Work, warn: Callable[[str], None], progress: Progress = Progress()) -> Done:  # noqa: B008
-    """Do the work. SaffronError where it cannot be done; nothing is left at `out` then but what Spark was writing.
+def backfill(
+    session: SparkSession,
+    work: Work,
+    warn: Callable[[str], None],
+    progress: Progress = Progress(),  # noqa: B008
+) -> BackfillResult:
+    """Run a backfill. After a SaffronError only files that Spark was writing are left at `out`.
 
-    `warn`: told of the queries' warnings, and of those that one task must do alone, before the work begins.
+    `warn`: called before the work begins, with the queries' warnings, and with those that only one task can run.
     """
-    with plainly():
+    with translated_errors():
         output = Output(session, work.out, work.form)
         output.require_free()
         found = files.listed(session, work.files)
-        with prepared(session, apart=any(file.kind == files.WHOLE for file in found)):
+        with prepared(session, one_file_a_task=any(file.kind == files.WHOLE for file in found)):
             return _Backfill(session, work, found, progress, warn).run(output)
 
 
 class _Backfill:
+    """One run. `_groups`: key attributes -> names of the queries whose events are partitioned by them."""
+
     def __init__(
         self,
         session: SparkSession,
@@ -108,18 +115,19 @@ class _Backfill:
         self._progress = progress
         self._places = int(session.conf.get("spark.sql.shuffle.partitions") or 1)
         self._schema = work.schema or files.inferred_schema(session, found)
-        self._together = bind_all(work.queries, self._schema, binder(work.lenient))
-        for warning in self._together.warnings:
+        self._bound = bind_all(work.queries, self._schema, binder(work.lenient))
+        for warning in self._bound.warnings:
             warn(warning)
-        self._asked = Asked(tuple(self._together.queries), self._schema, work.lenient, tuple(registered().values()))
-        spreads = spreads_of(self._together.plans)
-        self._spreads = together(spreads)
-        for name, spread in spreads.items():
-            if spread.reason:
-                warn(f"{name}: all events go through one task, since {spread.reason}")
-        started(self._asked)  # says now what an engine refuses, and compiles what tasks on this machine load
+        self._task = EngineTask(tuple(self._bound.queries), self._schema, work.lenient, tuple(registered().values()))
+        partitionings = partitionings_of(self._bound.plans)
+        self._groups = queries_by_key(partitionings)
+        for name, partitioning in partitionings.items():
+            if partitioning.reason:
+                warn(f"{name}: all events go through one task, since {partitioning.reason}")
+        start_engines(self._task)  # raises an engine's errors now, and compiles the kernels of tasks on this machine
 
-    def run(self, output: Output) -> Done:
+    def run(self, output: Output) -> BackfillResult:
+        """Decode, match and write; intermediate rows are kept on disk."""
         from pyspark import StorageLevel
 
         rows = self._decoded().persist(StorageLevel.DISK_ONLY)
@@ -138,9 +146,9 @@ class _Backfill:
                 results.unpersist()
         finally:
             rows.unpersist()
-        return Done(
+        return BackfillResult(
             tally.events,
-            {plan.name: counts.get(plan.name, 0) for plan in self._together.plans},
+            {plan.name: counts.get(plan.name, 0) for plan in self._bound.plans},
             tally.dead_letters,
             tally.mistyped,
             tally.watermarks,
@@ -149,12 +157,14 @@ class _Backfill:
     # ------------------------------------------------------------ events
 
     def _decoded(self) -> DataFrame:
+        """The decoded rows of all files (see `decoding`)."""
         return _united(
             part.frame.mapInArrow(tasks.decoding(part.pieces, self._schema), row_fields(self._schema))
             for part in files.parts_of(self._session, self._files, self._work.schema)
         )
 
     def _tally(self, rows: DataFrame) -> _Tally:
+        """The sums of all tallies and dead letters; InputError for a `$watermark` that ends the stream."""
         from pyspark.sql import functions as f
 
         others = rows.where("reason is not null").groupBy("reason", "file", "block")
@@ -174,6 +184,7 @@ class _Backfill:
         return _Tally(read, bad, sum(read.values()) - bad.total() - marks, mistyped, marks)
 
     def _dead_letters(self, rows: DataFrame, tally: _Tally) -> DataFrame:
+        """The dead letters as JSON lines, in the order of arrival."""
         first = first_numbers(tally.read.items())
         names = {file.number: file.name for file in self._files}
         letters = rows.where(_IS_BAD).select("file", "block", "place", "reason", "detail", "line")
@@ -182,11 +193,11 @@ class _Backfill:
     # ------------------------------------------------------------ numbers
 
     def _numbered(self, rows: DataFrame, places: int) -> DataFrame:
-        """The events with their numbers among all of them ("seq")."""
+        """The events with their numbers among all events ("seq"), in `places` partitions."""
         events = rows.where("reason is null").drop("reason", "detail", "line")
         bounds = self._bounds(events, places)
         placed = events.mapInArrow(
-            tasks.placing(bounds), f"range int, file int, block bigint, place bigint, {event_fields(self._schema)}"
+            tasks.with_ranges(bounds), f"range int, file int, block bigint, place bigint, {event_fields(self._schema)}"
         )
         counts = placed.groupBy("range").count().collect()
         ordered = placed.repartition(places, "range").sortWithinPartitions("range", "ts", "file", "block", "place")
@@ -196,29 +207,32 @@ class _Backfill:
         )
 
     def _bounds(self, events: DataFrame, places: int) -> list[int]:
-        """Times that divide the events into ranges of about equal size."""
+        """Times (ms) that divide the events into ranges of about equal size."""
         if places == 1:
             return []
         number = places * _RANGES_A_PLACE
         shares = [(place + 1) / number for place in range(number - 1)]
-        return sorted({int(ts) for ts in events.stat.approxQuantile("ts", shares, _EXACT)})
+        return sorted({int(ts) for ts in events.stat.approxQuantile("ts", shares, _QUANTILE_ERROR)})
 
     # ------------------------------------------------------------ results
 
     def _results(self, rows: DataFrame, events: int) -> DataFrame:
-        numbered = self._numbered(rows, self._places if any(self._spreads) else 1)
+        """The results of all queries, each group over its own partitioning."""
+        numbered = self._numbered(rows, self._places if any(self._groups) else 1)
         return _united(
-            self._spread(numbered, by)
+            self._partitioned(numbered, by)
             .sortWithinPartitions("seq")
             .mapInArrow(tasks.matching(self._of(names, events)), tasks.RESULT_FIELDS)
-            for by, names in self._spreads.items()
+            for by, names in self._groups.items()
         )
 
-    def _of(self, names: Sequence[str], events: int) -> Asked:
-        queries = tuple(query for query in self._asked.queries if query.name in names)
-        return replace(self._asked, queries=queries, events=events)
+    def _of(self, names: Sequence[str], events: int) -> EngineTask:
+        """The engine's task for some of the queries, over all `events`."""
+        queries = tuple(query for query in self._task.queries if query.name in names)
+        return replace(self._task, queries=queries, events=events)
 
-    def _spread(self, numbered: DataFrame, by: Sequence[str]) -> DataFrame:
+    def _partitioned(self, numbered: DataFrame, by: Sequence[str]) -> DataFrame:
+        """The events, partitioned by attributes; () puts all into one partition."""
         if not by:
             return numbered.repartition(1)
         return numbered.repartition(self._places, *(_key(self._schema, name) for name in by))
@@ -226,7 +240,7 @@ class _Backfill:
 
 @dataclass(frozen=True)
 class _Tally:
-    """What was read. `read`: records by (file, block)."""
+    """Counts of the input. `read`: records by (file, block)."""
 
     read: Mapping[tuple[int, int], int]
     dead_letters: Mapping[str, int]
@@ -239,12 +253,12 @@ _IS_BAD = f"reason is not null and reason != '{TALLY}'"
 
 
 def _united(frames: Iterable[DataFrame]) -> DataFrame:
-    """The rows of all of them."""
+    """The rows of all frames."""
     return reduce(lambda one, other: one.unionAll(other), frames)
 
 
 def _key(schema: Schema, name: str) -> Any:
-    """By what events are dealt out: 0.0 and -0.0 are one key."""
+    """The column that partitions events by an attribute; 0.0 and -0.0 are one key."""
     from pyspark.sql import functions as f
 
     column: Any = f.col(attribute_name(schema, name))

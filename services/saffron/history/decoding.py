@@ -1,8 +1,8 @@
-"""Raw events to the rows that Spark carries: good events, what is none with its reason, and a tally of both.
+"""The decoding of raw events to Spark rows: valid events, dead letters with their reasons, and a tally.
 
-All three are rows of one form, so that the input is read once. `reason` says which: null for an event, `TALLY`, else
-why the record is no event. A record's place is that of its file, of the block of the file that was read at once, and
-its own in the block; the three together are the order of arrival.
+All three have the same columns, so that the input is read once. `reason` is null for an event, `TALLY` for a tally,
+else the reason of a dead letter. The place of a record is (file, block of the file read at once, index in the block),
+which is the order of arrival.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from saffron.history.rows import arrays_of, event_fields
 from saffron.schema.schema import Kind, Schema
 
 TALLY = "$tally"
-"""Of a row that counts: `place` records were read, `ts` values were mistyped, `latest` records were `$watermark`s."""
+"""The reason of a tally row: `place` is the number of records, `ts` of mistyped values, `latest` of `$watermark`s."""
 ENDS = "$end"
-"""Why a `$watermark` that ends a stream is refused."""
+"""The reason of a `$watermark` that ends the stream, which is refused."""
 
 Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Records of one block of one file, in order; their `offsets` count from the beginning of the block."""
+    """Records of one block of one file, in order; their `offsets` count from the block's beginning."""
 
     file: int
     block: int
@@ -39,12 +39,12 @@ class Piece:
 
 
 def row_fields(schema: Schema) -> str:
-    """The columns of all rows, as Spark wants them declared."""
+    """The declaration of the rows' columns, as Spark's DDL."""
     return f"file int, block bigint, place bigint, reason string, detail string, line binary, {event_fields(schema)}"
 
 
 def decoded_rows(pieces: Iterable[Piece], schema: Schema) -> Iterator[pa.RecordBatch]:
-    """Rows of these records."""
+    """The rows of all records, with one tally for each piece."""
     decoder = Decoder(schema)
     for piece in pieces:
         decoded = decoder.decode(piece.records)
@@ -53,6 +53,7 @@ def decoded_rows(pieces: Iterable[Piece], schema: Schema) -> Iterator[pa.RecordB
 
 
 def _events(piece: Piece, decoded: Decoded) -> pa.RecordBatch:
+    """The rows of a piece's valid events."""
     n = len(decoded)
     columns = {
         **_places(piece, piece.records.offsets[decoded.rows]),
@@ -65,26 +66,27 @@ def _events(piece: Piece, decoded: Decoded) -> pa.RecordBatch:
 
 
 def _others(piece: Piece, decoded: Decoded, schema: Schema) -> pa.RecordBatch:
-    """What is no event, and the tally."""
+    """The dead letters of a piece, and its tally."""
     records = piece.records
-    told: list[tuple[int, str, str]] = [(bad.row, bad.reason, bad.detail) for bad in decoded.bad]
-    told += [(mark.row, ENDS, "") for mark in decoded.watermarks if mark.end]
-    places = np.array([*(records.offsets[row] for row, _, _ in told), len(records)], np.int64)
+    letters: list[tuple[int, str, str]] = [(bad.row, bad.reason, bad.detail) for bad in decoded.bad]
+    letters += [(mark.row, ENDS, "") for mark in decoded.watermarks if mark.end]
+    places = np.array([*(records.offsets[row] for row, _, _ in letters), len(records)], np.int64)
     nothing = np.zeros(len(places), np.int64)
     ts, latest = nothing.copy(), nothing.copy()
     ts[-1], latest[-1] = decoded.mistyped, len(decoded.watermarks)
     kind = Column(Kind.STRING, nothing.astype(np.int32), ("",))
     columns = {
         **_places(piece, places),
-        "reason": pa.array([*(reason for _, reason, _ in told), TALLY], pa.string()),
-        "detail": pa.array([*(detail for _, _, detail in told), ""], pa.string()),
-        "line": pa.array([*(records.original(row) for row, _, _ in told), b""], pa.binary()),
+        "reason": pa.array([*(reason for _, reason, _ in letters), TALLY], pa.string()),
+        "detail": pa.array([*(detail for _, _, detail in letters), ""], pa.string()),
+        "line": pa.array([*(records.original(row) for row, _, _ in letters), b""], pa.binary()),
         **arrays_of(ts, latest, kind, _blank(schema, len(places))),
     }
     return pa.RecordBatch.from_pydict(columns)
 
 
 def _places(piece: Piece, places: Whole) -> dict[str, Any]:
+    """The columns of the place (file, block, index) of each row."""
     n = len(places)
     return {
         "file": pa.array(np.full(n, piece.file, np.int32)),
@@ -94,5 +96,5 @@ def _places(piece: Piece, places: Whole) -> dict[str, Any]:
 
 
 def _blank(schema: Schema, n: int) -> dict[str, Column]:
-    """Attributes of rows that are no events: anything."""
+    """Null attributes, for rows that are no events."""
     return {name: Column(kind.column, np.full(n, kind.null, kind.dtype)) for name, kind in schema.kinds.items()}

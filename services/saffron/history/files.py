@@ -1,8 +1,8 @@
-"""Files of history as Spark finds them: directories, globs and any file system it knows; and their events as pieces.
+"""Input files, listed by Spark (directories, globs, any file system it knows), and their events as pieces.
 
-The order of arrival is that of the arguments, of the names of the files that each stands for, of the events in these.
-Parquet and plain JSON lines are read in blocks by many tasks; what is packed, and CSV, whose cells may hold line ends,
-is read whole by one task a file.
+The order of arrival is that of the arguments, then of the file names of each, then of the events in a file. Many tasks
+read Parquet and plain JSON lines in blocks. One task reads each compressed file and each CSV file, whose cells may
+contain line ends.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Pieces = Callable[[Iterable[pa.RecordBatch]], Iterator[Piece]]
 
 @dataclass(frozen=True)
 class File:
-    """One file. `number`: its place in the order of arrival; `uri`: its name as Spark's metadata have it."""
+    """A file. `number`: its index in the order of arrival; `place`: the index of its argument; `uri`: Spark's name."""
 
     number: int
     argument: str
@@ -56,20 +56,20 @@ class File:
 
     @property
     def name(self) -> str:
-        """As people write it."""
+        """The name as a user writes it."""
         return _name(self.uri)
 
 
 @dataclass(frozen=True)
 class Part:
-    """The files of one argument that are read in one way: what Spark reads, and how that becomes pieces."""
+    """The files of one argument and kind: the frame that Spark reads, and the function from its batches to pieces."""
 
     frame: DataFrame
     pieces: Pieces
 
 
 def listed(session: SparkSession, arguments: Sequence[str]) -> list[File]:
-    """All files in the order of arrival; InputError where an argument has none, or one of another kind."""
+    """All files in the order of arrival; InputError for an argument without files, or a file of unknown kind."""
     found: list[File] = []
     for place, argument in enumerate(arguments):
         rows = session.read.format("binaryFile").load(argument).select("_metadata.file_path").collect()
@@ -81,6 +81,7 @@ def listed(session: SparkSession, arguments: Sequence[str]) -> list[File]:
 
 
 def _kind(uri: str) -> str:
+    """The kind of a file by its ending; InputError for an unknown one."""
     ending = uri.rsplit(".", 1)[-1]
     for kind, endings in _KINDS.items():
         if ending in endings:
@@ -93,12 +94,12 @@ def _kind(uri: str) -> str:
 
 
 def _name(uri: str) -> str:
-    """Of a local file its path."""
+    """The path of a local file, else the decoded URI."""
     return re.sub("^file:/+", "/", unquote(uri))
 
 
 def parts_of(session: SparkSession, files: Sequence[File], schema: Schema | None) -> Iterator[Part]:
-    """What to read. `schema`: the one given, which says which cells of a CSV file are strings."""
+    """The parts to read. `schema`: as given by the user, which decides the cells of a CSV file that are strings."""
     for place, kind in sorted({(file.place, file.kind) for file in files}):
         chosen = [file for file in files if (file.place, file.kind) == (place, kind)]
         numbers = {file.uri: file.number for file in chosen}
@@ -122,8 +123,7 @@ _FILE = "_metadata.file_path as `$file`"
 
 
 def inferred_schema(session: SparkSession, files: Sequence[File]) -> Schema:
-    """The schema of all events: that of the first ones in the order of arrival, as a replay infers it, and what all
-    that come later add to it."""
+    """The inferred schema of all events: that of the first ones, as in a replay, extended by all later events."""
     first = first_schema(session, files)
     found: list[tuple[int, int, bytes]] = []
     for part in parts_of(session, files, None):
@@ -134,7 +134,7 @@ def inferred_schema(session: SparkSession, files: Sequence[File]) -> Schema:
 
 
 def first_schema(session: SparkSession, files: Sequence[File]) -> Schema:
-    """Inferred from the first events in the order of arrival, as a replay does."""
+    """The schema inferred from the first events in the order of arrival, as in a replay."""
     left, batches = INFER_EVENTS, []
     for file in files:
         if left <= 0:
@@ -148,7 +148,7 @@ def first_schema(session: SparkSession, files: Sequence[File]) -> Schema:
 
 
 def _growth(pieces: Pieces, schema: Schema) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Of each piece that this schema does not know all of, the version that does."""
+    """The task that extends `schema` by the events of each piece; it yields only the versions that differ."""
 
     def versions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for piece in pieces(batches):
@@ -166,6 +166,8 @@ def _growth(pieces: Pieces, schema: Schema) -> Callable[[Iterable[pa.RecordBatch
 
 
 def _values(pieces: Pieces) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The task that yields the text of each record, empty for refused ones."""
+
     def values(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for piece in pieces(batches):
             refused = piece.records.refused
@@ -180,7 +182,7 @@ def _values(pieces: Pieces) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.
 
 
 def line_pieces(numbers: Mapping[str, int]) -> Pieces:
-    """Of lines ("value") of blocks of files."""
+    """The function from lines ("value") of blocks of files to pieces. `numbers`: by URI."""
 
     def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
         seen: Counter[tuple[int, int]] = Counter()
@@ -197,7 +199,7 @@ def line_pieces(numbers: Mapping[str, int]) -> Pieces:
 
 
 def _lines(values: Any, file: int, block: int, before: int) -> RawBatch:
-    """Lines that hold anything, numbered from `before` on."""
+    """The lines that are not blank, numbered from `before` on."""
     _, bounds, data = values.buffers()
     limits = np.frombuffer(bounds, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
     buffer = np.frombuffer(data if data is not None else b"", np.uint8)
@@ -210,7 +212,7 @@ def _lines(values: Any, file: int, block: int, before: int) -> RawBatch:
 
 
 def table_pieces(numbers: Mapping[str, int]) -> Pieces:
-    """Of rows of Parquet files, each with its number in its file ("$row")."""
+    """The function from rows of Parquet files, with their numbers ("$row"), to pieces."""
 
     def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
         for batch in batches:
@@ -225,7 +227,7 @@ def table_pieces(numbers: Mapping[str, int]) -> Pieces:
 
 
 def whole_pieces(numbers: Mapping[str, int], schema: Schema | None) -> Pieces:
-    """Of files whose bytes ("content") are here."""
+    """The function from whole files ("content") to pieces."""
 
     def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
         for batch in batches:
@@ -238,7 +240,7 @@ def whole_pieces(numbers: Mapping[str, int], schema: Schema | None) -> Pieces:
 
 
 def _runs(batch: pa.RecordBatch, blocks: Any) -> Iterator[tuple[str, int, int]]:
-    """Rows start..stop-1 of one block of one file, one after another: (file, start, stop)."""
+    """(file, start, stop) of each range of rows from one block of one file."""
     coded: Any = batch.column("$file").dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False)
     cuts = np.flatnonzero((np.diff(codes) != 0) | (np.diff(blocks) != 0)) + 1

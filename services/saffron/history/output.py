@@ -1,4 +1,4 @@
-"""Where results go: a directory of JSON lines or of Parquet, on any file system that Spark knows."""
+"""The output of a backfill: a directory of JSON lines or Parquet, on any file system that Spark knows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ if TYPE_CHECKING:
 
 FORMS = ("jsonl", "parquet")
 ORDER = ("end", "start", "query", "id", "line")
-"""Results stand by their last event's time (of a trend: its window's end), then by these: the same in every run."""
+"""Sort order of results, equal in every run. "end" is the time of the last event, or the end of a trend's window."""
 DEAD_LETTERS = "_dead-letters"
-"""Under the directory of results; whoever reads that as a whole passes over names that begin with _."""
+"""Subdirectory of the results. Readers of the whole directory ignore names that begin with _."""
 
 
 class Output:
-    """A directory that is not there yet. `form`: "jsonl", results as replay writes them, or "parquet", with their id,
-    query and times beside the text."""
+    """A new directory of results. `form`: "jsonl", the lines of a replay; "parquet", with id, query and times too."""
 
     def __init__(self, session: SparkSession, directory: str, form: str) -> None:
         self._session = session
@@ -26,7 +25,7 @@ class Output:
         self._form = form
 
     def require_free(self) -> None:
-        """InputError where something is there: it is asked before the work, not after."""
+        """Raise InputError if the directory exists; called before the work."""
         system, path = self._system(self._directory)
         if system.exists(path):
             raise InputError(
@@ -34,7 +33,7 @@ class Output:
             )
 
     def write(self, results: DataFrame) -> None:
-        """All results, in their order over all files by name."""
+        """Write all results; they are in order if files are read by name."""
         ordered = results.orderBy(*ORDER)
         if self._form == "parquet":
             ordered.select("id", "query", "start", "end", "line").write.parquet(self._directory)
@@ -42,11 +41,11 @@ class Output:
             self._write_lines(ordered, self._directory)
 
     def write_dead_letters(self, letters: DataFrame) -> None:
-        """What was no event, in the order of arrival."""
+        """Write the dead letters, in the order of arrival."""
         self._write_lines(letters, f"{self._directory}/{DEAD_LETTERS}")
 
     def _write_lines(self, frame: DataFrame, directory: str) -> None:
-        """Spark calls a text .txt; ours are JSON lines, and named so."""
+        """Write lines to .jsonl files, which Spark names .txt."""
         frame.select("line").write.text(directory)
         system, path = self._system(directory)
         for status in system.listStatus(path):
@@ -55,6 +54,7 @@ class Output:
                 system.rename(status.getPath(), self._path(f"{directory}/{name.removesuffix('.txt')}.jsonl"))
 
     def _system(self, directory: str) -> tuple[Any, Any]:
+        """The file system of a directory, and its path, as Hadoop's objects."""
         context: Any = self._session.sparkContext
         path = self._path(directory)
         return path.getFileSystem(context._jsc.hadoopConfiguration()), path

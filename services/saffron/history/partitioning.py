@@ -1,4 +1,4 @@
-"""By what a query's events may be spread over machines: the rule, from the plan alone."""
+"""The attributes by which a query's events can be partitioned over machines, from the plan alone."""
 
 from __future__ import annotations
 
@@ -10,37 +10,39 @@ from saffron.language.plan.plan import MatchPlan, Plan, Strategy, TrendPlan
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Events that agree on `by` must be together; of an empty `by` all events must, for the `reason` given."""
+class Partitioning:
+    """Events with equal values of `by` must be in one partition. `by` () puts all events into one, for a `reason`."""
 
     by: tuple[str, ...]
     reason: str = ""
 
 
-def spread_of(plan: Plan, others: Sequence[Plan] = ()) -> Spread:
-    """How the plan's events may be spread so that no result changes. `others`: the plans asked beside it."""
+def partitioning_of(plan: Plan, others: Sequence[Plan] = ()) -> Partitioning:
+    """The partitioning of a plan's events that changes no result. `others`: plans of the queries beside it."""
     reason = _alone(plan, others)
     if reason:
-        return Spread((), reason)
-    return Spread(plan.key if isinstance(plan, MatchPlan) else plan.group)
+        return Partitioning((), reason)
+    return Partitioning(plan.key if isinstance(plan, MatchPlan) else plan.group)
 
 
-def spreads_of(plans: Sequence[Plan]) -> Mapping[str, Spread]:
-    """Of each plan by its name, each beside the others."""
-    return {plan.name: spread_of(plan, [one for one in plans if one is not plan]) for plan in plans}
+def partitionings_of(plans: Sequence[Plan]) -> Mapping[str, Partitioning]:
+    """Name -> partitioning, of plans that run beside each other."""
+    return {plan.name: partitioning_of(plan, [one for one in plans if one is not plan]) for plan in plans}
 
 
-def together(spreads: Mapping[str, Spread]) -> Mapping[tuple[str, ...], list[str]]:
-    """Names of the queries that go through one engine, by what their events are spread by: those whose events are all
-    in one place do, so that whoever reads another's results has them."""
+def queries_by_key(partitionings: Mapping[str, Partitioning]) -> Mapping[tuple[str, ...], list[str]]:
+    """Key attributes -> names of the queries that run in one engine.
+
+    Queries that cannot be partitioned share one engine, so they can read each other's results.
+    """
     found: dict[tuple[str, ...], list[str]] = {}
-    for name, spread in spreads.items():
-        found.setdefault(spread.by, []).append(name)
+    for name, partitioning in partitionings.items():
+        found.setdefault(partitioning.by, []).append(name)
     return found
 
 
 def _alone(plan: Plan, others: Sequence[Plan]) -> str:
-    """Why all events must be in one place, or ""."""
+    """The reason why all events of a plan must be in one partition; "" without one."""
     if isinstance(plan, MatchPlan) and not plan.key:
         return "it has no [attribute] on which the events of a match agree"
     if isinstance(plan, TrendPlan) and not plan.group:
@@ -55,6 +57,7 @@ def _alone(plan: Plan, others: Sequence[Plan]) -> str:
 
 
 def _strategies(plan: Plan) -> Iterable[Strategy]:
+    """All strategies that a plan uses."""
     if isinstance(plan, MatchPlan):
         return (plan.strategy, *plan.begins, *plan.continues)
     templates = (plan.template, *plan.negatives, *plan.sides)

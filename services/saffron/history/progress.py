@@ -1,4 +1,4 @@
-"""How far Spark is, told while a step of the work runs."""
+"""Reports of Spark's progress while a step of the work runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 
 
 def _silent(line: str) -> None:
@@ -20,14 +20,14 @@ def _silent(line: str) -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """`step`: told of each step of the work; `tasks`: of how many of its tasks are done, again and again."""
+    """Receivers of progress. `step`: called at the start of a step; `tasks`: called twice a second with its tasks."""
 
     step: Callable[[str], None] = _silent
     tasks: Callable[[str], None] = _silent
 
     @contextlib.contextmanager
     def during(self, session: SparkSession, what: str) -> Iterator[None]:
-        """Tell of a step while it runs."""
+        """A context that reports the step `what` while it runs."""
         self.step(what)
         over = threading.Event()
         watch = threading.Thread(target=self._watch, args=(session, what, over), daemon=True)
@@ -41,8 +41,9 @@ class Progress:
                 watch.join()
 
     def _watch(self, session: SparkSession, what: str, over: threading.Event) -> None:
+        """Report the tasks of Spark's active stages until `over` is set."""
         tracker = session.sparkContext.statusTracker()
-        while not over.wait(_LOOK_SECONDS):
+        while not over.wait(_POLL_SECONDS):
             stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number))]
             if stages:
                 done, all_of_them = sum(one.numCompletedTasks for one in stages), sum(one.numTasks for one in stages)

@@ -1,7 +1,6 @@
-"""Events as rows that Spark carries, sorts and sends: Arrow batches to columns and back, without a loop over events.
+"""Conversion of events between columns and the Arrow batches that Spark sorts and sends, without a loop over events.
 
-A null is the kind's sentinel (see `Kind`), but for strings; attributes are numbered, since Spark's names are not case
-sensitive and ours are.
+A null is the kind's sentinel (see `Kind`), except for strings. Attributes are numbered, as Spark's names ignore case.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from saffron.schema.schema import NULL_CODE, Kind, Schema
 
 
 def attribute_name(schema: Schema, attribute: str) -> str:
-    """The column that carries it; "type" and "ts" carry themselves."""
+    """The column of an attribute; "type" and "ts" keep their names."""
     return attribute if attribute in ("type", "ts") else f"a{list(schema.kinds).index(attribute)}"
 
 
 def event_fields(schema: Schema) -> str:
-    """The columns of an event, as Spark wants them declared."""
+    """The declaration of an event's columns, as Spark's DDL."""
     own = [f"a{number} {kind.sql_type}" for number, kind in enumerate(schema.kinds.values())]
     return ", ".join(["ts bigint", "latest bigint", "type string", *own])
 
@@ -31,13 +30,13 @@ def event_fields(schema: Schema) -> str:
 def arrays_of(
     ts: NDArray[np.int64], latest: NDArray[np.int64] | None, kind: Column, attributes: Mapping[str, Column]
 ) -> dict[str, Any]:
-    """The columns of these events by name."""
+    """Name -> Arrow array, for the columns of events."""
     columns = {"ts": pa.array(ts), "latest": pa.array(ts if latest is None else latest), "type": _array(kind)}
     return columns | {f"a{number}": _array(column) for number, column in enumerate(attributes.values())}
 
 
 def columns_of(batch: pa.RecordBatch, schema: Schema) -> Columns:
-    """The events of a batch, which has their numbers too ("seq")."""
+    """The events of a batch that has their numbers ("seq") too."""
 
     def numbers(name: str, dtype: str = "int64") -> NDArray[Any]:
         return np.array(batch.column(name).to_numpy(zero_copy_only=False), dtype=dtype)
@@ -62,6 +61,7 @@ def columns_of(batch: pa.RecordBatch, schema: Schema) -> Columns:
 
 
 def _array(column: Column) -> Any:
+    """A column as an Arrow array."""
     if column.kind is Kind.NUMBER:
         data: NDArray[Any] = column.data
         parts = [pa.array(np.ascontiguousarray(data.real)), pa.array(np.ascontiguousarray(data.imag))]
@@ -74,12 +74,14 @@ def _array(column: Column) -> Any:
 
 
 def _pairs(array: Any) -> Column:
+    """A column of kind NUMBER from its Arrow structs."""
     pairs = np.empty(len(array), np.complex128)
     pairs.real, pairs.imag = (array.field(name).to_numpy(zero_copy_only=False) for name in ("nearest", "rest"))
     return Column(Kind.NUMBER, pairs)
 
 
 def _strings(array: Any) -> Column:
+    """A column of strings, coded by a dictionary."""
     coded = array.dictionary_encode()
     codes = np.array(coded.indices.fill_null(NULL_CODE).to_numpy(zero_copy_only=False), dtype=np.int32)
     return Column(Kind.STRING, codes, tuple(coded.dictionary.to_pylist()))

@@ -1,7 +1,7 @@
 """The engine over numbered events: all events of a stream, or those of some keys.
 
-Events carry the numbers that they have among all events of the stream, so that ids, windows in EVENTS and what results
-say of positions are those of a run over everything. To the engine the others are events that were dropped whole.
+Events have their numbers among all events of the stream. So ids, windows in EVENTS and positions in results are those
+of a run over everything. For the engine, the missing events were shed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from saffron.schema.schema import END_OF_TIME, Schema
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Queries (by their own names, makers first) over a stream of `events` events; it goes to other machines.
+class EngineTask:
+    """The task of an engine, which Spark sends to other machines: queries over a stream.
 
-    `aggregates`: those of the user's that the queries may call.
+    `queries`: those whose results others read come first. `aggregates`: user-defined ones that they may call.
+    `events`: number of events of the whole stream.
     """
 
     queries: tuple[Query, ...]
@@ -36,38 +37,38 @@ class Asked:
 
 
 def binder(lenient: bool) -> Callable[[str, Schema | None, str], Bound]:
-    """Binds texts with the user's aggregates that this process knows."""
+    """A function that binds a text (text, schema, name) with the user-defined aggregates of this process."""
     known = frozenset(registered())
     return lambda text, schema, name: bind(text, schema, name=name, lenient=lenient, aggregates=known)
 
 
-def run(asked: Asked, batches: Iterable[Columns]) -> Iterator[Merged]:
-    """Results of all queries over these events, which ascend by `seq`. SaffronError where a query cannot be run."""
-    chain = started(asked)
+def run(task: EngineTask, batches: Iterable[Columns]) -> Iterator[Merged]:
+    """The results of all queries over events in the order of `seq`; SaffronError if a query cannot be run."""
+    chain = start_engines(task)
     last = chain.opening[-1]
     for columns in batches:
         last = _block(last, columns, chain.windowing.opened(columns))
         yield chain.engines.apply(last)
-    yield chain.engines.apply(_end(last, asked))
+    yield chain.engines.apply(_end(last, task))
 
 
-def started(asked: Asked) -> Chain:
-    """The engines with the queries in force, before any event."""
+def start_engines(task: EngineTask) -> Chain:
+    """The engines with all queries in force, before any event."""
     jit.use_directory(user_cache_directory() / "kernels")
     known = registered()
-    for one in asked.aggregates:
+    for one in task.aggregates:
         if one.name not in known:
             register(one.name, one.step, initial=one.initial, final=one.final)
-    bind_one = binder(asked.lenient)
+    bind_one = binder(task.lenient)
 
     def compiler(text: str, schema: Schema | None, name: str) -> Plan:
         return bind_one(text, schema, name).plan
 
-    return Chain(asked.queries, asked.schema, compiler, partition=0, disorder=0)
+    return Chain(task.queries, task.schema, compiler, partition=0, disorder=0)
 
 
 def _block(before: Block, columns: Columns, opened: Mapping[str, Sequence[int]]) -> Block:
-    """The events behind those of `before`, and the gap before them. `opened`: where windows of queries open."""
+    """The block behind `before`, with a gap for missing events. `opened`: by query, positions where windows open."""
     return Block(
         columns,
         first_seq=before.next_seq,
@@ -78,12 +79,12 @@ def _block(before: Block, columns: Columns, opened: Mapping[str, Sequence[int]])
     )
 
 
-def _end(before: Block, asked: Asked) -> Block:
-    """The end of the stream, behind all its events."""
+def _end(before: Block, task: EngineTask) -> Block:
+    """The block that ends the stream, behind all its events."""
     return Block(
-        empty_columns(asked.schema),
+        empty_columns(task.schema),
         first_seq=before.next_seq,
-        next_seq=asked.events,
+        next_seq=task.events,
         watermark=END_OF_TIME,
         counter=before.next_counter,
         end=True,
@@ -91,6 +92,6 @@ def _end(before: Block, asked: Asked) -> Block:
 
 
 def lines_of(results: Iterable[Merged]) -> Iterator[Sequence[bytes]]:
-    """Results as `saffron replay` writes them, some thousand at a time, without the time of detection."""
+    """Results as lines of `saffron replay`, some thousand at a time, without the time of detection."""
     for merged in results:
         yield from merged.json()

@@ -1,4 +1,4 @@
-"""Where history is worked on: a Spark of our own on this machine, or one of a cluster."""
+"""The Spark session of a backfill: local on this machine, or of a cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from saffron.distribution import install
 from saffron.errors import SaffronError
-from saffron.history.spark_errors import plainly
+from saffron.history.spark_errors import translated_errors
 from saffron.runtime.replay.fused import BLOCK_EVENTS
 
 if TYPE_CHECKING:
@@ -24,16 +24,16 @@ _NEEDED: Mapping[str, str] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(BLOCK_EVENTS),
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
 }
-"""What the work asks of any session: times as a replay reads them, batches as large as the engines' blocks."""
+"""Settings that any session needs: times as in a replay, batches as large as the engine's blocks."""
 _ONE_A_TASK = {"spark.sql.files.openCostInBytes": str(1 << 40)}
-"""Files are taken for so large that none shares a task with another."""
+"""Setting that makes files seem so large that no two share a task."""
 
 
 @contextlib.contextmanager
 def opened(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
-    """The session that this process has, else one for the time being.
+    """A context with this process's session, or a new one that is closed at the end.
 
-    SaffronError: PySpark or Java is missing, or the master does not answer.
+    Raises SaffronError if PySpark or Java is missing, or the master does not answer.
     """
     try:
         from pyspark.sql import SparkSession
@@ -56,7 +56,7 @@ def opened(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
             environment=gateway.ALONE if local else {},
         )
         try:
-            with plainly():
+            with translated_errors():
                 session = open_session(jvm, settings(master, conf, Path(folder), submitted=jvm.submitted))
             try:
                 yield session
@@ -68,14 +68,17 @@ def opened(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
 
 
 def java_options(master: str, conf: Mapping[str, str]) -> list[str]:
-    """What Spark's own launcher would make of the settings of a driver, which a running JVM cannot take any more."""
+    """The JVM's options for a driver's settings. Spark's launcher would set them; a running JVM cannot."""
     memory = conf.get("spark.driver.memory", _MEMORY).lower().removesuffix("b")
     collector = "-XX:+UseSerialGC" if master.startswith("local") and _cores(master) < 4 else "-XX:+UseParallelGC"
     return [f"-Xmx{memory}", collector, *shlex.split(conf.get("spark.driver.extraJavaOptions", ""))]
 
 
 def settings(master: str, conf: Mapping[str, str], scratch: Path, *, submitted: bool) -> Mapping[str, str]:
-    """What the session is told; the user's word counts most. Where spark-submit has said where to work, we do not."""
+    """The settings of a session; `conf`, the user's, takes precedence. `submitted`: spark-submit has set the master.
+
+    `scratch`: a directory for files that Spark would leave in the working directory.
+    """
     found = {
         "spark.app.name": "saffron backfill",
         "spark.ui.enabled": "false",
@@ -90,15 +93,15 @@ def settings(master: str, conf: Mapping[str, str], scratch: Path, *, submitted: 
 
 
 def _cores(master: str) -> int:
-    """How many tasks a local master runs at once."""
-    asked = master.removeprefix("local").strip("[]").split(",")[0]
-    return int(asked) if asked.isdigit() else (os.cpu_count() or 1) if asked == "*" else 1
+    """The number of tasks that a local master runs at once."""
+    threads = master.removeprefix("local").strip("[]").split(",")[0]
+    return int(threads) if threads.isdigit() else (os.cpu_count() or 1) if threads == "*" else 1
 
 
 @contextlib.contextmanager
-def prepared(session: SparkSession, *, apart: bool) -> Iterator[None]:
-    """The session as the work needs it, and as it was before. `apart`: each file is a task of its own."""
-    needed = {**_NEEDED, **(_ONE_A_TASK if apart else {})}
+def prepared(session: SparkSession, *, one_file_a_task: bool) -> Iterator[None]:
+    """A context with the session's settings that the work needs; the old ones are restored at the end."""
+    needed = {**_NEEDED, **(_ONE_A_TASK if one_file_a_task else {})}
     before = {name: session.conf.get(name) for name in needed}
     for name, value in needed.items():
         session.conf.set(name, value)

@@ -1,4 +1,4 @@
-"""Spark's errors as ours: one sentence that says what is wrong, instead of two stack traces."""
+"""Translation of Spark's errors to Saffron's: one sentence instead of two stack traces."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ _HINTS = {
 
 
 @contextlib.contextmanager
-def plainly() -> Iterator[None]:
-    """Raise what Spark says of the work within as a SaffronError."""
+def translated_errors() -> Iterator[None]:
+    """A context that raises errors of Spark as a SaffronError."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise told(str(error)) from error
+        raise translated(str(error)) from error
 
 
-def told(text: str) -> SaffronError:
-    """What our own code said in a task; else what is known of errors of this kind; else the first line."""
+def translated(text: str) -> SaffronError:
+    """The error for a message of Spark's: of our own code in a task, of a known kind, or with the first line."""
     if ours := _OURS.search(text):
         return InputError(ours[1])
-    for mark, meaning in _HINTS.items():
+    for mark, hint in _HINTS.items():
         if mark in text:
-            return InputError(f"{meaning}: {_first(text)}")
+            return InputError(f"{hint}: {_first(text)}")
     if "Traceback" in text and (python := _PYTHON.findall(text)):
         return SaffronError(f"a task of Spark failed: {python[-1]}")
     return SaffronError(f"Spark: {_first(text)}")
 
 
 def _first(text: str) -> str:
+    """The first line of a message that is not blank, shortened."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return (lines or ["(no message)"])[0][:400]

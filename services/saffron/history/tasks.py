@@ -1,4 +1,4 @@
-"""What tasks of Spark do: functions over Arrow batches, which travel to them with all that they need."""
+"""The functions of Spark's tasks, over Arrow batches; Spark sends them to other machines with their arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from saffron.history.decoding import decoded_rows
 from saffron.history.files import Pieces
 from saffron.history.numbering import Numbering, range_of
 from saffron.history.rows import columns_of
-from saffron.history.running import Asked, lines_of, run
+from saffron.history.running import EngineTask, lines_of, run
 from saffron.schema.schema import Schema
 
 Batches = Iterable[pa.RecordBatch]
@@ -23,12 +23,12 @@ RESULT_FIELDS = "end bigint, start bigint, query string, id string, line string"
 
 
 def decoding(pieces: Pieces, schema: Schema) -> Task:
-    """Files to decoded rows."""
+    """The task from Spark's rows of files to decoded rows."""
     return lambda batches: decoded_rows(pieces(batches), schema)
 
 
-def placing(bounds: Sequence[int]) -> Task:
-    """Events with the range of times in which each lies."""
+def with_ranges(bounds: Sequence[int]) -> Task:
+    """The task that adds to each event its range of times ("range")."""
 
     def placed(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -39,7 +39,7 @@ def placing(bounds: Sequence[int]) -> Task:
 
 
 def numbering(first: Mapping[int, int]) -> Task:
-    """Events in order, whole ranges of them, with their numbers instead of their places."""
+    """The task that replaces places by numbers ("seq"), for whole ranges of events in order."""
 
     def numbered(batches: Batches) -> Iterator[pa.RecordBatch]:
         running = Numbering(first)
@@ -51,18 +51,19 @@ def numbering(first: Mapping[int, int]) -> Task:
     return numbered
 
 
-def matching(asked: Asked) -> Task:
-    """Events by number to results."""
+def matching(task: EngineTask) -> Task:
+    """The task from events in the order of their numbers to results."""
 
     def matched(batches: Batches) -> Iterator[pa.RecordBatch]:
-        events = (columns_of(batch, asked.schema) for batch in batches if batch.num_rows)
-        for lines in lines_of(run(asked, events)):
+        events = (columns_of(batch, task.schema) for batch in batches if batch.num_rows)
+        for lines in lines_of(run(task, events)):
             yield _results(lines)
 
     return matched
 
 
 def _results(lines: Sequence[bytes]) -> pa.RecordBatch:
+    """Lines of results as a batch with the columns of RESULT_FIELDS."""
     read = [orjson.loads(line) for line in lines]
     spans = [one["window"] if "start" not in one else (one["start"], one["end"]) for one in read]
     columns: dict[str, Any] = {
@@ -76,7 +77,7 @@ def _results(lines: Sequence[bytes]) -> pa.RecordBatch:
 
 
 def letters(names: Mapping[int, str], first: Mapping[tuple[int, int], int]) -> Task:
-    """Dead letters as lines. `first`: of (file, block) the position of its first record among all that were read."""
+    """The task from dead letters to JSON lines. `first`: (file, block) -> position of its first record among all."""
 
     def written(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -91,14 +92,15 @@ def letters(names: Mapping[int, str], first: Mapping[tuple[int, int], int]) -> T
 
 
 def _letter(row: Mapping[str, Any], position: int, names: Mapping[int, str]) -> str:
-    told = {
+    """A dead letter as a JSON line."""
+    letter = {
         "reason": row["reason"],
         "detail": row["detail"],
         "position": position,
         "file": names[row["file"]],
         "line": row["line"].decode("utf-8", "backslashreplace"),
     }
-    return orjson.dumps(told).decode()
+    return orjson.dumps(letter).decode()
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> Any:

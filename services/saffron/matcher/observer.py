@@ -1,4 +1,4 @@
-"""What the matcher tells the model builder: transitions of partial matches, features of events, what work cost."""
+"""The matcher's observations for the model builder: transitions of partial matches, features of events, latencies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TRANSITIONS = "observations.transitions"
 _LATENCY = "observations.latency"
 _FEATURES = "observations.features"
 ONE_IN = 4
-"""Blocks of which one is a sample of f: to ask takes a hundredth of a small one."""
+"""One block in so many is a sample of f, as sampling takes a hundredth of a small block's time."""
 
 
 class MatcherObserver:
@@ -30,15 +30,17 @@ class MatcherObserver:
         self._blocks = 0
 
     def applied(self, block: Block, operator: ResultOperator, nanoseconds: int) -> None:
+        """Sample the processing time of a block."""
         self._blocks += 1
         if self._blocks % ONE_IN != 1 and not any(control.kind == "keep" for control in block.controls):
-            return  # orders are always looked at, for what they took is no part of f
+            return  # blocks with drop orders are always sampled, as the time of orders is no part of f
         live, spent = operator.cost()
         shedding, self._shedding_ns = spent - self._shedding_ns, spent
         if len(block.columns):
             self._samples.processed(live, len(block.columns), max(0, nanoseconds - shedding))
 
     def messages(self, operator: ResultOperator) -> Sequence[Message]:
+        """The observations since the last call, as messages of their topics."""
         observations = operator.observations()
         for row in observations.get(_LATENCY, ()):
             self._samples.shed(row["partial_matches"], row["nanoseconds"])

@@ -1,7 +1,7 @@
 """One batch: update the books, halve old counts, train models that are due, save the books, publish the models.
 
 The books are saved before models are published. If the job is killed in between, Spark repeats the batch from the same
-books with the same records, which publishes the same bytes under the same version.
+books with the same records. That publishes the same bytes under the same version.
 """
 
 from __future__ import annotations
@@ -92,6 +92,7 @@ def train(books: Books, version: Version, policy: Policy) -> list[AnyModel]:
 
 
 def _sums(bins: Bins) -> list[list[int]]:
+    """The sums of all bins, in the order of the bins."""
     return [sums for _, sums in sorted(bins.items())]
 
 

@@ -96,6 +96,7 @@ class Books:
         return known
 
     def _add_latency(self, row: Row) -> bool:
+        """Apply a row of processing or shedding times; False if it is invalid."""
         if row.stream is None or row.a is None or row.count is None or row.load is None or row.time is None:
             return False
         book = self.streams.setdefault(row.stream, LatencyBook())

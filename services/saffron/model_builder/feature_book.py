@@ -110,6 +110,7 @@ class FeatureBook:
         return {"query": self.counts.query, "query_version": self.counts.query_version, "spec": self.counts.spec}
 
     def _most_keys(self) -> int:
+        """The number of different keys in the larger half."""
         return max(len(half.occurrences) for half in self.counts.halves)
 
 
@@ -141,6 +142,7 @@ class FeatureBooks:
     def _book(
         self, identity: tuple[str, int, str], rows: Sequence[FeatureRow], batch: int, most: int
     ) -> FeatureBook | None:
+        """The book for rows of one identity; None if it is outdated, unknown, or there is no room."""
         query, version, spec = identity
         known = self.held.get(query)
         if known is not None:
@@ -217,6 +219,7 @@ def _contents(rows: Sequence[FeatureRow]) -> list[dict[str, Any]]:
 
 
 def _parsed(text: str) -> FeatureSpec | None:
+    """The specification in a text, None for an invalid one."""
     try:
         return FeatureSpec.of(orjson.loads(text))
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, FeatureError):
@@ -224,6 +227,7 @@ def _parsed(text: str) -> FeatureSpec | None:
 
 
 def _identity(row: FeatureRow) -> tuple[str, int, str]:
+    """(query, version, specification) of a row, with defaults for nulls; the rows of a book have the same."""
     return row.query or "", row.query_version if row.query_version is not None else -1, row.spec or ""
 
 

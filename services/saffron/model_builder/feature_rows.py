@@ -45,11 +45,13 @@ _FIELDS = "'{kind}' as kind, {key} as key, {text} as text, {a} as a, {b} as b, {
 
 
 def _cell(kind: str, *, key: str = "''", text: str = "''", a: str = "0L", b: str = "0L", count: str = "1L") -> str:
+    """The SQL of a cell's struct. Arguments are SQL expressions."""
     occurred = "get(c, 3)" if kind == POSITION else "0L"
     return f"struct({_FIELDS.format(kind=kind, key=key, text=text, a=a, b=b, count=count, occurred=occurred)})"
 
 
 def _each(column: str, cell: str) -> str:
+    """The SQL that makes a cell of each element of an array column; `c` is the element."""
     return f"transform(coalesce({column}, array()), c -> {cell})"
 
 

@@ -100,6 +100,7 @@ class Job:
                 self._busy.release()
 
     def _batch(self, records: DataFrame, number: int) -> None:
+        """Process a batch, in Spark's callback thread; an error is kept for `failure`."""
         from pyspark.sql import functions as f
 
         with self._busy:

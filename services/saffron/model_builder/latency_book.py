@@ -29,7 +29,7 @@ class LatencyBook:
     since_halved: int = 0
 
     def add(self, kind: str, bin_: int, numbers: tuple[int, int, int]) -> None:
-        """Add events, load and nanoseconds to a bin of f (`kind` "processing") or of g."""
+        """Add events, load and nanoseconds to a bin of f (`kind` "processing") or of g; halve it above MOST_SUM."""
         sums = (self.processing if kind == PROCESSING else self.shedding).setdefault(bin_, [0, 0, 0])
         sums[:] = [held + number for held, number in zip(sums, numbers, strict=True)]
         while max(sums) > MOST_SUM and sums[0] > 1:

@@ -38,7 +38,7 @@ from saffron.spark.session import open_session
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
-_AGAIN_SECONDS = 2.0
+_RETRY_SECONDS = 2.0
 """Pause before a failed query is started again."""
 
 
@@ -61,6 +61,7 @@ def main(settings: Settings) -> int:
 
 
 def _serve(settings: Settings, log: Log, reporter: Reporter, stop: threading.Event) -> int:
+    """Run the job until SIGTERM or SIGINT; the exit status."""
     topics = Topics(settings.prefix)
     checkpoint = settings.data / "model-builder" / "checkpoint"
     publisher = Publisher(log, topics.models)
@@ -112,13 +113,14 @@ def _once_readable(log: Log, topics: Topics, check: Callable[[], None], health: 
             health.done("log")
             return newest, withdrawals
         except LogError as error:
-            _LOG.warning("model-builder: %s; trying again in %g s", error, _AGAIN_SECONDS)
+            _LOG.warning("model-builder: %s; trying again in %g s", error, _RETRY_SECONDS)
             health.waiting("log", str(error))
             health.beat()
-            time.sleep(_AGAIN_SECONDS)
+            time.sleep(_RETRY_SECONDS)
 
 
 def _own_jvm(settings: Settings, health: Health, folder: Path) -> gateway.Gateway:
+    """A new JVM with Spark's connector."""
     connector = jars.given_or_ensured(settings.spark_jars, lambda line: health.waiting("start", line))
     return gateway.start(connector, folder)
 
@@ -149,10 +151,10 @@ def _run(
         if isinstance(failure, StoreError):
             raise failure
         why = _denied(check) or _first_line(failure)
-        _LOG.warning("the streaming query ended, started again in %g s: %s", _AGAIN_SECONDS, why)
+        _LOG.warning("the streaming query ended, started again in %g s: %s", _RETRY_SECONDS, why)
         reporter.health.waiting("query", "the streaming query ended; waiting to start it again")
         reporter.metrics.add(RESTARTS, 1)
-        stop.wait(_AGAIN_SECONDS)
+        stop.wait(_RETRY_SECONDS)
         job.start()
         reporter.health.done("query")
     job.stop()
@@ -178,5 +180,6 @@ def _denied(check: Callable[[], None]) -> str | None:
 
 
 def _first_line(failure: BaseException) -> str:
+    """The type and the first line of an error's message."""
     kind = "" if isinstance(failure, LogError) else f"{type(failure).__name__}: "
     return kind + (str(failure).strip().splitlines() or ["(no message)"])[0][:300]

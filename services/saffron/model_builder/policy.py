@@ -22,8 +22,8 @@ class Policy:
     `slower`: relative change of an event's time in one state against others.
 
     Models of events. `events`, `matches`: numbers of both before the first model. A new one is published when the
-    distribution of features, or of contributions, has moved by `shifted` (total variation), and by more than the two
-    halves of observations differ.
+    distribution of features, or of contributions, has moved by `shifted` (total variation). It must also have moved by
+    more than the two halves of observations differ.
 
     Both. `more`: growth factor of the number of observations that leads to a new model. `half_life`: number of batches
     with observations after which counts are halved, which leads to a new model too.

@@ -59,6 +59,7 @@ def newest_epoch(log: Log, topic: str) -> int:
 
 
 def _epoch(value: bytes | None) -> int:
+    """The epoch of a model's record; -1 for a tombstone or an unreadable record."""
     try:
         return -1 if value is None else version_of(unseal(value))[0]
     except ModelError:

@@ -69,12 +69,14 @@ class QueryBook:
             self.in_force.halve()
 
     def _add_transition(self, row: Row) -> bool:
+        """Add transitions; False if the row is invalid."""
         if row.a is None or row.b is None or row.count is None or not self.counts.add(row.a, row.b, row.count):
             return False
         self.batch[row.a, row.b] = self.batch.get((row.a, row.b), 0) + row.count
         return True
 
     def _add_times(self, row: Row) -> bool:
+        """Add sums of sampled times; False if the row is invalid."""
         costs, one, other = self.counts.costs, self._cell(row.a, row.b), self._cell(row.c, row.d)
         if row.count is None or row.time is None or row.total is None:
             return False

@@ -79,6 +79,7 @@ class Reporter:
 
 
 def _name(model: AnyModel) -> str:
+    """The name of a model in metrics: QUERY, QUERY/events or @STREAM."""
     if isinstance(model, EventModel):
         return f"{model.query}/{EVENTS}"
     return model.query if isinstance(model, TransitionModel) else f"@{model.stream}"

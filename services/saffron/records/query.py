@@ -11,6 +11,8 @@ from saffron.records.codec import RecordError, decode, encode, optional, require
 OPS = ADD, PAUSE, RESUME = "add", "pause", "resume"
 STARTS = NOW, EARLIEST = "now", "earliest"
 ANY_SHEDDER = "auto"
+SUCCESSORS = {"pspice--": "pspice", "pm-bl": "pspice", "espice": "gspice-h", "bl": "gspice-h", "e-bl": "gspice-h"}
+"""Shedders that records of version 0.1.0 may name -> what takes their place."""
 _FIELDS = frozenset({"name", "version", "op", "text", "from", "shed"})
 
 
@@ -47,8 +49,8 @@ class QueryRecord:
             raise RecordError(f'"op" should be {" or ".join(OPS)}, and is {op!r}')
         if start not in STARTS:
             raise RecordError(f'"from" should be {" or ".join(STARTS)}, and is {start!r}')
-        text, shed = require(body, "text", str), optional(body, "shed", str) or ANY_SHEDDER
-        return cls(key, version, op, text, start, shed, unknown_fields(body, _FIELDS))
+        optional(body, "shed", str)
+        return cls(key, version, op, require(body, "text", str), start, shedder_of(body), unknown_fields(body, _FIELDS))
 
     def body(self) -> dict[str, Any]:
         """The fields of the record."""
@@ -65,3 +67,9 @@ class QueryRecord:
     def encode(self) -> bytes:
         """The value of the message."""
         return encode(self.body())
+
+
+def shedder_of(body: Mapping[str, Any]) -> str:
+    """The name of the shedder in a query's record, control or checkpoint entry."""
+    named = str(body.get("shed") or ANY_SHEDDER)
+    return SUCCESSORS.get(named, named)

@@ -144,12 +144,14 @@ class ShedderHop:
     # ------------------------------------------------------------ inside
 
     def _admits(self, block: Block, now_ms: int) -> bool:
+        """Whether the next block may go: the readers have credit, and the operator allows it."""
         events = block.next_seq - block.first_seq
         if not self.credits.admits(events, now_ms):
             return False
         return events == 0 or self.operator.may_go(self.credits.in_flight(now_ms))
 
     def _forward(self, waiting: Waiting, now_ms: int) -> Block:
+        """The block that the operator makes of a queued one, with the state of this chain."""
         record = waiting.record
         self._waiting -= len(waiting.block.columns)
         self.waits.append(max(0, now_ms - record.timestamp))

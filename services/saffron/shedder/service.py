@@ -133,6 +133,7 @@ class ShedderService:
         return {w: c.hop for w, c in self.shell.chains.items() if isinstance(c.hop, ShedderHop)}
 
     def _follow_models(self) -> bool:
+        """Offer new models to all chains; whether there were any."""
         records = self._models.step()
         for record in records:
             self._newest[record.key] = record
@@ -150,6 +151,7 @@ class ShedderService:
             _LOG.warning("load/%d passed over: %r", record.offset, error)
 
     def _take_advice(self, body: Mapping[str, Any], now_ms: int) -> None:
+        """Apply a load report or a user's order to its chain."""
         hop = self._hops().get(TopicPartition(self._streams.topic_of(body["stream"]) or "", body["partition"]))
         if hop is None:
             return
@@ -161,6 +163,7 @@ class ShedderService:
     # ------------------------------------------------------------ numbers
 
     def _report(self, now_ms: int, interval: int) -> None:
+        """Update metrics and health, and send digests."""
         hops = self._hops()
         for digest in self._shedder_metrics.report(hops, now_ms, interval):
             send(self._producer, self._topics, digest)

@@ -94,6 +94,7 @@ class ShedderMetrics:
     # ------------------------------------------------------------ inside
 
     def _gauge(self, hop: ShedderHop, numbers: Mapping[str, Any], gauges: Mapping[Gauge, _Values], now_ms: int) -> None:
+        """Collect the gauges of one chain."""
         labels = (hop.operator.stream, str(hop.operator.partition))
         gauges[IN_FLIGHT][labels] = hop.credits.in_flight(now_ms)
         gauges[PROCESSING_LATENCY][labels] = (numbers["processing_ms"] or 0.0) / 1000
@@ -107,6 +108,7 @@ class ShedderMetrics:
             gauges[DECISION][*labels, "keep"] = numbers["keep"]
 
     def _waits(self, hop: ShedderHop) -> Buckets:
+        """The histogram of queueing times (ms) since the last report."""
         buckets = Buckets()
         if hop.waits:
             waits = np.array(hop.waits, dtype=np.float64)

@@ -1,7 +1,7 @@
-"""Spark, started the same way by all that use it: the model builder and the backfill of history.
+"""The start of Spark, for the model builder and for the backfill of history.
 
-gateway    the JVM, as a process of ours; or the one that submitted us
-archive    classes parsed and linked ahead, with which the JVM starts in half the time
+gateway    the JVM, as a child process, or the one of spark-submit
+archive    an archive of loaded classes, which halves the JVM's start
 jars       Spark's Kafka connector, fetched by lock file
 session    a session on the JVM
 """

@@ -1,7 +1,7 @@
-"""A class archive for Spark's JVM: classes that a rehearsal of the real work has loaded, parsed and linked.
+"""The class archive of Spark's JVM: classes that a rehearsal of the real work has loaded, parsed and linked.
 
-With it a session stands in half the time, for half of the processor's time. It belongs to one Java and one set of jars,
-and is only ever a shortcut: without it, or with one that does not fit, Spark starts as well, only later.
+It halves the time and the CPU time of a session's start. It belongs to one Java and one set of jars. Without a fitting
+archive Spark starts too, only more slowly.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from saffron.spark.gateway import Gateway
 
 
 def ensure(connector: Sequence[Path], rehearse: Callable[[Gateway, Path], None], progress: Progress) -> None:
-    """Make the archive where it is missing; JavaError, GatewayError.
+    """Make the archive if it is missing. Raises JavaError, GatewayError.
 
-    `rehearse`: uses the JVM as the real work will; its second argument is a directory of its own.
+    `rehearse`: uses the JVM like the real work; its second argument is a scratch directory.
     """
     java = jvm.find_java(newest=gateway.NEWEST_JAVA)
     archive = jvm.archive_path(java, gateway.archive_stem(gateway.class_path(connector)))
@@ -41,7 +41,7 @@ def ensure(connector: Sequence[Path], rehearse: Callable[[Gateway, Path], None],
 
 
 def _record(connector: Sequence[Path], folder: Path, archive: Path, rehearse: Callable[[Gateway, Path], None]) -> None:
-    """The JVM's end writes the archive."""
+    """Run the rehearsal in a JVM that writes the archive when it ends."""
     with (folder / "jvm.log").open("wb") as log:
         process = gateway.start(connector, folder, record=archive, output=log)
         try:

@@ -1,8 +1,8 @@
-"""The JVM in which Spark runs, started without Spark's shell scripts.
+"""Spark's JVM, started without Spark's shell scripts.
 
-`spark-submit` starts a JVM to print the command of a second one. Starting that one directly halves the time, needs no
-wrapper for runtimes that lack an incubator module, gives us its process, and lets it use a class archive.
-The JVM reads its standard input and ends when that closes: it never outlives this process, however that ends.
+`spark-submit` starts a JVM that prints the command of a second one. Starting the second one directly halves the time,
+and needs no wrapper for runtimes without an incubator module. It is then our child process, and can use a class
+archive. The JVM ends when its standard input closes, so it never outlives this process.
 """
 
 from __future__ import annotations
@@ -33,19 +33,18 @@ _SOURCES = Path(__file__).parents[2]
 """Spark's Python workers on this machine import the code that runs here."""
 _START_SECONDS = 120.0
 _STOP_SECONDS = 15.0
-_LOOK = 0.02
+_POLL_SECONDS = 0.02
 
 SMALL = ("-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""A small heap and a cheap collector for what shares the machine with all services; C1 only, for work in short batches.
-"""
+"""Options for a JVM beside all services: a small heap, cheap collector, C1 for short batches."""
 ALONE: Mapping[str, str] = {"SPARK_LOCAL_IP": "127.0.0.1"}
-"""The environment of a JVM that does all the work itself: nobody else may reach it."""
+"""The environment of a JVM in local mode, which no other machine may reach."""
 _OPENED = (
     "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
     "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
     "sun.security.action", "sun.util.calendar",
 )  # fmt: skip
-"""Packages of java.base that Spark reaches into (its own launcher opens the same)."""
+"""Packages of java.base that Spark's own launcher opens too."""
 
 
 class GatewayError(SaffronError):
@@ -54,9 +53,9 @@ class GatewayError(SaffronError):
 
 @dataclass
 class Gateway:
-    """A running JVM; `environment` makes pyspark connect to it instead of starting its own, and names workers' Python.
+    """A running JVM. `environment`: variables that make pyspark connect to it, and name the Python of its workers.
 
-    `process`: None of a JVM that is not ours to end.
+    `process`: None for a JVM of spark-submit, which is not ours to end.
     """
 
     process: subprocess.Popen[bytes] | None
@@ -64,16 +63,16 @@ class Gateway:
 
     @property
     def submitted(self) -> bool:
-        """Whether spark-submit started it, and said where the work is done."""
+        """Whether spark-submit started the JVM, and has set the master."""
         return self.process is None
 
     def kill(self) -> None:
-        """End it at once."""
+        """End the JVM at once."""
         if self.process is not None:
             self.process.kill()
 
     def close(self, patience: float = _STOP_SECONDS) -> None:
-        """End the JVM: it stops when its standard input closes; killed if it does not within `patience` seconds."""
+        """End the JVM by closing its standard input; kill it after `patience` seconds."""
         if self.process is None:
             return
         with contextlib.suppress(OSError):
@@ -87,13 +86,13 @@ class Gateway:
 
 
 def submitted(environment: Mapping[str, str] = os.environ) -> Gateway | None:
-    """The JVM that started this process as its Python program (spark-submit, Spark's operator); None: none did."""
+    """The JVM that started this process (spark-submit, Spark's operator), None without one."""
     keys = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
     return Gateway(None, {key: environment[key] for key in keys}) if keys[0] in environment else None
 
 
 def class_path(connector: Sequence[Path]) -> list[Path]:
-    """Spark's own jars and the connector's, in an order that is the same every time (a class archive depends on it)."""
+    """Spark's jars and the connector's, in a fixed order, on which a class archive depends."""
     import pyspark
 
     own = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
@@ -103,9 +102,9 @@ def class_path(connector: Sequence[Path]) -> list[Path]:
 
 
 def archive_stem(jars: Sequence[Path]) -> Path:
-    """Where the class archive for these jars lies; other jars, or the same ones installed again, have another.
+    """The path of the class archive for these jars, without its suffix. Jars installed again have another path.
 
-    Times in whole seconds, as the JVM compares them: a container's image keeps no parts of them.
+    Times are in whole seconds, as in the JVM's comparison: a container image keeps no fractions.
     """
     marks = (f"{path} {path.stat().st_size} {int(path.stat().st_mtime)}" for path in jars)
     digest = hashlib.sha256("\n".join(marks).encode()).hexdigest()[:12]
@@ -121,12 +120,12 @@ def start(
     memory: Sequence[str] = SMALL,
     environment: Mapping[str, str] = ALONE,
 ) -> Gateway:
-    """Start the JVM and wait until it can be connected to.
+    """Start the JVM and wait until it accepts connections.
 
-    `scratch`: directory for Spark's temporary files. `record`: write a class archive there when it ends.
-    `output`: where its log goes (default: where ours goes). `memory`: its options for heap, collector and compilers.
-    `environment`: what stands in its environment beside ours.
-    GatewayError, JavaError: no fitting Java, or the JVM ended while starting.
+    `scratch`: directory for Spark's temporary files. `record`: path of a class archive that the JVM writes at its end.
+    `output`: file for its log (default: that of this process). `memory`: options for heap, collector and compilers.
+    `environment`: added to the environment of this process.
+    Raises GatewayError, JavaError: no fitting Java, or the JVM ended while starting.
     """
     java = jvm.find_java(newest=NEWEST_JAVA)
     jars = class_path(connector)
@@ -160,6 +159,7 @@ def start(
 
 
 def _options(jars: Sequence[Path]) -> list[str]:
+    """The JVM's options for Spark."""
     logging = resources.files("saffron.spark").joinpath("log4j2.properties")
     return [
         "-Xss4m",
@@ -178,6 +178,7 @@ def _options(jars: Sequence[Path]) -> list[str]:
 
 
 def _environment(answer: Path, scratch: Path) -> dict[str, str]:
+    """The JVM's environment: Spark's home and scratch, and the file for its `answer`."""
     import pyspark
 
     return {
@@ -191,7 +192,7 @@ def _environment(answer: Path, scratch: Path) -> dict[str, str]:
 
 
 def _wait(process: subprocess.Popen[bytes], answer: Path) -> tuple[int, str]:
-    """Port and secret, which the JVM writes into a file once it listens (renamed into place when complete)."""
+    """(port, secret), which the JVM writes to the file `answer` once it listens."""
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
         if answer.is_file():
@@ -199,5 +200,7 @@ def _wait(process: subprocess.Popen[bytes], answer: Path) -> tuple[int, str]:
             port, length = struct.unpack(">ii", content[:8])
             return port, content[8 : 8 + length].decode()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            raise GatewayError(f"Spark's JVM ended while starting, status {process.wait(_LOOK)}: see its lines above")
+            raise GatewayError(
+                f"Spark's JVM ended while starting, status {process.wait(_POLL_SECONDS)}: see its lines above"
+            )
     raise GatewayError(f"Spark's JVM did not answer within {_START_SECONDS:g} s and was killed")

@@ -1,4 +1,4 @@
-"""The jars of Spark's Kafka connector: those of its dependencies that Spark itself does not bring."""
+"""The jars of Spark's Kafka connector, with those dependencies that Spark does not include."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from saffron.runtime.local.jars import Progress
 from saffron.runtime.process.config import user_cache_directory
 
 CONNECTOR = "spark-kafka-4.0.0"
-"""The lock file: connector 4.0.0 is the newest whose closure is released completely; it serves PySpark 4.0.5."""
+"""The lock file. 4.0.0 is the newest connector with all dependencies released; it works with PySpark 4.0.5."""
 
 
 def ensure(progress: Progress = lambda line: None) -> list[Path]:
-    """Paths of the connector's jars, fetched into the user's cache where missing. JarError: they cannot be had."""
+    """Paths of the connector's jars; missing ones are fetched to the user's cache. JarError if that fails."""
     return jars.ensure(CONNECTOR, progress)
 
 
@@ -23,7 +23,7 @@ def given_or_ensured(given: str, progress: Progress = lambda line: None) -> list
 
 
 def fetched() -> list[Path]:
-    """Paths of the connector's jars if all are in the cache already, else none."""
+    """Paths of the connector's jars if the cache has all, else []."""
     root = user_cache_directory() / "jars"
     paths = [root / jar.path for jar in jars.read_lock(CONNECTOR)]
     return paths if all(path.exists() for path in paths) else []

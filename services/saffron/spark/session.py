@@ -30,7 +30,7 @@ def close_session(session: SparkSession) -> None:
     from pyspark import SparkContext
 
     context: Any = SparkContext
-    with contextlib.suppress(Exception):  # the JVM may be gone, which whoever worked on it has been told
+    with contextlib.suppress(Exception):  # the JVM may be gone, which the user of the session has seen
         session.stop()
     if context._gateway is not None:
         context._gateway.close(keep_callback_server=False, close_callback_server_connections=True)
@@ -39,7 +39,7 @@ def close_session(session: SparkSession) -> None:
 
 @contextlib.contextmanager
 def _environment(gateway: Gateway) -> Iterator[None]:
-    """PySpark finds a JVM only by the environment, and adds to it: no process started later may look for that JVM."""
+    """A context with the environment by which PySpark finds the JVM; later child processes must not inherit it."""
     before = dict(os.environ)
     os.environ.update(gateway.environment)
     try:

@@ -40,6 +40,7 @@ class PartitionLog:
     def __init__(self) -> None:
         self.low = 0
         self.entries: list[Entry] = []
+        self._stable = 0
 
     @property
     def high(self) -> int:
@@ -47,11 +48,14 @@ class PartitionLog:
 
     @property
     def stable(self) -> int:
-        """The last stable offset: the first record of an open transaction, else `high`."""
-        for index, entry in enumerate(self.entries):
-            if entry.transaction is not None and entry.transaction.state == "open":
-                return self.low + index
-        return self.high
+        """The last stable offset: the first record of an open transaction, else `high`. It never falls."""
+        self._stable = max(self._stable, self.low)
+        while self._stable < self.high:
+            transaction = self.entries[self._stable - self.low].transaction
+            if transaction is not None and transaction.state == "open":
+                break
+            self._stable += 1
+        return self._stable
 
     def read(self, offset: int, limit: int, committed_only: bool) -> tuple[list[Record], int]:
         """(records, next offset to read): at most `limit` records at or after `offset`."""

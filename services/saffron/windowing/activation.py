@@ -144,7 +144,7 @@ class Activation:
         for name in names:
             version, failure = self._view.changed[name], self._view.failed.get(name)
             state = "failed" if failure else "paused" if name in self._view.paused else "active"
-            self._report_status(name, version, state, failure or self._operator.told(name), None)
+            self._report_status(name, version, state, failure or self._operator.reported(name), None)
 
     def _stop_failed(self) -> bool:
         """Stops queries in force that have failed on any partition; True if there were any."""

@@ -18,7 +18,7 @@ from saffron.runtime.local.ports import free_ports
 from saffron.runtime.process.config import user_cache_directory
 
 ROOT = Path(__file__).parents[3]
-WITHOUT_CAPABILITIES = (sys.executable, str(ROOT / "tests" / "e2e" / "without_capabilities.py"))
+WITHOUT_CAPABILITIES = (sys.executable, str(Path(__file__).with_name("without_capabilities.py")))
 _ELSEWHERE = ("SAFFRON_CACHE", "NUMBA_CACHE_DIR")
 """As everywhere in the tests, so that nothing is compiled that has been before."""
 

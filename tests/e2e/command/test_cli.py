@@ -137,11 +137,11 @@ def test_bad_events_become_dead_letters(saffron: Command) -> None:
 def test_a_replacement_under_load_loses_and_doubles_nothing(saffron: Command, tmp_path: Path) -> None:
     """Every event makes a pair with the next one of its id: each pair is one version's, but those around the change."""
     events = tmp_path / "ticks.ndjson"
-    rows = ({"type": "Tick", "ts": 1000 + 10 * n, "id": "abcdef"[n % 6], "n": n // 6} for n in range(300_000))
+    rows = ({"type": "Tick", "ts": 1000 + 10 * n, "id": "abcdef"[n % 6], "n": n // 6} for n in range(100_000))
     events.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
     text = "QUERY ticks FROM trades PATTERN SEQ(Tick a, Tick b) WHERE partition-contiguity { [id] } WITHIN 1 hour"
     saffron.run("query", "add", "-e", text)
-    load = saffron.start("produce", str(events), "--stream", "trades", "--rate", "3000")
+    load = saffron.start("produce", str(events), "--stream", "trades", "--rate", "1000")
     saffron.run("tail", "complex-events", "--count", "100", "--timeout", "60")
     saffron.run("query", "replace", "ticks", "-e", text.replace("1 hour", "2 hours"))
     saffron.run("tail", "complex-events", "--count", "2000", "--timeout", "60")

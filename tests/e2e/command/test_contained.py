@@ -45,15 +45,22 @@ def events(values: list[int], ender: str, first: int) -> list[bytes]:
     return [orjson.dumps({"type": kind, "ts": first + 10 * n, "x": x}) for n, (kind, x) in enumerate(kinds)]
 
 
-@pytest.mark.kafka
-def test_the_others_go_on_through_exceptions_and_deaths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_others_go_on_through_exceptions_and_deaths(
+    broker: str, prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "poison.py").write_text(MODULE, "utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    command = Command(tmp_path / "data", SAFFRON_AGGREGATES="poison", SAFFRON_PARTITIONS="1")
+    command = Command(
+        tmp_path / "data",
+        SAFFRON_AGGREGATES="poison",
+        SAFFRON_PARTITIONS="1",
+        SAFFRON_BOOTSTRAP=broker,
+        SAFFRON_PREFIX=prefix,
+    )
     now = time.time_ns() // 1_000_000
     batches = [events([1, 2, 666, 3], "B", now), events([5, 777, 6, 7], "C", now + 10_000)]
     try:
-        command.run("up", "--without", "model_builder")
+        command.run("up", "--without", "model_builder", "--without", "greta", "--without", "control")
         command.run("query", "add", "-e", GOOD, "-e", BAD, "-e", KILLER, "--timeout", "300")
         produce(command, tmp_path, batches[0])
         wait(lambda: states(command), lambda found: found["bad"] == "failed")

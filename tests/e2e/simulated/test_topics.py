@@ -16,7 +16,8 @@ import pytest
 
 from saffron.cli.client import Client
 from saffron.cli.streams.stream import present
-from saffron.control.stream_changes import StreamChange, check_removal, plan_change
+from saffron.control.stream_change import StreamChange
+from saffron.control.stream_changes import check_removal, plan_change
 from saffron.errors import DeniedError
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
@@ -69,6 +70,13 @@ class Living:
     def stream(self, name: str, topic: str, **more: Any) -> None:
         row = {"name": name, "topic": topic, "key": "k", "schema": SCHEMA, "disorder": 0, "idle": None}
         self.put(TOPICS.streams, name, row | more)
+
+    def route(self) -> None:
+        """A stream `by_k` from `events`."""
+        self.make_topic("t.by_k", 1)
+        self.world.topics(*stream_topics("t.", "by_k", 1))
+        self.stream("by_k", "t.by_k", **{"from": "events"})
+        self.settle(300)
 
     def query(self, name: str, text: str) -> None:
         self.put(TOPICS.queries, name, {"name": name, "version": 1, "op": "add", "text": text, "from": "now"})
@@ -297,10 +305,7 @@ def test_partitions_added_to_the_source_of_a_routed_stream_change_nothing_inside
 
 def test_what_a_route_has_not_read_is_told_when_retention_takes_it(tmp_path: Path) -> None:
     living = Living(tmp_path)
-    living.make_topic("t.by_k", 1)
-    living.world.topics(*stream_topics("t.", "by_k", 1))
-    living.stream("by_k", "t.by_k", **{"from": "events"})
-    living.settle(300)
+    living.route()
     living.send("AB", "x")
     living.settle()
     living.away("windowing", "dead")
@@ -315,10 +320,7 @@ def test_what_a_route_has_not_read_is_told_when_retention_takes_it(tmp_path: Pat
 
 def test_a_source_that_is_made_anew_is_routed_from_its_beginning(tmp_path: Path) -> None:
     living = Living(tmp_path)
-    living.make_topic("t.by_k", 1)
-    living.world.topics(*stream_topics("t.", "by_k", 1))
-    living.stream("by_k", "t.by_k", **{"from": "events"})
-    living.settle(300)
+    living.route()
     living.send("AB", "old")
     living.settle()
     living.away("windowing", "stopped")

@@ -86,7 +86,7 @@ def condition(expression: tree.Expression, pattern: Pattern) -> Condition:
     for leaf in taking:
         assert focus is not None
         if focus.loops[: len(leaf.loops)] != leaf.loops:
-            raise ValueError(f"{leaf.variable}[i] has no meaning when {focus.variable} comes")
+            raise ValueError(f"{leaf.variable}[i] has no value when {focus.variable} comes")
     if any(one.loops[0] == other.loops[0] for one in taking for other in finished):
         raise ValueError("a condition on each event cannot know the end of its closure")
     lists = {id(reference) for reference, leaf in read if reference.index is Index.ALL or is_length(reference, leaf)}

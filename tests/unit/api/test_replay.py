@@ -122,7 +122,7 @@ class TestResults:
 
         results = saffron.replay(MATCHES, watched())
         assert seen == []
-        assert "not asked for yet" in repr(results)
+        assert "not run yet" in repr(results)
         assert len(results.head(1)) == 1
         assert len(seen) == len(EVENTS)
         with pytest.raises(InputError, match="were an iterator and have been read"):

@@ -41,7 +41,7 @@ def test_lines_that_no_message_can_be_as_long_as_are_left_out_and_told(tmp_path:
     path.write_bytes(b"a\n" + whole + b"\n\n" + whole + b"x\nb\n" + whole + b"xx\n")
     left_out = LeftOut()
     assert [line for batch in batches([str(path)], left_out) for line in batch] == [b"a", whole, b"b"]
-    assert left_out.told() == (
+    assert left_out.report() == (
         f"2 events were not sent, since they are longer than 1048576 bytes; the first: {path}, line 4"
     )
 

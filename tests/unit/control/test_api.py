@@ -112,20 +112,20 @@ def test_the_shedder_of_a_query_stays_until_another_is_named(world: World) -> No
         assert (await ask("POST", "/api/queries", {"text": TEXT, "shed": "none"}))[1]["shed"] == "none"
         assert (await ask("POST", "/api/queries/rally/pause"))[1]["shed"] == "none"
         assert (await ask("PUT", "/api/queries/rally", {"text": TEXT}))[1]["shed"] == "none"
-        assert (await ask("PUT", "/api/queries/rally", {"text": TEXT, "shed": "bl"}))[1]["shed"] == "bl"
+        assert (await ask("PUT", "/api/queries/rally", {"text": TEXT, "shed": "gspice-h"}))[1]["shed"] == "gspice-h"
         status, refused = await ask("PUT", "/api/queries/rally", {"text": TEXT, "shed": "pspise"})
         assert (status, refused["error"]["kind"]) == (400, "shed")
         assert "Did you mean 'pspice'?" in refused["error"]["message"]
         graphs = f"{TEXT} CONFIDENCE >= 0.5"
-        status, refused = await ask("PUT", "/api/queries/rally", {"text": graphs, "shed": "pm-bl"})
+        status, refused = await ask("PUT", "/api/queries/rally", {"text": graphs, "shed": "pspice"})
         assert (status, refused["error"]["kind"]) == (400, "shed")
-        assert "Those that can act on it are auto, e-bl, " in refused["error"]["message"]
+        assert "Those that can act on it are auto, gspice-h, " in refused["error"]["message"]
         explained = (await ask("GET", "/api/queries/rally"))[1]["plan"]["explain"]
         assert "partial matches: runs" in explained
         assert "\n  engine   " in explained
 
     world.run(talk)
-    assert [value["shed"] for _, _, value in world.sent] == ["none", "none", "none", "bl"]
+    assert [value["shed"] for _, _, value in world.sent] == ["none", "none", "none", "gspice-h"]
 
 
 def test_two_additions_at_once_do_not_both_win(world: World) -> None:

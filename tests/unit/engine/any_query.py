@@ -21,8 +21,9 @@ from tests.reference.match.answers import answers
 from tests.reference.match.question import ANY, Question, question
 from tests.reference.trends import generate as trends
 from tests.reference.trends.asked import ask
-from tests.unit.engine.match import cases, test_general, test_selection
+from tests.unit.engine.match import cases, test_general
 from tests.unit.engine.match.near import close
+from tests.unit.engine.match.selection import test_selection
 from tests.unit.engine.trends import language
 from tests.unit.engine.trends.test_random_language import check
 from tests.unit.engine.uncertain import streams as imprecise

@@ -90,7 +90,7 @@ def control(schema: Schema, position: int = 0) -> Control:
 
 
 def query(text: str, position: int = 0, **more: Any) -> Control:
-    body = {"op": "add", "name": "q", "version": 1, "text": text, "slot": 0, "from": "now", "shed": "bl"}
+    body = {"op": "add", "name": "q", "version": 1, "text": text, "slot": 0, "from": "now", "shed": "gspice-h"}
     return Control(position, "query", {**body, **more})
 
 

@@ -68,40 +68,33 @@ def cut(rng: random.Random, size: int) -> list[int]:
     return sorted(rng.sample(range(1, size), min(size - 1, rng.randrange(1, 4))))
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_match_queries_lose_nothing(seed: int) -> None:
-    rng = random.Random(seed)
+def check_matches(rng: random.Random, made: Callable[[], tuple[str, list[Event]]]) -> None:
+    """Match queries and their events: the same results of the schemas that each cut finds as of the final one."""
+
+    def make() -> MatchOperator:
+        return MatchOperator(partition=0, compiled=False)
+
     count = 0
     for _ in range(25):
-        text, events = match.made_query(rng), growing(rng, rng.randrange(4, 14))
+        text, events = made()
         cuts = cut(rng, len(events))
         schemas = schemas_of(events, [0, *cuts])
-
-        def make() -> MatchOperator:
-            return MatchOperator(partition=0, compiled=False)
-
         whole = results(make, text, events, [], [(0, schemas[-1][1])], rng)
         assert results(make, text, events, cut(rng, len(events)), schemas, rng) == whole, (text, events, schemas)
         count += len(whole)
     assert count > 5
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_match_queries_lose_nothing(seed: int) -> None:
+    rng = random.Random(seed)
+    check_matches(rng, lambda: (match.made_query(rng), growing(rng, rng.randrange(4, 14))))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_queries_over_imprecise_time_lose_nothing(seed: int) -> None:
     rng = random.Random(200 + seed)
-    count = 0
-    for _ in range(25):
-        text, events = uncertain.made_query(rng), uncertain.vague(growing(rng, rng.randrange(4, 12)), rng)
-        cuts = cut(rng, len(events))
-        schemas = schemas_of(events, [0, *cuts])
-
-        def make() -> MatchOperator:
-            return MatchOperator(partition=0, compiled=False)
-
-        whole = results(make, text, events, [], [(0, schemas[-1][1])], rng)
-        assert results(make, text, events, cut(rng, len(events)), schemas, rng) == whole, (text, events, schemas)
-        count += len(whole)
-    assert count > 5
+    check_matches(rng, lambda: (uncertain.made_query(rng), uncertain.vague(growing(rng, rng.randrange(4, 12)), rng)))
 
 
 @pytest.mark.parametrize("seed", range(6))

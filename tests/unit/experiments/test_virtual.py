@@ -178,9 +178,10 @@ def test_a_stated_cost_and_a_seed_give_the_same_again(shedder: str) -> None:
 
 def test_aggregate_queries_are_exempt_unless_asked() -> None:
     schema = infer_schema([stream(100)])
-    for aggregates, expected in ((False, "none"), (True, "bl")):
-        bound = shed("bl", texts=(ABC, COUNTED), aggregates=aggregates)._bound(schema)
-        assert {query.name: query.shed for query in bound} == {"abc": "bl", "counted": expected}
+    for name in ("gspice-h", "bl"):
+        for aggregates, expected in ((False, "none"), (True, "gspice-h")):
+            bound = shed(name, texts=(ABC, COUNTED), aggregates=aggregates)._bound(schema)
+            assert {query.name: query.shed for query in bound} == {"abc": "gspice-h", "counted": expected}
 
 
 def test_a_shedder_that_can_act_on_no_query_is_refused_and_else_told_on_which_it_cannot() -> None:

@@ -12,9 +12,9 @@ from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.events.tables import column_values, take_columns
 from saffron.history.decoding import Piece, decoded_rows
 from saffron.history.numbering import Numbering, first_numbers, range_of
-from saffron.history.partitioning import spreads_of, together
+from saffron.history.partitioning import partitionings_of, queries_by_key
 from saffron.history.rows import columns_of
-from saffron.history.running import Asked, binder, lines_of, run
+from saffron.history.running import EngineTask, binder, lines_of, run
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.replay import Replay, bind_all
 from saffron.schema.schema import Schema
@@ -43,10 +43,10 @@ def spread_lines(
     bound = bind_all(queries, schema, binder(True))
     total = sum(map(len, batches))
     found: list[bytes] = []
-    for by, names in together(spreads_of(bound.plans)).items():
+    for by, names in queries_by_key(partitionings_of(bound.plans)).items():
         for place in range(places if by else 1):
             mine = tuple(query for query in bound.queries if query.name in names)
-            asked = Asked(mine, schema, True, events=total)
+            asked = EngineTask(mine, schema, True, events=total)
             here = (taken(batch, by, place, places) for batch in batches) if by else iter(batches)
             for lines in lines_of(run(asked, (batch for batch in here if len(batch)))):
                 found += lines

@@ -18,7 +18,7 @@ from saffron.engine.match.runs.program import compile_program
 from saffron.engine.trends.queries import shared
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.errors import SaffronError
-from saffron.history.partitioning import Spread, spread_of
+from saffron.history.partitioning import Partitioning, partitioning_of
 from saffron.language import compile_query
 from saffron.runtime.replay.fused import Query
 from tests.reference.match import generate as matches
@@ -49,7 +49,7 @@ def check(rng: random.Random, text: str, events: Sequence[dict[str, Any]]) -> No
         plan = compile_query(text, SCHEMA, name="q")
     except SaffronError:
         assume(False)
-    assume(spread_of(plan).by or rng.random() < 0.2)
+    assume(partitioning_of(plan).by or rng.random() < 0.2)
     shuffled = sorted(events, key=lambda event: rng.random()) if rng.random() < 0.3 else events
     data = b"\n".join(orjson.dumps({name: value for name, value in one.items() if name != "seq"}) for one in shuffled)
     bounds = sorted(rng.sample(range(-5, 60), rng.randrange(4)))
@@ -86,7 +86,7 @@ def test_trends_are_the_same_from_every_number_of_places(seed: int) -> None:
     ],
 )
 def test_what_cannot_be_spread_says_why(text: str, by: tuple[str, ...], reason: str) -> None:
-    found = spread_of(compile_query(text, SCHEMA, name="q"))
+    found = partitioning_of(compile_query(text, SCHEMA, name="q"))
     assert found.by == by
     assert reason in found.reason
     assert bool(found.reason) != bool(by)
@@ -95,9 +95,9 @@ def test_what_cannot_be_spread_says_why(text: str, by: tuple[str, ...], reason: 
 def test_queries_that_read_each_others_results_stay_together() -> None:
     maker = compile_query("PATTERN SEQ(A a, B b) WHERE [k] WITHIN 5 ms RETURN a.k AS k INTO Pair", SCHEMA, name="m")
     reader = compile_query("PATTERN SEQ(Pair d, A a) WHERE [k] WITHIN 5 ms", None, name="r", lenient=True)
-    assert "INTO" in spread_of(maker, [reader]).reason
-    assert "INTO" in spread_of(reader, [maker]).reason
-    assert spread_of(maker) == Spread(("k",))
+    assert "INTO" in partitioning_of(maker, [reader]).reason
+    assert "INTO" in partitioning_of(reader, [maker]).reason
+    assert partitioning_of(maker) == Partitioning(("k",))
 
 
 @pytest.mark.parametrize("key", ["", "WHERE [k] "])

@@ -9,7 +9,7 @@ import pytest
 
 from saffron.errors import InputError, SaffronError
 from saffron.history.session import java_options, opened, settings
-from saffron.history.spark_errors import told
+from saffron.history.spark_errors import translated
 
 TASK = """
   An exception was thrown from the Python worker. Please see the stack trace below.
@@ -33,7 +33,7 @@ Traceback (most recent call last):
     ],
 )
 def test_an_error_of_sparks_is_one_sentence(text: str, kind: type[SaffronError], said: str) -> None:
-    error = told(text)
+    error = translated(text)
     assert type(error) is kind
     assert said in str(error)
     assert "\n" not in str(error)

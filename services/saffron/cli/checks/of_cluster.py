@@ -57,7 +57,7 @@ _OF_ALL = (
 
 
 def cluster_findings(settings: Settings, state: SystemState | None, clock: Callable[[], int]) -> Iterator[Finding]:
-    """Everything that a broker can tell, and what is wrong with our way to it. `clock`: ms since 1970."""
+    """The state of a broker, and what is wrong with our way to it. `clock`: ms since 1970."""
     hush()
     try:
         inspector = Inspector(settings)

@@ -87,13 +87,13 @@ def why(
         str, typer.Argument(metavar="KEY|ID", help="A key as ATTR=VALUE (or '*'), or the beginning of a result's id.")
     ],
     events: Annotated[
-        int | None, typer.Option(min=1, help="How many of the key's newest events to tell of; 40 if not given.")
+        int | None, typer.Option(min=1, help="How many of the key's newest events to explain; 40 if not given.")
     ] = None,
     *,
     system: options.System,
     json: options.AsJson = False,
 ) -> None:
-    """Tell why a match came, or why not: what became of each event, and which condition refused it.
+    """Explain why a match came, or why not: what became of each event, and which condition refused it.
 
     It looks at the newest events that the matcher was given; `saffron replay --why` looks at files.
 
@@ -124,7 +124,7 @@ def why(
         console.print_json(to_dict(answer.story))
         return
     print("\n".join(lines(answer.story)))
-    console.say(f"told from the newest {answer.events:,} events of partition {answer.partition}")
+    console.say(f"explained from the newest {answer.events:,} events of partition {answer.partition}")
 
 
 # ---------------------------------------------------------------- shared

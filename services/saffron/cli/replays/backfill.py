@@ -66,7 +66,7 @@ def backfill(
         return
     for name, count in done.results.items():
         print(orjson.dumps({"query": name, "results": count}).decode(), flush=True)
-    for line in done.told(out):
+    for line in done.warnings(out):
         console.say(line)
 
 

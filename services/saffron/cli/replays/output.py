@@ -115,7 +115,7 @@ class DeadLetterFile:
             if self._strict:
                 raise InputError(f"{self._first}\n{_shown(letter.value)}")
 
-    def told(self) -> str:
+    def report(self) -> str:
         """How many there were, the first one, and where to find them; empty: none."""
         if not self.written:
             return ""
@@ -129,11 +129,11 @@ def _line(result: dict[str, Any]) -> str:
     low, high = result["window"] or (result["start"], result["end"])
     span = f"{console.moment(low)} + {(high - low) / 1000:,.3f} s" if abs(low) > _DAY else f"{low} to {high}"
     key = " ".join(f"{value}" for value in (result.get("key") or result.get("group") or {}).values())
-    told = ", ".join(f"{name} = {value}" for name, value in _told(result).items())
-    return f"{result['query']:<16} {span:<36} {key:<20} {told}"
+    values = ", ".join(f"{name} = {value}" for name, value in _values(result).items())
+    return f"{result['query']:<16} {span:<36} {key:<20} {values}"
 
 
-def _told(result: dict[str, Any]) -> dict[str, Any]:
+def _values(result: dict[str, Any]) -> dict[str, Any]:
     """What was asked for; of compressed results and of timeouts what they are."""
     if "nodes" in result:
         return {"matches": result["count"]} | {name: result[name] for name in ("chunk", "chunks") if name in result}

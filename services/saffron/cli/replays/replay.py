@@ -62,7 +62,7 @@ def replay(
     train: Annotated[float, typer.Option(metavar="SHARE", help="Of the events, the first, to train on.")] = TRAIN,
     truth: Annotated[bool, typer.Option("--truth", help="Add recall and precision to --stats.")] = False,
     pane: Annotated[
-        int, typer.Option(min=1, max=MOST_PANE, metavar="N", help="Events before one that tell what it is worth.")
+        int, typer.Option(min=1, max=MOST_PANE, metavar="N", help="Events before one that decide its utility.")
     ] = PANE,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of all that is drawn in shedding.")] = 0,
     policy: Annotated[Literal["shed", "catch-up"], typer.Option(help="What to do after an outage.")] = POLICY,
@@ -97,11 +97,10 @@ def replay(
     known = read_schema(schema) if schema else None
     held = milliseconds(disorder, "--disorder")
     if why is not None:
-        _explain(events, queries, known, why, lenient=lenient, disorder=held, told=why_events, json=json)
+        _explain(events, queries, known, why, lenient=lenient, disorder=held, shown=why_events, json=json)
         return
 
-    virtual = shedding.run() if shedding.asked else None
-    from saffron.experiments.virtual import VirtualReplay
+    asked = shedding.asked
     from saffron.runtime.replay.fused import Query
     from saffron.runtime.replay.replay import Replay  # after the cheap checks: this loads Numba
 
@@ -114,18 +113,19 @@ def replay(
         "key": key,
         "warn": lambda warning: console.say(f"warning: {warning}"),
     }
-    run = Replay(texts, **settings) if virtual is None else VirtualReplay(texts, virtual, **settings)
+    virtual = shedding.replay(texts, **settings) if asked else None
+    run = virtual or Replay(texts, **settings)
     places = Places()
     with DeadLetterFile(dead_letters, strict, places) as letters:
         _print_results(run, events, known, _sink(count), letters, places)
-    if isinstance(run, VirtualReplay):
-        shedding.save(run.models())
-    for sentence in run.told():
+    if virtual is not None:
+        shedding.save(virtual.models())
+    for sentence in run.reports():
         console.say(sentence)
     if stats:
         print(orjson.dumps(run.figures()).decode(), file=sys.stderr)
-    elif told := letters.told():
-        console.say(told)
+    elif report := letters.report():
+        console.say(report)
 
 
 def _require_together(
@@ -141,7 +141,7 @@ def _require_together(
     elif results:
         raise typer.BadParameter("--why prints a story, not results: leave --count, --stats, --strict and so on out")
     elif sheds:
-        raise typer.BadParameter(f"--why tells of events of which nothing is shed: leave {', '.join(sheds)} out")
+        raise typer.BadParameter(f"--why explains events of which nothing is shed: leave {', '.join(sheds)} out")
     elif split[0]:
         raise typer.BadParameter("--why looks at one partition: leave --partitions out, and give its events")
 
@@ -172,7 +172,7 @@ def _explain(
     *,
     lenient: bool,
     disorder: int,
-    told: int,
+    shown: int,
     json: bool,
 ) -> None:
     """`--why`: the events are read more than once."""
@@ -188,7 +188,7 @@ def _explain(
         return (chunk.batch for chunk in read_events(events, schema=schema))
 
     texts = [Query(one.name, one.text) for one in queries]
-    for story in why(Reader(texts, batches, schema, lenient, disorder), asked, told=told):
+    for story in why(Reader(texts, batches, schema, lenient, disorder), asked, shown=shown):
         if json:
             console.print_json(to_dict(story))
         else:

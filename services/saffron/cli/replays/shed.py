@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 import typer
@@ -16,8 +16,9 @@ from saffron.language.cost.shedding import AUTO, refusal
 from saffron.runtime.process.config import Settings
 
 if TYPE_CHECKING:
-    from saffron.experiments.virtual import VirtualRun
+    from saffron.experiments.virtual import VirtualReplay
     from saffron.experiments.virtual_models import Records
+    from saffron.runtime.replay.fused import Query
 
 TRAIN = 0.3
 PANE = Settings.pane_events
@@ -72,17 +73,17 @@ class ShedOptions:
             raise typer.BadParameter(f"{given[0]} goes with --latency-bound DURATION")
         return bool(given)
 
-    def run(self) -> VirtualRun:
-        """What the replay is asked to do."""
+    def replay(self, queries: Sequence[Query], **settings: Any) -> VirtualReplay:
+        """The replay on a virtual clock. `settings`: those of any replay."""
         from saffron.engine.models.features.features import Pane
         from saffron.engine.shed.load.settings import Overload
-        from saffron.experiments.virtual import VirtualRun
+        from saffron.experiments.virtual import VirtualReplay, VirtualRun
         from saffron.experiments.virtual_pace import Rate
 
         if self.rate is None:
             raise typer.BadParameter("--latency-bound needs a --rate: events a second (20000), or 1.4x the capacity")
         bound = milliseconds(self.latency_bound or "", "--latency-bound")
-        return VirtualRun(
+        run = VirtualRun(
             Overload(float(bound), self.policy, seed=self.seed),
             Rate.of(self.rate),
             self.shed,
@@ -93,6 +94,7 @@ class ShedOptions:
             models=_read(self.models),
             pane=Pane(self.pane),
         )
+        return VirtualReplay(queries, run, **settings)
 
     def save(self, models: Records) -> None:
         """Write the models that were trained, one record a line."""

@@ -15,8 +15,8 @@ class LeftOut:
         self.events = 0
         self.first = ""
 
-    def told(self) -> str:
-        """In words."""
+    def report(self) -> str:
+        """The message on them."""
         return (
             f"{self.events:,} events were not sent, since they are longer than {MAX_EVENT_BYTES} bytes; the first: "
             f"{self.first}"

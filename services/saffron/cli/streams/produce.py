@@ -68,7 +68,7 @@ def produce(
         if close:
             _close(producer, record.topic, count, latest.ts)
     if left_out.events:
-        console.say(left_out.told())
+        console.say(left_out.report())
     if json:
         console.print_json({"events": sent, "seconds": round(seconds, 3), "events_per_second": round(sent / seconds)})
     else:

@@ -14,15 +14,10 @@ from saffron.cli.client import Client, connection
 from saffron.cli.durations import milliseconds
 from saffron.cli.queries.standing import read_standing
 from saffron.cli.queries.texts import bind_text, read_schema
+from saffron.cli.streams import definition
 from saffron.control.checks import Refused
-from saffron.control.stream_changes import (
-    StreamChange,
-    StreamContext,
-    StreamPlan,
-    check_removal,
-    plan_change,
-    plan_update,
-)
+from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan
+from saffron.control.stream_changes import check_removal, plan_change, plan_update
 from saffron.control.used_topics import UsedTopics
 from saffron.errors import InputError, QueryError
 from saffron.records.status import ENDED, QueryStatus
@@ -46,6 +41,8 @@ Idle = Annotated[
 T = TypeVar("T")
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
+app.command()(definition.infer)
+app.command()(definition.check)
 
 
 @app.callback()
@@ -112,7 +109,7 @@ def set_stream(
 ) -> None:
     """Change what is said here of a stream, and nothing else.
 
-    A key can be told where none was, by which producers key the messages; a schema can grow. Topic, format and the
+    A key can be given where none was, by which producers key the messages; a schema can grow. Topic, format and the
     number of partitions stay: add another stream for those.
 
     Examples:

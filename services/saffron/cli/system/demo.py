@@ -200,12 +200,14 @@ def _summary(production: _Production, screen: Screen, directory: Path, seconds: 
 
 
 def _reported(directory: Path, screen: Screen) -> dict[str, Page]:
-    """Each query's numbers, once its reader has told those of all results; after some seconds as they are."""
+    """Each query's numbers, once its reader has reported those of all results; after some seconds as they are."""
     state, until = read_state(directory), time.monotonic() + _TOLD_SECONDS
     while True:
         pages = {name: scrape(state, reader) for name, (reader, _) in _READERS.items()}
-        told = {name: pages[name].total(f"{results.name}_total", query=name) for name, (_, results) in _READERS.items()}
-        if all(told[name] >= screen.results[name] for name in told) or time.monotonic() > until:
+        counted = {
+            name: pages[name].total(f"{results.name}_total", query=name) for name, (_, results) in _READERS.items()
+        }
+        if all(counted[name] >= screen.results[name] for name in counted) or time.monotonic() > until:
             return pages
         time.sleep(_POLL)
 

@@ -19,7 +19,7 @@ from saffron.runtime.process.config import user_cache_directory
 def run(
     service: Annotated[str, typer.Argument(help=f"One of {', '.join(SERVICES)}.")], *, system: options.System
 ) -> None:
-    """Run one service until it is told to stop (SIGTERM or Ctrl-C).
+    """Run one service until it is stopped (SIGTERM or Ctrl-C).
 
     Its metrics, health and readiness are at `SAFFRON_HOST`:`SAFFRON_METRICS_PORT`; all other settings are in
     `saffron config show`.

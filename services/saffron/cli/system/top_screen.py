@@ -44,15 +44,15 @@ class Shown:
 def lines(view: View, shown: Shown) -> list[str]:
     """The whole frame."""
     moment = datetime.fromtimestamp(view.at / 1000, UTC).strftime("%H:%M:%S UTC")
-    told = "PAUSED  " if shown.paused else ""
-    told += f"saffron {view.where}  {moment}  bound {_ms(view.bound_ms)}  by {shown.sort}"
+    title = "PAUSED  " if shown.paused else ""
+    title += f"saffron {view.where}  {moment}  bound {_ms(view.bound_ms)}  by {shown.sort}"
     services = _table(_of_services(), view.services, shown)
     room = None if shown.rows is None else max(1, shown.rows - len(services) - 5 - shown.keys)
     ordered = sorted(view.queries, key=_orders()[shown.sort])
     queries = _table(_of_queries(view.bound_ms, shown), ordered[:room], shown)
     more = len(ordered) - (len(ordered) if room is None else room)
     frame = [
-        told,
+        title,
         "",
         *(queries if ordered else ["no standing queries; saffron query add FILE adds one"]),
         *([f"and {more} more"] if more > 0 else []),

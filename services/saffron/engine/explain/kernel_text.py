@@ -10,8 +10,8 @@ from saffron.engine.explain import legend
 from saffron.engine.explain.chosen import choice_of
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.core.kernel_layout import Names
-from saffron.engine.match.queries.kinds import Runs, start
-from saffron.engine.match.uncertain.runs import UncertainRuns
+from saffron.engine.match.queries.kinds import start
+from saffron.engine.match.runs.runs import Runs
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language.plan.plan import MatchPlan, Plan
 from saffron.schema.schema import Schema
@@ -40,19 +40,15 @@ def kernel_text(plan: Plan, schema: Schema, shed: str) -> str:
 
 
 def _of_matches(runs: Runs) -> Iterator[str]:
-    names = {"classify": runs.program.classify_names}
-    if isinstance(runs, UncertainRuns):
-        names["search"] = runs.program.search_names
-    else:
-        names[runs.program.sources[-1].entry] = runs.program.step_names
+    names = {"classify": runs.program.classify_names, runs.program.sources[-1].entry: runs.program.step_names}
     for source in runs.program.sources:
         yield _titled(source, _legend(runs, source, names[source.entry]))
 
 
 def _legend(runs: Runs, source: KernelSource, names: Names) -> Iterator[str]:
-    flat = isinstance(runs, UncertainRuns) or runs.program.flat
+    flat = runs.program.flat
     yield from legend.components(runs.plan, flat=flat)
-    if source.entry == "step" and not isinstance(runs, UncertainRuns):
+    if source.entry == "step":
         yield from legend.states(runs.plan, runs.program.states, flat=flat)
     yield from legend.attributes(names)
     yield from legend.constants(names)

@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from saffron.engine.events.block import Block
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.observe import spent
-from saffron.engine.match.queries.kinds import settled
 from saffron.engine.match.queries.registered import Standing
 from saffron.engine.match.queries.results_as_events import Before, made_of
 from saffron.engine.match.runs.derived import Made, merged
-from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.runs.runs import Runs
 from saffron.engine.operators.composition import in_order
 from saffron.engine.operators.containment import ADVANCING, Step
 from saffron.engine.operators.stopwatch import Stopwatch
@@ -48,9 +47,8 @@ class Composition:
                 continue
             with self._step(query, ADVANCING):
                 runs.advance(self._given(query, part, made), opened(query.name))
-                if isinstance(runs, QueryRuns):
-                    runs.close_windows(runs.clock)
-                    made += self._making(query, runs, block, before)
+                runs.end_part()
+                made += self._making(query, runs, block, before)
             now = stopwatch()
             spent(query, now - began)
             began = now
@@ -62,7 +60,7 @@ class Composition:
         nothing = Range(block.columns, len(block.columns), len(block.columns))
         for query in self._queries:
             runs = query.active
-            if not isinstance(runs, QueryRuns):
+            if runs is None:
                 continue
             with self._step(query, ADVANCING):
                 given = self._given(query, nothing, made)
@@ -78,10 +76,11 @@ class Composition:
             return part
         return merged(part, [one for name in query.derived for _, one in made if one.type == name], query.runs.schema)
 
-    def _making(self, query: Standing, runs: QueryRuns, block: Block, before: Before) -> list[tuple[str, Made]]:
-        if runs.plan.into is None:
+    def _making(self, query: Standing, runs: Runs, block: Block, before: Before) -> list[tuple[str, Made]]:
+        exact = runs.droppable
+        if runs.plan.into is None or exact is None:
             return []
-        found = made_of(runs, settled(runs), query.name, self._partition, block, before)
+        found = made_of(exact, exact.reporter.settled(), query.name, self._partition, block, before)
         return [(query.name, one) for one in found]
 
 

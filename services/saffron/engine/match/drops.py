@@ -53,8 +53,8 @@ class Drops:
     def note(self, first: int, count: int, name: str, runs: QueryRuns, one_in: int) -> None:
         """Before a block of so many events, `first` the first, some partial matches of a query are noted, to be
         followed: before one in so many blocks, or in more where all are too many to be looked through as often."""
-        seldom = max(one_in, runs.live // count) if one_in > 1 else 1
-        if runs.composed or not runs.live or not is_sampled(first, seldom):
+        seldom = max(one_in, runs.held // count) if one_in > 1 else 1
+        if runs.composed or not runs.held or not is_sampled(first, seldom):
             return
         own = self._followed.setdefault(name, Followed())
         if not own.full:

@@ -16,13 +16,14 @@ from saffron.engine.match.core.stream import Range
 from saffron.engine.match.drops import Drops
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.keep import unlistable
-from saffron.engine.match.observe import begin_block, end_block, spent, states_of, told, transition_rows
+from saffron.engine.match.observe import begin_block, end_block, spent, transition_rows
 from saffron.engine.match.output.render import Matches
 from saffron.engine.match.queries.history import replay_past
-from saffron.engine.match.queries.kinds import Runs, fired, pause, restore, save, start, unreported
+from saffron.engine.match.queries.kinds import start
 from saffron.engine.match.queries.registered import Standing
 from saffron.engine.match.runs.derived import Made
 from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.runs.runs import Runs
 from saffron.engine.match.shedding.feature_watch import FeatureWatch
 from saffron.engine.match.shedding.orders import Order, read_order
 from saffron.engine.match.shedding.shadow import Shadows
@@ -123,13 +124,13 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         """From the next block on, observe one in so many."""
         self._one_in = self._features.one_in = one_in
         for standing in self._standing.values():
-            if isinstance(standing.runs, QueryRuns) and standing.runs.watch is not None:
-                standing.runs.watch.share(one_in)
+            if standing.runs is not None and standing.runs.transitions is not None:
+                standing.runs.transitions.share(one_in)
 
     @property
     def states(self) -> dict[str, int]:
         """By query how many states its transitions have, the match included; without those that tell of none."""
-        found = {name: states_of(standing.runs) for name, standing in self._standing.items()}
+        found = {name: one.runs.states for name, one in self._standing.items() if one.runs is not None}
         return {name: states for name, states in found.items() if states is not None}
 
     @property
@@ -160,18 +161,12 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             "features": self._features.announced,
         }
 
-    def restore(self, state: State) -> None:
-        """Take over a snapshot; all earlier state is forgotten."""
-        super().restore(state)
-        for standing in self._standing.values():
-            told(standing)
-
     def _saved(self, runs: Runs) -> State:
-        return save(runs)
+        return runs.save()
 
     def _restore(self, name: str, runs: Runs | None, arrays: State) -> None:
         if runs is not None:
-            restore(runs, arrays)
+            runs.restore(arrays)
 
     # ---------------------------------------------------------------- events
 
@@ -197,9 +192,9 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         begin_block(standing, whole)
         if standing.runs is not None:
             standing.runs.begin_block(seq if standing.runs.plan.window.events else ts)
-        if isinstance(standing.active, QueryRuns):
+        if standing.active is not None and (runs := standing.active.droppable) is not None:
             one_in = max(1, self._one_in // _FOLLOWED_MORE)
-            self._drops.note(seq, len(whole), standing.name, standing.active, one_in)
+            self._drops.note(seq, len(whole), standing.name, runs, one_in)
         self._shadows.begin_block(standing.name, (seq, ts))
 
     def _held_codes(self) -> list[list[NDArray[np.int32]]]:
@@ -248,7 +243,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             self._before = int(block.columns.seq[-1]), int(block.columns.ts[-1])
         for standing in self._standing.values():
             with self._step(standing, REPORTING):
-                if self._composition is None and isinstance(standing.active, QueryRuns):
+                if self._composition is None and standing.active is not None:
                     standing.active.end_block(block.watermark, block.next_seq, end=block.end)
                 end_block(standing)
                 self._collect(standing)
@@ -256,8 +251,8 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def _collect(self, standing: Standing) -> None:
         """Take what a query has found in this block."""
         runs, found = standing.runs, []
-        if runs is not None and unreported(runs):
-            for part in fired(runs, standing.name, self.partition, self._block):
+        if runs is not None and runs.unreported:
+            for part in runs.fired(standing.name, self.partition, self._block):
                 standing.results += len(part.results)
                 self._features.found(standing, part.results)
                 self._drops.found(standing.name, part.results)
@@ -267,17 +262,17 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         if self._composition is None:
             traced = self._traces.of(standing.name)
             self._shadows.end_block(standing.name, runs, self.partition, self._block, matches, traced)
-        if isinstance(runs, QueryRuns):
-            self._traces.reported(standing.name, runs, matches)
-            self._drops.passed(standing.name, runs)
+        if runs is not None and (exact := runs.droppable) is not None:
+            self._traces.reported(standing.name, exact, matches)
+            self._drops.passed(standing.name, exact)
 
     def _shadow(self, part: Range, name: str, standing: Standing, opened: Sequence[int]) -> None:
         """What would be found if nothing was dropped goes on beside a query."""
-        if isinstance(standing.active, QueryRuns) and part.dropped(standing.slot) is not None:
+        runs = None if standing.active is None else standing.active.droppable
+        if runs is not None and part.dropped(standing.slot) is not None:
             last = int(part.seq[-1]), int(part.ts[-1])
-            self._shadows.dropped(name, standing.active, int(part.seq[0]), last)
-            at = last[0 if standing.active.plan.window.events else 1]
-            self._traces.dropping(name, standing.active, at, events=True)
+            self._shadows.dropped(name, runs, int(part.seq[0]), last)
+            self._traces.dropping(name, runs, last[0 if runs.plan.window.events else 1], events=True)
         self._shadows.advance(name, part, opened)
 
     # ---------------------------------------------------------------- controls
@@ -325,8 +320,8 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def _droppable(self) -> dict[str, QueryRuns]:
         """The queries that have runs: over imprecise time there are none to drop."""
-        active = ((name, standing.active) for name, standing in self._standing.items())
-        return {name: runs for name, runs in active if isinstance(runs, QueryRuns)}
+        active = ((name, one.active.droppable) for name, one in self._standing.items() if one.active is not None)
+        return {name: runs for name, runs in active if runs is not None}
 
     def _settled(self) -> None:
         """Queries have come, gone, or been bound: who reads whose results now. While any does there are no shadows."""
@@ -373,13 +368,12 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             shed=standing.shed,
             merges=self._merges,
         )
-        if isinstance(runs, QueryRuns) and runs.watch is not None:
-            runs.watch.share(self._one_in)
-        standing.reported = standing.censored = None  # new runs count from the beginning
+        if runs.transitions is not None:
+            runs.transitions.share(self._one_in)
         return runs
 
     def _pause(self, runs: Runs) -> None:
-        pause(runs)
+        runs.pause()
 
     def _drop(self, standing: Standing, runs: Runs) -> None:
         self._collect(standing)
@@ -405,7 +399,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         return standing.name in self._ordered
 
     def _adopt(self, standing: Standing, runs: Runs) -> None:
-        told_already, derived = (standing.reported, standing.censored), standing.derived
+        derived = standing.derived
         standing.runs, standing.derived = None, still_made(derived or {}, made_by(self._others(standing).values()))
         self._bind(standing)
         fresh: Any = standing.runs
@@ -417,7 +411,6 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             standing.runs, standing.derived = runs, derived
         elif type(fresh) is type(runs) and adopt(fresh):
             standing.runs = runs
-            standing.reported, standing.censored = told_already
         else:
             standing.runs = runs
             self._drop(standing, runs)

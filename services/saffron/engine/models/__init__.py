@@ -9,7 +9,7 @@ ages               what the chain does not know of a partial match: how long it 
 model              the models that are published of both: content, encoding, checks
 partial_match      the shedder's side: utilities over all queries together
 
-Of events (gSPICE, eSPICE, BL), first the features of an event:
+Of events (gSPICE, eSPICE), first the features of an event:
 features           which there are, as a specification
 choosing           which a stream gets, from what its queries ask: asked_features, event_conditions
 feature_columns    the numbers of a block's columns that features are made of
@@ -22,7 +22,6 @@ event_times        what dropping an event saves
 event_refusals     what events are worth that a NOT refuses by
 forest             gspice-tree, gspice-forest: trees as flat arrays
 position_curve     espice: by kind and position
-kind_rates         bl, e-bl: by kind
 curve              thresholds of utility, and what is lost at each; validation: tried on other matches
 and what is published and used:
 event_model        the model, and its look-ups

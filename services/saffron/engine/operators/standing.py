@@ -10,6 +10,7 @@ from saffron.engine.operators.aggregates import registered
 from saffron.language import compile_query
 from saffron.language.cost.shedding import AUTO
 from saffron.language.plan.plan import Plan
+from saffron.records.query import shedder_of
 from saffron.schema.schema import Schema
 
 R = TypeVar("R")
@@ -66,7 +67,7 @@ class StandingQuery(Generic[R]):
             text=str(record["text"]),
             slot=int(record.get("slot", 0)),
             earliest=record.get("from") == "earliest",
-            shed=str(record.get("shed", AUTO)),
+            shed=shedder_of(record),
             paused=bool(record.get("paused")) or record.get("state") == "paused",
             refusal=str(record.get("refusal", "")),
             failure=str(record.get("failure") or ""),

@@ -22,7 +22,9 @@ from saffron.engine.shed.belief.belief import Belief
 from saffron.engine.shed.drops.event_drops import EventDrops
 from saffron.engine.shed.drops.forced import NO_UTILITY, Forced
 from saffron.engine.shed.drops.plans import Plans
+from saffron.engine.shed.drops.shedders import SHEDDERS, Shedder
 from saffron.engine.shed.drops.view import View
+from saffron.engine.shed.known import Queries
 from saffron.engine.shed.load.detector import Detector, Estimate
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.load_of_now import load_of_now
@@ -31,22 +33,29 @@ from saffron.engine.shed.losses.losses import Losses
 from saffron.engine.shed.losses.shed_counts import OUTAGE, OVERLOAD, ShedCounts
 from saffron.engine.shed.observing import Observing
 from saffron.engine.shed.offered import Offered
-from saffron.engine.shed.shedding import Queries, Shed, Shedding
+from saffron.engine.shed.shedding import Shed, Shedding
 
 
 class ShedderOperator:
     """The shedder's state of one chain. Equal calls in equal order give equal blocks."""
 
     def __init__(
-        self, partition: int, stream: str, overload: Overload | None = None, *, observes: Pane | None = None
+        self,
+        partition: int,
+        stream: str,
+        overload: Overload | None = None,
+        *,
+        observes: Pane | None = None,
+        shedders: Mapping[str, Shedder] = SHEDDERS,
     ) -> None:
-        """`observes`: events carry keys of features that it chooses, with this pane, for models to learn from."""
+        """`observes`: events carry keys of features that it chooses, with this pane, for models to learn from.
+        `shedders`: by the names that records of queries give."""
         self.partition = partition
         self.stream = stream
         self._counter = 0
         self._next_seq = 0
         self._input: dict[str, int] = {"windows": -1, "models": 0}
-        self._view = View()
+        self._view = View(shedders=shedders)
         self._offered = Offered(stream)
         self._detector = Detector()
         self._forced = Forced(f"{stream}/{partition}")
@@ -104,7 +113,7 @@ class ShedderOperator:
         before = dict(self._view.queries)
         self._decided = self._decide(block, waited, now_ms, in_flight)
         admitted = replace(
-            self._marked(block, self._decided.mask),
+            self._marked(block, self._decided.events.mask),
             claim=0,
             counter=self._counter,
             controls=self._controls(block, before),
@@ -228,9 +237,9 @@ class ShedderOperator:
         extents = {query: Extent(model.length, model.expected_events / 4) for query, model in models.items()}
         contributed = {name: self._events.contribution(name, len(block.columns)) for name in running}
         ends = block.first_seq, block.next_seq
-        alive, shares = self._detector.by_query(), (decided.masked, decided.promised)
-        self._losses.add(ends, contributed, alive, decided.gone, extents, *shares)
-        self._losses.let_on(contributed, decided.false)
+        dropped, alive = decided.events, self._detector.by_query()
+        self._losses.add(ends, contributed, alive, dropped.gone, extents, dropped.masked, dropped.promised)
+        self._losses.let_on(contributed, dropped.false)
         return decided
 
     def _marked(self, block: Block, mask: NDArray[np.uint64] | None) -> Block:

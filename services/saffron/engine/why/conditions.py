@@ -10,7 +10,8 @@ from saffron.engine.match.general.checks import Asked
 from saffron.engine.why import bindings as taken
 from saffron.engine.why.bindings import Bindings, Bound, loops_around
 from saffron.engine.why.values import Lists, settled, shown, value
-from saffron.language.patterns.positions import Position, is_past
+from saffron.language.patterns.positions import is_past
+from saffron.language.patterns.stances import Position
 from saffron.language.plan.plan import Binary, Const, MatchPlan
 
 

@@ -12,7 +12,8 @@ from saffron.engine.why.conditions import Conditions, Refusal
 from saffron.engine.why.decisions import MOST_RUNS, Decision, Found, What
 from saffron.engine.windows.bounds import common_windows, run_deadline, window_deadline
 from saffron.errors import InputError
-from saffron.language.patterns.positions import Edge, Positions
+from saffron.language.patterns.positions import Positions
+from saffron.language.patterns.stances import Edge
 from saffron.language.plan.plan import MatchPlan, Strategy
 
 

@@ -17,7 +17,8 @@ from saffron.engine.why.conditions import Conditions
 from saffron.engine.why.decisions import MOST_RUNS, Decision, What
 from saffron.engine.windows.bounds import first_window, last_window
 from saffron.errors import InputError
-from saffron.language.patterns.positions import Edge, Positions, Stance
+from saffron.language.patterns.positions import Positions
+from saffron.language.patterns.stances import Edge, Stance
 from saffron.language.plan.plan import MatchPlan
 
 Window = tuple[int, int] | None

@@ -9,8 +9,8 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.windows.bounds import window_deadline
 from saffron.engine.windows.known_since import KnownSince
-from saffron.language.cost.shedding import AUTO
 from saffron.language.plan.plan import Window
+from saffron.records.query import shedder_of
 
 Openings = list[tuple[int, int]]
 """(seq, ts) of the events whose windows may still be open."""
@@ -102,7 +102,7 @@ class InForce:
                 "text": body["text"],
                 "slot": body["slot"],
                 "from": body["from"],
-                "shed": body.get("shed", AUTO),
+                "shed": shedder_of(body),
                 "since": position,
                 "paused": False,
             }

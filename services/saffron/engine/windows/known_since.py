@@ -47,8 +47,8 @@ class KnownSince:
         kinds = {name: kind for name, kind in schema.kinds.items() if name not in self.attributes}
         return Schema(kinds, types, {}, times=schema.times)
 
-    def told(self, plan: Plan) -> str:
-        """A sentence on the names of a plan that came later; "" if none did. `plan`: bound to the first version."""
+    def report(self, plan: Plan) -> str:
+        """The sentence on the names of a plan that came later; "" if none did. `plan`: bound to the first version."""
         later = {f"attribute {quoted(one)}": self.attributes[one] for one in plan.unseen if one in self.attributes}
         types = sorted(types_of(plan) & self.types.keys())
         later |= {f"event type {quoted(one)}": self.types[one] for one in types}

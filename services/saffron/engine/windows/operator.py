@@ -231,10 +231,10 @@ class WindowingOperator:
         """The watermark in force."""
         return self._watermark
 
-    def told(self, name: str) -> str | None:
-        """What is to be known of a query in force: see `Query.told`."""
+    def reported(self, name: str) -> str | None:
+        """The report on a query in force: see `Query.reported`."""
         query = self._standing.queries.get(name)
-        return None if query is None else query.told
+        return None if query is None else query.reported
 
     def changed(self, schema: Schema) -> Mapping[str, tuple[int, Plan]]:
         """The queries that would have another plan under this schema: name -> (version, that plan)."""

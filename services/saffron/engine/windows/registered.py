@@ -17,7 +17,7 @@ from saffron.engine.windows.predicate import holds
 from saffron.errors import SaffronError
 from saffron.language.cost.shedding import AUTO, refusal
 from saffron.language.plan.plan import MatchPlan, Plan, Window
-from saffron.records.query import ADD, NOW, QueryRecord
+from saffron.records.query import ADD, NOW, QueryRecord, shedder_of
 from saffron.schema.schema import Schema
 
 SLOTS = 64
@@ -74,8 +74,8 @@ class Query:
         return "failed" if self.failure else "paused" if self.paused else "active"
 
     @property
-    def told(self) -> str | None:
-        """What of its names no event has had yet, or only later ones, in words; of a query that has failed, why."""
+    def reported(self) -> str | None:
+        """The report on it: names that no event has had yet, or only later ones; of a failed query the reason."""
         if self.failure:
             return self.failure
         waits = () if self.plan is None else self.plan.waits
@@ -146,10 +146,10 @@ class Standing:
         change = Change()
         texts = {name: query.text for name, query in self.queries.items() if not query.failure}
         for query in [self.queries[name] for name in makers_first(self._compile, texts)]:
-            told, bound = query.told, query.bound
+            reported, bound = query.reported, query.bound
             if not self._bind(query, schema, position, Change() if bound else change) and not bound:
                 change.bodies += self._removed(query, position).bodies
-            elif query.told != told:
+            elif query.reported != reported:
                 change.notices.append(self._notice(query, position))
         return change
 
@@ -174,7 +174,7 @@ class Standing:
         for name in makers_first(self._compile, {name: record["text"] for name, record in records.items()}):
             record = records[name]
             query = Query(
-                name, record["version"], record["text"], record["slot"], record.get("shed", AUTO), record["paused"],
+                name, record["version"], record["text"], record["slot"], shedder_of(record), record["paused"],
                 start=record.get("from", NOW),
             )  # fmt: skip
             query.failure = str(record.get("failure") or "")
@@ -225,7 +225,7 @@ class Standing:
 
     @staticmethod
     def _notice(query: Query, position: int) -> Notice:
-        return Notice(query.name, query.version, query.state, query.told, position)
+        return Notice(query.name, query.version, query.state, query.reported, position)
 
     def plan(self, name: str, text: str, schema: Schema | None) -> Plan:
         """The plan of a query beside those in force; SaffronError where it is wrong, or would read its own results."""
@@ -266,7 +266,7 @@ class Standing:
         if schema is None or query.start == NOW or self.since == KnownSince():
             return ""
         try:
-            return self.since.told(self.plan(query.name, query.text, self.since.first_version(schema)))
+            return self.since.report(self.plan(query.name, query.text, self.since.first_version(schema)))
         except Exception as error:  # the first version had no room for it
             if not is_of_query(error):
                 raise

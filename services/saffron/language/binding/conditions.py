@@ -48,9 +48,11 @@ class Conjunct:
     span: tree.Span
 
     def taking(self) -> list[Use]:
+        """The references that exist only while the list takes events."""
         return [use for use in self.uses if use.index in TAKING]
 
     def finished(self) -> list[Use]:
+        """The references to a finished list."""
         return [use for use in self.uses if use.index in FINISHED]
 
 
@@ -83,6 +85,7 @@ def _leaf(expression: tree.Expression, scope: Scope, uses: list[Use]) -> Typed:
 
 
 def _reference(reference: tree.Reference, scope: Scope, uses: list[Use]) -> Typed:
+    """A bound attribute or b.len; its use is appended to `uses`."""
     component = scope.component(reference.variable, reference.span)
     place = scope.places[component]
     if is_length(reference, place.closure):
@@ -111,7 +114,7 @@ def check_form(reference: tree.Reference, component: int, scope: Scope) -> None:
         raise scope.schema_error(f"{place.written} is one event, not a closure", reference.span, hint)
     if reference.index in (Index.BEFORE, Index.ALL):
         hint = f"Aggregate it, as in max({place.written}[{reference.index.value.strip('[]')}].{name or 'x'})."
-        raise scope.schema_error("a list of events where one value is asked for", reference.span, hint)
+        raise scope.schema_error("a list of events where one value is needed", reference.span, hint)
     if name is None:
         hint = f"Name an attribute: {place.written}[{reference.index.value}].x."
-        raise scope.schema_error("an event where a value is asked for", reference.span, hint)
+        raise scope.schema_error("an event where a value is needed", reference.span, hint)

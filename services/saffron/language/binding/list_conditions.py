@@ -65,16 +65,18 @@ def _check_shared(use: Use, focus: int, taking: list[Use], layout: Layout, scope
 
 
 def _not_known_yet(use: Use, later: int, scope: Scope) -> QueryError:
+    """The error of a condition on v[i] that reads component `later`, which is bound after it."""
     name, other = scope.places[use.component].variable, scope.places[later].variable
     if use.index is Index.BEFORE:
         hint = f"Aggregate the finished closure: f({name}[].x)."
         return scope.plan_error(f"{name}[..i-1] is over when {other} comes", use.span, hint)
     hint = f"Write {name}[last].x, {name}[1].x, or an aggregate such as max({name}[].x)."
-    message = f"{scope.text[use.span.start : use.span.end][:60]} has no meaning when {other} comes"
+    message = f"{scope.text[use.span.start : use.span.end][:60]} has no value when {other} comes"
     return scope.plan_error(message, use.span, hint)
 
 
 def _end_not_known(use: Use, scope: Scope) -> QueryError:
+    """The error of a condition on v[i] that reads the end of the same list."""
     name = scope.places[use.component].variable
     hint = f"{name}[i] is being taken when nobody knows the end of {name} yet; compare with {name}[1] or {name}[i-1]."
     return scope.plan_error("a condition on each event cannot know the end of its closure", use.span, hint)
@@ -100,5 +102,5 @@ def _warn_of_first(conjunct: Conjunct, focus: int, scope: Scope) -> None:
     """Warn of a condition on v[i] and v[1], which also applies to the first event itself."""
     name = scope.places[focus].variable
     span = next(use.span for use in conjunct.uses if use.component == focus and use.index is Index.FIRST)
-    message = f"for the first event, {name}[i] and {name}[1] are the same: the condition is asked of it too"
-    scope.warn(message, span, f"To ask it of later events only, look back: {name}[i-1], or {name}[..i-1].")
+    message = f"for the first event, {name}[i] and {name}[1] are the same: the condition applies to it too"
+    scope.warn(message, span, f"For later events only, look back: {name}[i-1], or {name}[..i-1].")

@@ -89,6 +89,7 @@ def _slots(layout: Layout) -> list[Slot]:
 
 
 def _components(layout: Layout, scope: Scope) -> tuple[plan.Component, ...]:
+    """The components of the plan; inside a NOT none is a closure."""
     return tuple(
         plan.Component(place.variable, place.type, place.closure and leaf.absence is None)
         for place, leaf in zip(scope.places, layout.leaves, strict=True)
@@ -121,7 +122,7 @@ def _check_partition(keys: Keys, query: tree.Query, strategies: Strategies, layo
 
 
 def _conditions(conjuncts: list[Conjunct], keys: Keys, scope: Scope) -> tuple[plan.Condition, ...]:
-    """The conditions of a flat plan: conjuncts and partial keys on their edges."""
+    """The conditions of a flat plan: conjuncts and partial keys on their edges; `false` for an impossible key."""
     conditions = [condition for conjunct in conjuncts for condition in edge_conditions(conjunct)]
     for partial in keys.partial:
         conditions.extend(key_conditions(partial, scope))
@@ -215,6 +216,7 @@ def _leaf(expression: tree.Expression, positive: int, scope: Scope) -> Typed:
 
 
 def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:
+    """A bound reference of RETURN; QueryError for v[i] and v[i-1]."""
     component = scope.component(reference.variable, reference.span)
     _check_bound(component, positive, reference.span, scope)
     place = scope.places[component]

@@ -47,7 +47,7 @@ def checks_of_not(conjunct: Conjunct, number: int, layout: Layout, scope: Scope)
         if use.index is Index.CURRENT and own[: len(mine)] != mine:
             name = scope.places[focus].variable
             hint = "Compare events of one repetition."
-            raise scope.plan_error(f"{_written(use, scope)} has no meaning when {name} comes", use.span, hint)
+            raise scope.plan_error(f"{_written(use, scope)} has no value when {name} comes", use.span, hint)
     checks = []
     for copy in _copies(focus, layout):
         rounds = layout.leaves[copy].rounds
@@ -64,7 +64,7 @@ def _check_inside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> N
         raise scope.plan_error(f"no list is built of {name}, which stands inside a NOT", use.span, hint)
     if use.index in (Index.LAST, Index.PREVIOUS) or (use.index is Index.FIRST and ruled.loops):
         hint = f"Write {name}[i]: inside a NOT a repetition is there as often as it must be, and no more."
-        raise scope.plan_error(f"{_written(use, scope)} has no meaning inside a NOT", use.span, hint)
+        raise scope.plan_error(f"{_written(use, scope)} has no value inside a NOT", use.span, hint)
 
 
 def _check_outside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> None:
@@ -72,13 +72,14 @@ def _check_outside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> 
     name, loops = scope.places[use.component].variable, layout.leaves[use.component].loops
     if use.index in (Index.CURRENT, Index.PREVIOUS, Index.BEFORE) and ruled.loops[: len(loops)] != loops:
         hint = f"Write {name}[1].x, {name}[last].x, or an aggregate such as max({name}[].x)."
-        raise scope.plan_error(f"{_written(use, scope)} has no meaning in a condition of a NOT", use.span, hint)
+        raise scope.plan_error(f"{_written(use, scope)} has no value in a condition of a NOT", use.span, hint)
     if use.index in (Index.LAST, Index.ALL) and loops[:1] == ruled.loops[:1]:
         hint = f"Compare with {name}[i], the event of the same repetition."
         raise scope.plan_error("a NOT in a repetition cannot know the end of that repetition", use.span, hint)
 
 
 def _written(use: Use, scope: Scope) -> str:
+    """The text of a reference, for errors."""
     return scope.text[use.span.start : use.span.end][:60]
 
 

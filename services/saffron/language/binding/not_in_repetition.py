@@ -10,7 +10,8 @@ from itertools import islice
 
 from saffron.language.binding.conditions import Use
 from saffron.language.patterns.layout import Layout
-from saffron.language.patterns.positions import Edge, Positions
+from saffron.language.patterns.positions import Positions
+from saffron.language.patterns.stances import Edge
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax.tree import Index
 
@@ -31,7 +32,10 @@ def check_not_in_repetition(uses: Mapping[int, Sequence[Use]], layout: Layout, s
 
 
 def _check(edge: Edge, ahead: frozenset[int], uses: Sequence[Use], scope: Scope) -> None:
-    """Raise QueryError for a reference to a component `ahead`, except the event of `edge`, which ends the gap."""
+    """Raise QueryError for a reference to a component `ahead`.
+
+    The event of `edge`, which ends the gap, may be read by itself, but not as a finished list.
+    """
     for use in uses:
         finished = use.aggregate or use.index in (Index.LAST, Index.ALL)
         if use.component in ahead and (finished or use.component != edge.component):

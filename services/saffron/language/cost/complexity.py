@@ -29,6 +29,7 @@ def match_complexity(plan: MatchPlan) -> Complexity:
 
 
 def _flat_complexity(plan: MatchPlan) -> Complexity:
+    """The complexity of a flat plan, from its numbers of components and closures and its strategy."""
     length = len(plan.components)
     closures = sum(component.closure for component in plan.components)
     skipping = plan.strategy is Strategy.ANY

@@ -56,6 +56,7 @@ def _factors(shape: Shape, query: MatchPlan) -> RunFactors:
 
 
 def _sum(parts: list[RunFactors]) -> RunFactors:
+    """The factors of parts one after the other."""
     return RunFactors(
         sum(part.events for part in parts),
         sum(part.skipped for part in parts),
@@ -67,6 +68,7 @@ def _sum(parts: list[RunFactors]) -> RunFactors:
 
 
 def _repeated(loop: plan.Loop, query: MatchPlan) -> RunFactors:
+    """The factors of a repetition."""
     body = _factors(loop.body, query)
     free = _skips(loop, query)
     if loop.high is None and (free or _splits(loop, query)):
@@ -100,6 +102,7 @@ def _splits(loop: plan.Loop, query: MatchPlan) -> bool:
 
 
 def _chooses(shape: Shape) -> bool:
+    """Whether a shape has a choice, an AND or ANY, or a repetition."""
     if isinstance(shape, plan.InOrder):
         return any(map(_chooses, shape.parts))
     return isinstance(shape, plan.Choice | plan.Interleaved | plan.Loop)

@@ -13,15 +13,15 @@ from saffron.language.cost.complexity import match_complexity
 from saffron.language.plan.consistency import is_collapsible
 from saffron.language.plan.plan import MatchPlan, Output, Plan
 from saffron.language.syntax.hints import suggestion
+from saffron.records.query import SUCCESSORS
 
 NONE, AUTO = "none", "auto"
-BY_PARTIAL_MATCHES = ("pspice", "pspice--", "pm-bl")
-"""Shedders of partial matches: by U = w P / tau (pSPICE, algorithm 2), by w P alone (pSPICE--), at random (PM-BL)."""
-BY_EVENTS = ("e-bl", "gspice-h", "gspice-tree", "gspice-forest", "espice", "bl")
-"""Shedders of events: by a hash table, a tree or a forest over features (gSPICE), by type and position in the window
-(eSPICE), or by type with uniform sampling within one (BL of gSPICE, E-BL of pSPICE)."""
+BY_PARTIAL_MATCHES = ("pspice",)
+"""Shedders of partial matches: by U = w P / tau (pSPICE, algorithm 2)."""
+BY_EVENTS = ("gspice-h", "gspice-tree", "gspice-forest")
+"""Shedders of events: by a hash table, a tree or a forest over features (gSPICE)."""
 SHEDDERS = (NONE, AUTO, *BY_PARTIAL_MATCHES, *BY_EVENTS)
-"""Names of shedders. `none`: nothing is ever shed for the query. `auto`: the system chooses."""
+"""`none`: nothing is ever shed for the query. `auto`: what the system chooses. The others are the papers' systems."""
 
 
 def refusal(name: object) -> str:
@@ -29,6 +29,8 @@ def refusal(name: object) -> str:
     if name in SHEDDERS:
         return ""
     written = quoted(name) if isinstance(name, str) else repr(name)
+    if name in SUCCESSORS:
+        return f"{written} is a baseline of experiments, no shedder: choose {SUCCESSORS[name]}"
     hint = suggestion(name, SHEDDERS) if isinstance(name, str) else ""
     return f"there is no shedder {written}; there are {', '.join(SHEDDERS)}. {hint}".rstrip()
 
@@ -70,8 +72,11 @@ def cannot_act(plan: Plan, shedder: str, *, imprecise: bool = False) -> str:
 
     `imprecise`: see `partial_matches`.
     """
-    if shedder not in BY_PARTIAL_MATCHES:
-        return ""
+    return lacks_partial_matches(plan, shedder, imprecise=imprecise) if shedder in BY_PARTIAL_MATCHES else ""
+
+
+def lacks_partial_matches(plan: Plan, shedder: str, *, imprecise: bool = False) -> str:
+    """The error for a shedder of partial matches and a query that has none, with those that can act; "" if it has."""
     able: tuple[str, ...] = BY_EVENTS
     found = PartialMatches(False, "none, for it aggregates; sheds events only")
     if isinstance(plan, MatchPlan):

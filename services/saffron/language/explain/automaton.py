@@ -53,6 +53,7 @@ def build(plan: MatchPlan) -> tuple[State, ...]:
 
 
 def _on(plan: MatchPlan, component: int, edge: Edge) -> list[str]:
+    """The texts of the conditions on an edge of a component."""
     return [_text(plan, part) for part in plan.conditions if part.component == component and part.edge is edge]
 
 

@@ -151,6 +151,7 @@ def draw(nodes: list[Node], arrows: list[Arrow], notes: list[str], title: str) -
 
 
 def _ends(nodes: list[Node], source: int, target: int, both: bool = False) -> str:
+    """The names of an edge's ends, as its name in the legend."""
     return f"{nodes[source].name} {'<->' if both else '->'} {nodes[target].name}"
 
 
@@ -172,6 +173,7 @@ def _lanes(arrows: list[Arrow]) -> dict[int, int]:
 
 
 def _x(position: int) -> int:
+    """The x coordinate of a state's centre (px)."""
     return MARGIN + RADIUS + STEP * position
 
 
@@ -189,6 +191,7 @@ def _node(position: int, node: Node) -> str:
 
 
 def _heads(arrow: Arrow) -> str:
+    """The attributes for an edge's arrowheads."""
     return 'marker-start="url(#a)" marker-end="url(#a)"' if arrow.both else 'marker-end="url(#a)"'
 
 
@@ -240,6 +243,7 @@ def _legend(lines: list[str], top: int, width: int) -> tuple[list[str], int]:
 
 
 def _fit(title: str, width: int) -> str:
+    """A title, cut to a width (px)."""
     columns = int(width / CHARACTER)
     clean = printable(title)
     return clean if len(clean) <= columns else clean[: columns - 1] + "…"

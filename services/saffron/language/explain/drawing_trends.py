@@ -26,6 +26,7 @@ def draw_trends(plan: TrendPlan, title: str) -> str:
 
 
 def _note(graph: Graph, plan: TrendPlan, name: str, at: int) -> str:
+    """The legend's line about a state: type, local conditions, leading and trailing NOTs."""
     variables = [component.variable for component in plan.components]
     state = graph.template.states[at]
     text = f"{name}: type = {plan.components[state.component].type}"
@@ -36,6 +37,7 @@ def _note(graph: Graph, plan: TrendPlan, name: str, at: int) -> str:
 
 
 def _arrows(graph: Graph, plan: TrendPlan, names: list[str], first: int) -> list[Arrow]:
+    """The edges of a graph; `first` is the index of its first state in the drawing."""
     variables = [component.variable for component in plan.components]
     found = []
     for link, index in zip(graph.template.transitions, graph.indexes, strict=True):

@@ -83,6 +83,7 @@ def _output_json(plan: MatchPlan) -> dict[str, Any]:
 
 
 def _output_fields(plan: MatchPlan) -> dict[str, str]:
+    """The lines of OUTPUT, CONFIDENCE, CONSUME and INTO, by name."""
     found = _output_json(plan)
     fields: dict[str, str] = {}
     if "output" in found:
@@ -115,7 +116,7 @@ def _timing_lines(plan: MatchPlan) -> list[str]:
     lines = [
         f"  {text:<{width}}  {one.time.value}: {one.consistency.value}" for text, one in zip(texts, found, strict=True)
     ]
-    return ["", "when conditions are asked (SASE++)", *lines] if lines else []
+    return ["", "evaluation time of conditions (SASE++)", *lines] if lines else []
 
 
 def _pattern_lines(plan: MatchPlan) -> list[str]:
@@ -160,6 +161,7 @@ def _return_lines(plan: MatchPlan) -> list[str]:
 
 
 def _is_plain(item: ReturnItem, names: list[str]) -> bool:
+    """Whether an item of RETURN has its expression's text as its name."""
     return item.name == formula(item.expr, names)
 
 

@@ -36,6 +36,7 @@ def engine_field(engine: str) -> dict[str, str]:
 
 
 def common(plan: Plan, cost: Complexity) -> dict[str, Any]:
+    """The JSON fields that explanations of match and aggregate queries have in common."""
     return {
         "query": plan.name,
         "stream": plan.stream,

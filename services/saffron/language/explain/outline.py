@@ -40,6 +40,7 @@ def outline(shape: Shape, plan: MatchPlan, depth: int = 0) -> Iterator[str]:
 
 
 def _heading(shape: plans.InOrder | plans.Choice | plans.Interleaved) -> str:
+    """The line of a node with parts: `in order`, `one of`, `all of, in any order`."""
     if isinstance(shape, plans.InOrder):
         return "in order"
     if isinstance(shape, plans.Choice):

@@ -107,4 +107,5 @@ _RANGES = {"<": "below", "<=": "up to", ">": "above", ">=": "from", "!=": "below
 
 
 def _range(comparison: Comparison, names: list[str]) -> str:
+    """The text of a bound: `below NEXT(A).x`."""
     return f"{_RANGES[comparison.operator]} {formula(comparison.later, names)}"

@@ -76,6 +76,7 @@ def _pane(plan: TrendPlan) -> int | None:
 
 
 def _panes_line(plan: TrendPlan) -> str:
+    """The line about panes: their size, and the windows of an event."""
     pane, windows = _pane(plan), windows_of(plan.window)
     if pane is None or windows is None:
         return "none: an event lies in each window that is open when it comes"

@@ -56,6 +56,7 @@ class _Expander:
     def expand(
         self, pattern: tree.Pattern, own: tuple[int, ...], rounds: tuple[int, ...]
     ) -> tuple[Sequences, Sequences]:
+        """(all, some) of a pattern; QueryError for a NOT inside."""
         match pattern:
             case tree.Event():
                 return self._event(pattern, own, rounds)
@@ -77,6 +78,7 @@ class _Expander:
                 return self._either([self.expand(part, own, rounds) for part in parts])
 
     def _event(self, event: tree.Event, own: tuple[int, ...], rounds: tuple[int, ...]) -> tuple[Sequences, Sequences]:
+        """(all, some) of a single event, which becomes a component."""
         if len(self.leaves) == plan.MAX_COMPONENTS:
             hint = "A repetition inside a NOT counts for as many as must be there."
             message = f"a pattern of this kind has at most {plan.MAX_COMPONENTS} components"
@@ -97,6 +99,7 @@ class _Expander:
         return self.row(found)
 
     def _any(self, pattern: tree.AnyOf, own: tuple[int, ...], rounds: tuple[int, ...]) -> tuple[Sequences, Sequences]:
+        """(all, some) of ANY; its DISTINCT is added to `distinct`."""
         before = len(self.leaves)
         if len(pattern.parts) == 1:
             found = self._repeat(pattern, pattern.parts[0], pattern.count, own, rounds)
@@ -107,7 +110,7 @@ class _Expander:
             self.distinct.append(Choice(components, pattern, self.around + own))
         return found
 
-    # -------------------------------------------------------- putting parts together
+    # -------------------------------------------------------- combining parts
 
     def row(self, parts: list[tuple[Sequences, Sequences]]) -> tuple[Sequences, Sequences]:
         """The parts one after the other. If all are optional, `some` has the sequences of each by itself."""
@@ -117,6 +120,7 @@ class _Expander:
         return found, found if found != ((),) else self._shortest(one for part in parts for one in part[1])
 
     def _either(self, parts: list[tuple[Sequences, Sequences]]) -> tuple[Sequences, Sequences]:
+        """(all, some) of OR."""
         found = self._shortest(one for part in parts for one in part[0])
         return found, self._shortest(one for part in parts for one in part[1])
 
@@ -145,6 +149,7 @@ class _Expander:
         return tuple(one for one in found if not any(len(two) < len(one) and _holds(one, two) for two in found))
 
     def _check(self, size: int) -> None:
+        """Raise QueryError for more than MAX_SEQUENCES sequences."""
         if size > plan.MAX_SEQUENCES:
             raise self._too_many()
 

@@ -64,6 +64,7 @@ def positions(shape: Shape) -> Positions:
 
 
 def _joined(sources: Ends, targets: Ends, *, again: bool = False) -> tuple[Link, ...]:
+    """A link from each source to each target, with the NOTs on both sides."""
     return tuple(
         Link(source, target, after | before, again)
         for source, after in sources.items()
@@ -72,6 +73,7 @@ def _joined(sources: Ends, targets: Ends, *, again: bool = False) -> tuple[Link,
 
 
 def _then(one: Positions, other: Positions) -> Positions:
+    """The links and ends of two shapes one after the other."""
     first, last = dict(one.first), dict(other.last)
     if one.empty is not None:
         first |= {component: one.empty | absent for component, absent in other.first.items()}
@@ -82,6 +84,7 @@ def _then(one: Positions, other: Positions) -> Positions:
 
 
 def _side_by_side(parts: list[Positions], between: tuple[Link, ...]) -> Positions:
+    """The links and ends of alternatives, with the links `between` them."""
     first: Ends = {}
     last: Ends = {}
     for part in parts:

@@ -11,54 +11,26 @@ has edges for a further iteration and edges that leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, product
-from typing import Any, NamedTuple
 
+from saffron.language.patterns.stances import (
+    OVER,
+    Components,
+    Edge,
+    Gap,
+    Position,
+    Stance,
+    behind,
+    in_iteration,
+    iteration_number,
+    part_position,
+    with_gaps,
+    within_part,
+)
 from saffron.language.plan.plan import Absent, Choice, InOrder, Interleaved, Loop, Shape, Take
 
-Position = tuple[Any, ...]
-Components = frozenset[int]
-
-
-@dataclass(frozen=True)
-class Gap:
-    """NOTs (numbers) between the last event of the components `left` and the next event; `left` is {} at the start."""
-
-    absences: tuple[int, ...]
-    left: Components
-
-
-class Edge(NamedTuple):
-    """A component that may take the next event, and the position afterwards.
-
-    `again`: it begins a further iteration of a repetition, where the strategy for x[i] applies instead of that for x.
-    `exclusive`: under skip-till-next-match, the run does not also stay if this edge takes the event.
-    `begins`: the repetitions whose next iteration begins with the event. `gaps`: the NOTs before it.
-    """
-
-    component: int
-    position: Position
-    again: bool = False
-    exclusive: bool = True
-    begins: frozenset[int] = frozenset()
-    gaps: tuple[Gap, ...] = ()
-
-
-class Stance(NamedTuple):
-    """A way to go on from a position. `over`: a match may end here; `trailing`: the NOTs behind its last events.
-
-    `may_stay`: an iteration has ended, and the run may leave the repetition or begin another iteration.
-    """
-
-    edges: tuple[Edge, ...]
-    over: bool
-    may_stay: bool
-    trailing: tuple[Gap, ...] = ()
-
-
-_OVER = Stance((), over=True, may_stay=False)
 _NOTHING: Components = frozenset()
 
 
@@ -132,6 +104,7 @@ class Positions:
         return found
 
     def _begin(self, shape: Shape) -> Iterator[Stance]:
+        """The stances at the beginning of a shape, not cached."""
         match shape:
             case Take(component=component):
                 yield Stance((Edge(component, ()),), over=False, may_stay=False)
@@ -139,22 +112,23 @@ class Positions:
                 yield from self._part(shape, 0, _NOTHING, ())
             case Choice(parts=parts):
                 for index, part in enumerate(parts):
-                    yield from (_within(stance, _at(index)) for stance in self.begin(part))
+                    yield from (within_part(stance, part_position(index)) for stance in self.begin(part))
             case Interleaved(parts=parts):
                 yield from self._interleaved(shape, (None,) * len(parts))
             case Loop(body=body):
-                yield from (_iteration(shape, stance, 1, fresh=True) for stance in self.begin(body) if stance.edges)
+                yield from (in_iteration(shape, stance, 1, fresh=True) for stance in self.begin(body) if stance.edges)
 
     def _onward(self, shape: Shape, position: Position) -> Iterator[Stance]:
+        """The stances at a position inside a shape, not cached."""
         match shape:
             case Take():
-                yield _OVER
+                yield OVER
             case InOrder(parts=parts):
                 index, inner = position
                 yield from self._then(shape, index, self.onward(parts[index], inner))
             case Choice(parts=parts):
                 index, inner = position
-                yield from (_within(stance, _at(index)) for stance in self.onward(parts[index], inner))
+                yield from (within_part(stance, part_position(index)) for stance in self.onward(parts[index], inner))
             case Interleaved():
                 yield from self._interleaved(shape, position)
             case Loop():
@@ -163,7 +137,7 @@ class Positions:
     def _part(self, seq: InOrder, index: int, left: Components, absent: tuple[int, ...]) -> Iterator[Stance]:
         """The stances of a SEQ whose parts before `index` are over. `absent`: the NOTs since the last event."""
         if index == len(seq.parts):
-            yield _OVER._replace(trailing=(Gap(absent, left),)) if absent else _OVER
+            yield OVER._replace(trailing=(Gap(absent, left),)) if absent else OVER
             return
         part = seq.parts[index]
         if isinstance(part, Absent):
@@ -179,17 +153,17 @@ class Positions:
             if stance.over:
                 yield from self._part(seq, index + 1, left, absent)
             else:
-                yield _behind(_within(stance, _at(index)), left, absent)
+                yield behind(within_part(stance, part_position(index)), left, absent)
 
     def _then(self, seq: InOrder, index: int, stances: Iterable[Stance]) -> Iterator[Stance]:
         """The stances inside part `index` of a SEQ, and of the next part where this one may be over."""
         left = self._components(seq.parts[index])
         for stance in stances:
-            inside = _within(stance, _at(index))
+            inside = within_part(stance, part_position(index))
             if not stance.over:
                 yield inside
                 continue
-            following = [_added(after, stance.trailing) for after in self._part(seq, index + 1, left, ())]
+            following = [with_gaps(after, stance.trailing) for after in self._part(seq, index + 1, left, ())]
             if not stance.may_stay:
                 yield from following
                 continue
@@ -198,9 +172,10 @@ class Positions:
             yield Stance(inside.edges + leaving, bool(over), may_stay=True, trailing=over[0].trailing if over else ())
 
     def _repeated(self, loop: Loop, position: Position) -> Iterator[Stance]:
+        """The stances inside a repetition, with edges for a further iteration where one may end."""
         number, inner = position
         for stance in self.onward(loop.body, inner):
-            inside = _iteration(loop, stance, number, fresh=False)
+            inside = in_iteration(loop, stance, number, fresh=False)
             if not stance.over:
                 yield inside
                 continue
@@ -210,8 +185,8 @@ class Positions:
                 # ignored.
                 left = self._components(loop.body)
                 again = (
-                    _added(
-                        _behind(_iteration(loop, one, _counted(loop, number + 1), fresh=True), left, ()),
+                    with_gaps(
+                        behind(in_iteration(loop, one, iteration_number(loop, number + 1), fresh=True), left, ()),
                         stance.trailing,
                     )
                     for one in self.begin(loop.body)
@@ -248,7 +223,7 @@ class Positions:
                 elif edges:
                     yield from (Stance((edge._replace(exclusive=True),), over=False, may_stay=False) for edge in edges)
                 else:
-                    yield _OVER._replace(trailing=trailing)
+                    yield OVER._replace(trailing=trailing)
 
 
 def is_past(shape: Shape, position: Position | None, component: int) -> bool:
@@ -262,46 +237,3 @@ def is_past(shape: Shape, position: Position | None, component: int) -> bool:
     if isinstance(shape, InOrder) and holding < index:
         return True
     return holding == index and is_past(shape.parts[holding], inner, component)
-
-
-def _within(stance: Stance, wrap: Callable[[Position], Position]) -> Stance:
-    return stance._replace(edges=tuple(edge._replace(position=wrap(edge.position)) for edge in stance.edges))
-
-
-def _at(index: int) -> Callable[[Position], Position]:
-    return lambda position: (index, position)
-
-
-def _behind(stance: Stance, left: Components, absent: tuple[int, ...]) -> Stance:
-    """A stance at the beginning of a part, behind the components `left` and with the NOTs `absent` between.
-
-    A NOT at the beginning of the part has no event before it there, so its gap begins behind `left`.
-    """
-
-    def gaps(edge: Edge) -> tuple[Gap, ...]:
-        outer = (Gap(absent, left),) if absent else ()
-        return outer + tuple(gap if gap.left else Gap(gap.absences, left) for gap in edge.gaps)
-
-    return stance._replace(edges=tuple(edge._replace(gaps=gaps(edge)) for edge in stance.edges))
-
-
-def _added(stance: Stance, gaps: tuple[Gap, ...]) -> Stance:
-    """A stance with gaps that are still open before it."""
-    edges = tuple(edge._replace(gaps=gaps + edge.gaps) for edge in stance.edges)
-    return stance._replace(edges=edges, trailing=gaps + stance.trailing)
-
-
-def _counted(loop: Loop, number: int) -> int:
-    """The number of an iteration as a position keeps it: no higher than the bounds of the loop need."""
-    return number if loop.high is not None else min(number, loop.low)
-
-
-def _iteration(loop: Loop, stance: Stance, number: int, *, fresh: bool) -> Stance:
-    edges = tuple(
-        edge._replace(
-            position=(number, edge.position),
-            begins=edge.begins | {loop.number} if fresh else edge.begins,
-        )
-        for edge in stance.edges
-    )
-    return stance._replace(edges=edges)

@@ -66,6 +66,7 @@ class Builder:
         self.loops = 0
 
     def shape(self, pattern: tree.Pattern, loops: Loops, *, outermost: bool = False) -> Shape:
+        """The shape of a pattern inside the repetitions `loops`. `outermost`: NOT may begin or end its SEQ."""
         match pattern:
             case tree.Event():
                 self.events.append(pattern)
@@ -104,6 +105,7 @@ class Builder:
         return plan.Choice((NOTHING, plan.Loop(number, _something(body), 1, high)))
 
     def _any(self, pattern: tree.AnyOf, loops: Loops) -> Shape:
+        """The shape of ANY; its DISTINCT is added to `distinct`."""
         before = len(self.events)
         count, parts = pattern.count, pattern.parts
         if len(parts) == 1:
@@ -117,6 +119,7 @@ class Builder:
         return shape
 
     def _sequence(self, parts: tuple[tree.Pattern, ...], loops: Loops, outermost: bool) -> Shape:
+        """The shape of SEQ: nested sequences flattened, neighbouring NOTs joined. QueryError for a NOT out of place."""
         self._check_nots(parts, outermost)
         found: list[Shape] = []
         waiting: list[tree.Negation] = []
@@ -133,12 +136,14 @@ class Builder:
         return found[0] if len(found) == 1 else InOrder(tuple(found))
 
     def _absent(self, negations: list[tree.Negation], loops: Loops) -> list[Shape]:
+        """The NOT of neighbouring negations as a list of one shape; [] without any."""
         if not negations:
             return []
         self.negated.append((negations, loops))
         return [plan.Absent(len(self.negated) - 1)]
 
     def _check_nots(self, parts: tuple[tree.Pattern, ...], outermost: bool) -> None:
+        """Raise QueryError for a SEQ of NOTs only, or an inner SEQ that a NOT begins or ends."""
         if all(isinstance(part, tree.Negation) for part in parts):
             hint = "A match needs an event: SEQ(A a, NOT B b, C c)."
             raise self.scope.plan_error("a SEQ of nothing but NOTs", parts[0].span, hint)

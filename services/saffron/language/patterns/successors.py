@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from saffron.errors import QueryError
-from saffron.language.patterns.positions import Edge, Gap, Position, Positions
+from saffron.language.patterns.positions import Positions
+from saffron.language.patterns.stances import Edge, Gap, Position
 from saffron.language.plan.plan import Shape, Strategy
 
 MOST_PLACES = 500
@@ -24,7 +25,7 @@ Refuse = Callable[[str, str], QueryError]
 
 @dataclass(frozen=True)
 class Step:
-    """A step to place `target`, with the NOTs (numbers) in between. `exclusive`, `begins`: see `positions.Edge`."""
+    """A step to place `target`, with the NOTs (numbers) in between. `exclusive`, `begins`: see `stances.Edge`."""
 
     target: Place
     absences: tuple[int, ...]
@@ -107,7 +108,7 @@ class Adjacency:
 
 
 def adjacency(graph: PlaceGraph, earlier: int, later: int, loops: frozenset[int] = frozenset()) -> Adjacency:
-    """Where the last event of `earlier` can stand before an event of `later`, within one iteration of `loops`."""
+    """The cases in which an event of `earlier` can come before one of `later`, within one iteration of `loops`."""
     none, next_to, before = 0, 1, 2
     direct = separated = across = False
     queue = [(step.target, int(step.target[0] == earlier)) for stance in graph.first for step in stance]

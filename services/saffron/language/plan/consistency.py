@@ -74,8 +74,8 @@ def condition_timings(plan: MatchPlan) -> tuple[ConditionTiming, ...]:
 def is_collapsible(plan: MatchPlan) -> bool:
     """Whether one graph can hold all matches that end with an event.
 
-    It can if the pattern is flat, the strategy is skip-till-any-match, and no condition needs a sum, mean, deviation
-    or user-defined aggregate of a closure. Without a closure, each condition must also read neighbours only, or the
+    The pattern must be flat, the strategy skip-till-any-match. No condition may need a sum, mean, deviation or
+    user-defined aggregate of a closure. Without a closure, each condition must also read neighbours only, or the
     last event and one other: a graph would save nothing over runs if its nodes had to hold values of earlier events.
     """
     if not plan.flat or plan.strategy is not Strategy.ANY or not all(_is_light(one.expr) for one in plan.conditions):
@@ -132,7 +132,7 @@ def _compared(above: Expr, below: Expr, components: tuple[Component, ...]) -> Co
 
 
 def _rises(expr: Expr, components: tuple[Component, ...]) -> int | None:
-    """How a value changes with more events: 1 never falls, -1 never rises, 0 stays, None may do either."""
+    """The change of a value with more events: 1 never falls, -1 never rises, 0 stays, None may do either."""
     if not any(_is_of_subset(leaf, components) for leaf in reads(expr)):
         return 0
     if isinstance(expr, Length):

@@ -42,9 +42,9 @@ def merging(plan: MatchPlan) -> Merging:
     """The decision for a match query over exact times. It changes the work, never the matches."""
     first = next((index for index, component in enumerate(plan.components) if component.closure), None)
     if not plan.flat or plan.timeouts:
-        return _not_merged("its runs walk a table of states, and hold all that any of them may ask for")
+        return _not_merged("its runs use a table of states, and keep all values that any state may read")
     if first is None:
-        return _not_merged("without a Kleene closure a run is asked of few events")
+        return _not_merged("without a Kleene closure a run takes few events")
     if plan.strategy is Strategy.ANY:
         return _not_merged(
             f"under {plan.strategy.value} each event splits a run: graphs share what such runs have in common"
@@ -70,6 +70,7 @@ def merging(plan: MatchPlan) -> Merging:
 
 
 def _not_merged(why: str) -> Merging:
+    """The decision to keep runs separate."""
     return Merging(None, (), f"each run stays its own: {why}")
 
 

@@ -80,6 +80,7 @@ def exact_trend(plan: TrendPlan, kinds: Mapping[str, Kind]) -> TrendPlan:
 
 
 def _exact_key(names: Sequence[str], kinds: Mapping[str, Kind]) -> tuple[str, ...]:
+    """Attributes of a key, each of kind NUMBER followed by its rest."""
     pairs = ((name, rest_name(name)) if kinds.get(name) is Kind.NUMBER else (name,) for name in names)
     return tuple(name for pair in pairs for name in pair)
 
@@ -160,6 +161,7 @@ def compared_by_pairs(left: Expr, right: Expr, *, whole: bool) -> bool:
 
 
 def _compared(operator: str, left: Expr, right: Expr, *, whole: bool) -> Expr:
+    """A comparison, expanded to pairs if it needs them."""
     if not compared_by_pairs(left, right, whole=whole):
         return Binary(operator, exact(left, whole=whole), exact(right, whole=whole))
     nearest = _nearest(left, whole=whole), _nearest(right, whole=whole)
@@ -234,6 +236,7 @@ def _is_small(side: Expr) -> bool:
 
 
 def _float(value: float) -> float:
+    """The nearest float64 of a number, infinite beyond its range."""
     try:
         return float(value)
     except OverflowError:

@@ -289,7 +289,7 @@ class Distinct:
 
 
 class Output(Enum):
-    """Which matches are reported."""
+    """The choice of the matches that are reported."""
 
     ALL = "ALL"
     NON_OVERLAP = "NON-OVERLAP"
@@ -400,8 +400,8 @@ class TrendState:
 class Transition:
     """The adjacency of states `source` and `target` (T2), indices into `Template.states`; one for each pair.
 
-    `conditions`: edge predicates (T6). They read the earlier event as SINGLE, of the component of `source`, and the
-    later one as ADJACENT, of the component of `target`, even if both are one component.
+    `conditions`: edge predicates (T6). They read the earlier event as SINGLE (component of `source`), and the later
+    one as ADJACENT (component of `target`).
     `absences`: negatives without a trend strictly between the two events (T4).
     `strategy`: what may be skipped between the two events.
     `ends`: transitions (indices) of the same source that an event stops waiting for once this one has taken a later

@@ -160,7 +160,9 @@ class Scope:
             self.check_type(event.type, event.span.start, absent=slot.absent)
             if event.brackets and not slot.closure:
                 hint = f"A closure has a plus: {name_text(event.type)}+ {name_text(event.variable or '')}[]."
-                raise self.schema_error(f"{event.variable}[] is a list, but one event is asked for", event.span, hint)
+                raise self.schema_error(
+                    f"{event.variable}[] is a list, but the pattern takes one event", event.span, hint
+                )
             variable = event.variable if slot.original is None else None
             if variable is None:
                 base = event.type if slot.original is None else places[slot.original].variable

@@ -143,6 +143,7 @@ class _Binder:
         return _settled(typed, Sort.BOOLEAN).expr
 
     def _comparison(self, operation: tree.Operation) -> Typed:
+        """A bound comparison. It warns of operands of different types; QueryError for an order of truth values."""
         left, right = self.bind(operation.left), self.bind(operation.right)
         left, right = _settled(left, right.sort), _settled(right, left.sort)
         if operation.operator not in ("=", "!="):
@@ -156,6 +157,7 @@ class _Binder:
         return Typed(plan.Binary(operation.operator, left.expr, right.expr), Sort.BOOLEAN)
 
     def _membership(self, membership: tree.Membership) -> Typed:
+        """A bound IN. It warns of an operand of another type; QueryError for choices of different types."""
         sorts = [_literal_sort(choice.value) for choice in membership.choices]
         for choice, sort in zip(membership.choices, sorts, strict=True):
             if sort is not sorts[0]:

@@ -28,6 +28,7 @@ def bind_window(query: tree.Query, scope: Scope, *, tumbling: bool) -> plan.Wind
 
 
 def _opening(opening: tree.Opening, scope: Scope) -> plan.OpenOn:
+    """The bound OPEN ON, whose condition reads the opening event only."""
     scope.check_type(opening.type, opening.type_start)
     if opening.condition is None:
         return plan.OpenOn(opening.type, None)

@@ -137,9 +137,7 @@ def _strategy(cursor: Cursor) -> StrategyUse:
     token = cursor.advance()
     targets: list[Target] = []
     if cursor.accept("("):
-        targets.append(_target(cursor))
-        while cursor.accept(","):
-            targets.append(_target(cursor))
+        targets = cursor.separated(_target)
         cursor.expect(")", "after the variables of the strategy")
     return StrategyUse(token.lower, tuple(targets), span=cursor.span_from(token.start))
 
@@ -158,6 +156,7 @@ def _target(cursor: Cursor) -> Target:
 
 
 def parse_within(cursor: Cursor) -> Within:
+    """WITHIN size [SLIDE size] [OPEN ON ...], behind its keyword."""
     start = cursor.tokens[cursor.index - 1].start
     size = _size(cursor, "WITHIN")
     slide = _size(cursor, "SLIDE") if cursor.accept_word("slide") else None
@@ -169,6 +168,7 @@ def parse_within(cursor: Cursor) -> Within:
 
 
 def _size(cursor: Cursor, clause: str) -> Size:
+    """A number and its unit, in ms or events. `clause`: for errors."""
     token, _ = cursor.expect_number(f"a number after {clause}")
     unit = cursor.token
     if unit.lower not in UNITS and unit.lower not in ("event", "events"):
@@ -186,6 +186,7 @@ def _size(cursor: Cursor, clause: str) -> Size:
 
 
 def _opening(cursor: Cursor) -> Opening:
+    """OPEN ON Type [var] [WHERE expr], from OPEN on."""
     start = cursor.advance().start
     cursor.expect_word("ON", "after OPEN")
     name = cursor.expect_name("an event type after OPEN ON")
@@ -202,19 +203,14 @@ def _opening(cursor: Cursor) -> Opening:
 def parse_group(cursor: Cursor) -> tuple[KeyAttribute, ...]:
     if cursor.tokens[cursor.index - 1].lower == "group":
         cursor.expect_word("BY", "after GROUP")
-    attributes = [parse_key_attribute(cursor)]
-    while cursor.accept(","):
-        attributes.append(parse_key_attribute(cursor))
-    return tuple(attributes)
+    return tuple(cursor.separated(parse_key_attribute))
 
 
 def parse_returns(cursor: Cursor) -> Returns:
     start = cursor.tokens[cursor.index - 1].start
     items: list[Item] = []
     if not cursor.accept("*"):
-        items.extend(_items(cursor))
-        while cursor.accept(","):
-            items.extend(_items(cursor))
+        items = [item for some in cursor.separated(_items) for item in some]
     into = cursor.expect_name("an event type after INTO").value if cursor.accept_word("into") else None
     return Returns(tuple(items), into, span=cursor.span_from(start))
 
@@ -250,10 +246,8 @@ def parse_consume(cursor: Cursor) -> Consume:
     start = cursor.token.start
     if cursor.token.lower in ("none", "all"):
         return Consume(cursor.advance().lower, (), span=cursor.span_from(start))
-    variables = [_target(cursor).variable]
-    while cursor.accept(","):
-        variables.append(_target(cursor).variable)
-    return Consume("variables", tuple(variables), span=cursor.span_from(start))
+    variables = tuple(target.variable for target in cursor.separated(_target))
+    return Consume("variables", variables, span=cursor.span_from(start))
 
 
 def parse_confidence(cursor: Cursor) -> Setting:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
 
 from saffron.carets import quoted
 from saffron.errors import QueryError
@@ -18,6 +19,9 @@ _NAME_WITH_SIGNS = re.compile(r"\w[\w.$@:/-]*")
 
 RESERVED = frozenset({"pattern", "where", "within", "return", "having", "and", "or", "not", "in", "seq"})
 """Words that cannot be the name of a type or a variable (as attributes, after a dot, all words can)."""
+
+
+Item = TypeVar("Item")
 
 
 class Cursor:
@@ -50,14 +54,17 @@ class Cursor:
         return token
 
     def span_from(self, start: int) -> Span:
+        """The span from `start` to the end of the last token taken."""
         return Span(start, max(start, self.previous_end))
 
     # -------------------------------------------------------- taking a token if it is there
 
     def accept(self, *symbols: str) -> Token | None:
+        """Take the current token if it is one of these symbols, else return None."""
         return self.advance() if self.token.is_symbol(*symbols) else None
 
     def accept_word(self, *words: str) -> Token | None:
+        """Take the current token if it is one of these words (lower case), else return None."""
         return self.advance() if self.token.lower in words else None
 
     # -------------------------------------------------------- taking a token that must be there
@@ -67,6 +74,7 @@ class Cursor:
         return self.accept(symbol) or self.fail(f"expected '{symbol}' {where}")
 
     def expect_word(self, word: str, where: str) -> Token:
+        """Take this word or fail. `where`: see `expect`."""
         return self.accept_word(word.lower()) or self.fail(f"expected {word} {where}")
 
     def expect_attribute(self, where: str) -> Token:
@@ -92,6 +100,7 @@ class Cursor:
             raise self.error(f"{what} without quotes has letters, digits and _", span, hint=hint)
 
     def expect_number(self, what: str) -> tuple[Token, int | float]:
+        """Take a number or fail: the token and its value."""
         if self.token.kind != "number":
             self.fail(f"expected {what}")
         token = self.advance()
@@ -106,6 +115,13 @@ class Cursor:
         elif (value := float(token.value)) < float("inf"):
             return value
         raise self.error("the number is too large", token, hint="Whole numbers have 63 bits, others are 64-bit floats.")
+
+    def separated(self, parse: Callable[[Cursor], Item]) -> list[Item]:
+        """One or more items, separated by commas."""
+        found = [parse(self)]
+        while self.accept(","):
+            found.append(parse(self))
+        return found
 
     # -------------------------------------------------------- nesting and errors
 
@@ -127,4 +143,5 @@ class Cursor:
         raise self.error(f"{expectation}, found {self.described(self.token)}", self.token, hint=hint)
 
     def described(self, token: Token) -> str:
+        """A token as errors show it."""
         return "the end of the query" if token.kind == "end" else quoted(self.text[token.start : token.end])

@@ -89,6 +89,7 @@ def _refuse_bits(cursor: Cursor, sign: Token, operands: list[Expression]) -> Non
 
 
 def _comparison(cursor: Cursor, left: Expression) -> Expression:
+    """A comparison or [NOT] IN behind its left operand; QueryError for a chain such as 1 < a.x < 5."""
     negated = cursor.accept_word("not") is not None
     if cursor.accept_word("in"):
         result = _membership(cursor, left)
@@ -102,16 +103,17 @@ def _comparison(cursor: Cursor, left: Expression) -> Expression:
 
 def _membership(cursor: Cursor, operand: Expression) -> Expression:
     cursor.expect("(", "after IN")
-    choices: list[Literal] = []
-    while True:
-        value = parse_expression(cursor, ADD)
-        if not isinstance(value, Literal):
-            raise cursor.error("IN takes literals only", value.span, hint="Write numbers, 'strings', true or false.")
-        choices.append(value)
-        if not cursor.accept(","):
-            break
+    choices = cursor.separated(_choice)
     cursor.expect(")", "after the choices of IN")
     return Membership(operand, tuple(choices), span=cursor.span_from(operand.span.start))
+
+
+def _choice(cursor: Cursor) -> Literal:
+    """A literal of IN."""
+    value = parse_expression(cursor, ADD)
+    if not isinstance(value, Literal):
+        raise cursor.error("IN takes literals only", value.span, hint="Write numbers, 'strings', true or false.")
+    return value
 
 
 def _prefix(cursor: Cursor) -> Expression:
@@ -125,6 +127,7 @@ def _prefix(cursor: Cursor) -> Expression:
 
 
 def _prefixed(cursor: Cursor, operator: str, loosest: int) -> Expression:
+    """An operand behind the prefix `operator`; a minus before a number becomes part of the number."""
     token = cursor.advance()
     cursor.enter(token)
     operand = parse_expression(cursor, loosest)
@@ -143,6 +146,7 @@ def _is_number(value: object) -> bool:
 
 
 def _operand(cursor: Cursor) -> Expression:
+    """A literal, a bracket, a key, a call, a reference or a name."""
     token = cursor.token
     if token.kind == "number":
         return _number(cursor)
@@ -169,9 +173,7 @@ def _parenthesised(cursor: Cursor) -> Expression:
 def parse_key(cursor: Cursor) -> Key:
     """A key: [x, Type.y]."""
     start = cursor.advance().start
-    attributes = [parse_key_attribute(cursor)]
-    while cursor.accept(","):
-        attributes.append(parse_key_attribute(cursor))
+    attributes = cursor.separated(parse_key_attribute)
     cursor.expect("]", "after the attributes on which all events agree")
     return Key(tuple(attributes), span=cursor.span_from(start))
 
@@ -222,6 +224,7 @@ def _starts_clause(cursor: Cursor) -> bool:
 
 
 def _word(cursor: Cursor) -> Expression:
+    """A truth value, a call, a reference, or a bare name."""
     token = cursor.token
     follower = cursor.peek()
     if token.lower in ("true", "false") and not follower.is_symbol(".", "["):
@@ -238,16 +241,13 @@ def _word(cursor: Cursor) -> Expression:
 
 
 def _call(cursor: Cursor) -> Expression:
+    """A function call; NEXT(...), and min and max of several arguments, have their own nodes or names."""
     name = cursor.advance()
     cursor.enter(cursor.advance())
     if name.lower == "next":
         cursor.leave()
         return parse_next(cursor, name)
-    arguments: list[Expression] = []
-    if not cursor.token.is_symbol(")"):
-        arguments.append(_argument(cursor))
-        while cursor.accept(","):
-            arguments.append(_argument(cursor))
+    arguments = [] if cursor.token.is_symbol(")") else cursor.separated(_argument)
     cursor.expect(")", f"after the arguments of {name.value[:20]}")
     cursor.leave()
     function = name.lower

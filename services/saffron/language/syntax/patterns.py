@@ -95,6 +95,7 @@ def _repeat(cursor: Cursor) -> tuple[int, int | None] | None:
 
 
 def _count(cursor: Cursor, what: str) -> int:
+    """A whole number from 0 to REPEAT_LIMIT, of a repetition or ANY. `what`: for errors."""
     token, value = cursor.expect_number(what)
     if not isinstance(value, int) or value > REPEAT_LIMIT:
         raise cursor.error(f"expected a whole number up to {REPEAT_LIMIT}", token)
@@ -102,6 +103,7 @@ def _count(cursor: Cursor, what: str) -> int:
 
 
 def _primary(cursor: Cursor, is_clause: IsClause) -> Pattern:
+    """SEQ(...), ANY(...), (...) or an event."""
     token, follower = cursor.token, cursor.peek()
     if token.lower == "seq":
         cursor.advance()
@@ -126,6 +128,7 @@ def _sequence(cursor: Cursor, start: Token) -> Pattern:
 
 
 def _parts(cursor: Cursor) -> list[Pattern]:
+    """Patterns separated by commas; a loop here saves a stack frame for each level of nesting."""
     parts = [parse_pattern(cursor, _never)]
     while cursor.accept(","):
         parts.append(parse_pattern(cursor, _never))

@@ -91,6 +91,7 @@ def _whole(pattern: Pattern) -> str:
 
 
 def _events(pattern: Pattern) -> Iterator[Event]:
+    """The events of a pattern, at any depth."""
     if isinstance(pattern, Event):
         yield pattern
     parts = (pattern.pattern,) if isinstance(pattern, Repeat | Negation) else getattr(pattern, "parts", ())
@@ -218,6 +219,7 @@ def _key_attribute(attribute: KeyAttribute) -> str:
 
 
 def literal_text(value: float | str | bool) -> str:
+    """A literal as a query writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -27,13 +27,10 @@ def parse_reference(cursor: Cursor) -> Expression:
 
 
 def _spread(cursor: Cursor, variable: Token) -> Key:
+    """The attributes of a.(x, y), behind the dot."""
     cursor.advance()
-    attributes: list[KeyAttribute] = []
-    while True:
-        name = cursor.expect_attribute(f"of {variable.value[:20]}")
-        attributes.append(KeyAttribute(variable.value, name.value, span=Span(name.start, name.end)))
-        if not cursor.accept(","):
-            break
+    names = cursor.separated(lambda at: at.expect_attribute(f"of {variable.value[:20]}"))
+    attributes = [KeyAttribute(variable.value, name.value, span=Span(name.start, name.end)) for name in names]
     cursor.expect(")", "after the attributes")
     return Key(tuple(attributes), span=cursor.span_from(variable.start))
 
@@ -78,6 +75,7 @@ def _before(cursor: Cursor) -> Index:
 
 
 def _first(cursor: Cursor) -> Index:
+    """The index 1; QueryError for other numbers."""
     token = cursor.advance()
     if token.value != "1":
         raise cursor.error(f"no event of a closure has the number {token.value}", token, hint=FORMS)

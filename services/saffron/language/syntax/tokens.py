@@ -100,6 +100,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _token(kind: str, value: str, start: int, text: str) -> Token:
+    """The token of a match of the regular expression; QueryError for a number that is too long."""
     end = start + len(value)
     if kind == "word":
         return Token(kind, value, start, end, value.lower())
@@ -144,6 +145,7 @@ def name_end(text: str, start: int, name: str) -> int:
 
 
 def _check_size(text: str) -> None:
+    """Raise QueryError for a text beyond TEXT_LIMIT, or one that is no valid Unicode."""
     try:
         size = len(text) if len(text) > TEXT_LIMIT else len(text.encode())
     except UnicodeEncodeError as error:
@@ -167,6 +169,7 @@ _OPENING = {"'": _STRING, "\u2018": _STRING, '"': _NAME, "\u201c": _NAME}
 
 
 def _unexpected(text: str, position: int) -> QueryError:
+    """The error of a character that begins no token, or of a quote that is not closed."""
     character = text[position]
     end = position + 1
     if character in _OPENING:

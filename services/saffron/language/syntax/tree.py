@@ -51,6 +51,8 @@ class Repeat(Node):
 
 @dataclass(frozen=True)
 class Negation(Node):
+    """NOT pattern."""
+
     pattern: Pattern
 
 

@@ -50,6 +50,7 @@ def both(left: Template, right: Template, components: tuple[Component, ...]) -> 
 
 
 def _state(one: TrendState, two: TrendState) -> TrendState:
+    """The state of a pair: it starts or ends a trend if both do, and has the NOTs of both."""
     return TrendState(
         one.component,
         one.start and two.start,
@@ -66,6 +67,7 @@ def _joined(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[int, ...]:
 def _transition(
     source: int, target: int, link: tuple[Transition, Transition], left: Template, right: Template
 ) -> Transition:
+    """The transition of a pair: the conditions and NOTs of both, and the stricter strategy."""
     mine, other = link
     names = {
         right.states[end].component: left.states[own].component

@@ -1,8 +1,8 @@
 """The index by which a transition finds the predecessors of an event (T6), as its conditions allow.
 
 If earlier events are kept in order of a value, a search answers a conjunct that compares it with the later event. So
-a transition's conjuncts are sorted into those on one event alone, equalities, bounds of one ordered value of the
-earlier event, and the rest, which is evaluated on each pair.
+there are four groups of conjuncts: those on one event alone, equalities, bounds of one ordered value of the earlier
+event, and the rest, which is evaluated on each pair.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _sum(terms: list[tuple[Expr, int]], constant: int) -> Expr:
 
 
 def _is_time(expr: Expr) -> bool:
-    """Whether an expression has only ts, whole numbers, + and -."""
+    """Whether an expression has only ts, whole numbers below 2^50, + and -, so that its sums never round."""
     match expr:
         case Attribute(name=name):
             return name == "ts"

@@ -124,7 +124,7 @@ class _Binder:
         assert isinstance(expression, tree.Reference)
         if expression.index not in ROLES or expression.attribute is None:
             hint = "Conditions on trends read A.x and NEXT(A).x."
-            raise scope.schema_error("a list of events where one value is asked for", expression.span, hint)
+            raise scope.schema_error("a list of events where one value is needed", expression.span, hint)
         if expression.back > 1:
             name = expression.variable
             hint = f"Adjacent events are one apart: {name}[i-1], {name}[i]. {MATCH_INSTEAD}"
@@ -133,6 +133,7 @@ class _Binder:
         return self._attribute(expression.variable, expression.attribute, ROLES[expression.index], expression, uses)
 
     def _attribute(self, variable: str, name: str, role: Role, expression: tree.Expression, uses: list[Use]) -> Typed:
+        """A bound attribute in the notation `role`; its use is appended to `uses`."""
         component = self.scope.component(variable, expression.span)
         place = self.scope.places[component]
         alone = role is Role.CURRENT and self.layout.part_of(component).repeated

@@ -76,6 +76,7 @@ def build_trend_layout(pattern: tree.Pattern, scope: Scope) -> TrendLayout:
 
 
 def _part(builder: Builder, pattern: tree.Pattern, span: tree.Span, *, outermost: bool) -> Part:
+    """A part for a pattern, whose events `builder` numbers."""
     before = len(builder.events)
     shape = builder.shape(pattern, (), outermost=outermost)
     return Part(shape, range(before, len(builder.events)), span)

@@ -128,6 +128,7 @@ def _ends(template: Template, transition: plan.Transition) -> tuple[int, int]:
 
 
 def _check_group(query: tree.Query, keys: Keys, scope: Scope) -> None:
+    """Raise QueryError for GROUP BY of an attribute that only some components have."""
     for attribute in query.group:
         if attribute.owner is not None and attribute.name not in keys.whole:
             hint = f"Write GROUP BY {attribute.name}: all events of a trend then have the same one."
@@ -142,6 +143,7 @@ def _check_conjunction(
     strategies: Strategies,
     scope: Scope,
 ) -> None:
+    """Raise QueryError for AND with skip-till-next-match, or with an ambiguous side."""
     if Strategy.NEXT in (*strategies.begins, *strategies.continues):
         hint = "Write skip-till-any-match, or a query for each side."
         span = next(use.span for use in query.strategies if use.name == Strategy.NEXT.value)
@@ -161,7 +163,7 @@ def _add_partial_key(
     members = set(partial.components)
     if len(parts) != 1 or any(_can_return(templates[part], members) for part in parts):
         hint = f"Write [{partial.written.name}] if all events have it."
-        raise scope.plan_error("events that must agree lie apart in the trend", partial.written.span, hint)
+        raise scope.plan_error("events that must agree are not all in a row in the trend", partial.written.span, hint)
     name, kind = partial.attribute.name, kind_or_guess(partial.attribute)
     for component in sorted(members):
         value = plan.Attribute(component, plan.Which.SINGLE, name, kind)

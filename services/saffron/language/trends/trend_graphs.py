@@ -69,7 +69,7 @@ class TrendGraphs:
 
     @cached_property
     def searches(self) -> tuple[Search, ...]:
-        """By step, the way to find predecessors along it."""
+        """The way to find predecessors, by step."""
         return tuple(map(self._search, range(len(self.steps))))
 
     @cached_property
@@ -114,7 +114,7 @@ class TrendGraphs:
 
     @cached_property
     def _related(self) -> tuple[frozenset[int], ...]:
-        """By step, the transitions whose waiting it ends, and those that end its own."""
+        """The transitions whose waiting a step ends, and those that end its own, by step."""
         found: list[set[int]] = [set() for _ in self.steps]
         for number, step in enumerate(self.steps):
             for end in step.ends:
@@ -144,6 +144,7 @@ class TrendGraphs:
         return Search.TREE if number in self.trees else Search.SCAN
 
     def _is_free(self, number: int) -> bool:
+        """Whether a transition has no conditions, and only NOTs that are instant."""
         transition = self.steps[number].transition
         return not transition.conditions and all(map(self.is_instant, transition.absences))
 

@@ -90,6 +90,7 @@ class _Binder:
         return Typed(plan.GroupValue(group.index(name), kind_or_guess(found)), sort)
 
     def _aggregate(self, call: tree.Call) -> Typed:
+        """A bound aggregate; QueryError for other calls, and with AND for all but COUNT(*)."""
         if not is_trend_aggregate(call):
             hint = "Over all trends: COUNT(*), COUNT(A), SUM(A.x), MIN(A.x), MAX(A.x), AVG(A.x)."
             message = f"{call.function} is no aggregate over trends, or lacks what it runs over"
@@ -112,6 +113,7 @@ class _Binder:
         return self._of_attribute(call, argument, component)
 
     def _component(self, argument: tree.Expression) -> int:
+        """The component of an aggregate's argument; QueryError for one inside a NOT."""
         assert isinstance(argument, tree.Name | tree.Reference)
         name = argument.name if isinstance(argument, tree.Name) else argument.variable
         component = self.scope.component(name, argument.span)
@@ -134,6 +136,7 @@ class _Binder:
         return self._of(aggregate, {"avg": Kind.FLOAT, "count": Kind.INT}.get(call.function, kind))
 
     def _of(self, aggregate: plan.TrendAggregate, kind: Kind) -> Typed:
+        """The reference to an aggregate, which is registered once."""
         index = self.aggregates.setdefault(aggregate, len(self.aggregates))
         return Typed(plan.TrendValue(index, kind), Sort.NUMBER)
 

@@ -123,7 +123,7 @@ class Settings:
     )
     pane_events: int = _setting(
         10,
-        "events just before an event whose types tell what it is worth: more where what matters lies further back",
+        "events just before an event whose types decide its utility: more where what matters lies further back",
         1,
         high=MOST_PANE,
     )

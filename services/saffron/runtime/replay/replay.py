@@ -113,7 +113,7 @@ class Replay:
         for chain in self._chains:
             yield from chain.dead_letters()
 
-    def told(self) -> Iterator[str]:
+    def reports(self) -> Iterator[str]:
         """Messages at the end for the user, on values that were not kept."""
         windowing = [chain.statistics()["windowing"] for chain in self._chains]
         mistyped: Counter[str] = Counter()

@@ -42,20 +42,22 @@ class Reader:
     disorder: int = 0
 
 
-def why(reader: Reader, target: str, *, told: int = TOLD) -> list[Story]:
+def why(reader: Reader, target: str, *, shown: int = TOLD) -> list[Story]:
     """The explanations of a key ("symbol=IBM", "a=1,b=x", "*") under each match query, or of a match by its id.
+
+    `shown`: how many of the key's newest events are explained.
 
     InputError: not found, or no key of the queries. QueryError: as for a replay.
     """
     if is_key(target):
-        return [story_of(reader, query, target, told) for query in reader.queries]
+        return [story_of(reader, query, target, shown) for query in reader.queries]
     return [_of_match(reader, target)]
 
 
-def story_of(reader: Reader, query: Query, target: str, told: int) -> Story:
+def story_of(reader: Reader, query: Query, target: str, shown: int) -> Story:
     """The explanation of a key under one of the queries; see `why`."""
     of = _context(reader, query)
-    return tell_key(of, key_of(of.plan, target, of.schema.kinds), told)
+    return tell_key(of, key_of(of.plan, target, of.schema.kinds), shown)
 
 
 def _of_match(reader: Reader, target: str) -> Story:

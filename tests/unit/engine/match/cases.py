@@ -275,7 +275,7 @@ def openers(made: MatchPlan, events: Sequence[Event]) -> tuple[int, ...]:
 # ---------------------------------------------------------------- running them
 
 
-RUNS = "bl"
+RUNS = "pspice"
 """A shedder of partial matches: a query under it has runs wherever there are any to have."""
 
 

@@ -12,9 +12,12 @@ from saffron.engine.match.core.arithmetic import real_at
 from saffron.engine.match.core.automaton import build
 from saffron.engine.match.core.classify import bit_tests, classify_source
 from saffron.engine.match.core.kernel_layout import Names
+from saffron.engine.match.core.step_text import StepText
+from saffron.engine.match.flat.given_events import GivenEvents
 from saffron.engine.match.flat.step_source import StepSource
 from saffron.engine.match.general import automaton as general
 from saffron.engine.match.general.step_source import GeneralSource
+from saffron.engine.match.general.table_text import TableText
 from saffron.language import compile_query
 from saffron.language.plan.plan import MatchPlan
 from saffron.schema.schema import Kind, Schema
@@ -38,8 +41,11 @@ def texts(query: MatchPlan) -> tuple[list[str | None], list[Names]]:
     names = [Names(), Names()]
     if query.flat:
         automaton = build(query)
-        return [StepSource(automaton, names[0]).text(), classify_source(bit_tests(automaton), names[1])], names
-    return [GeneralSource(general.build(query), names[0]).text()], names
+        return [
+            StepSource(text := StepText(automaton, names[0]), GivenEvents(text)).module(),
+            classify_source(bit_tests(automaton), names[1]),
+        ], names
+    return [GeneralSource(TableText(general.build(query), names[0])).module()], names
 
 
 @pytest.mark.parametrize("text", [TEXT, TEXT.replace("NOT C c, ", "").replace(" AND c.n > b.n + %s", "")])

@@ -74,7 +74,7 @@ class Segment:
         self.alive = stay
         held = [tuple(one) for one in self.pool.ints[[DEADLINE, START]][:, self.pool.lanes()].T.tolist()]
         assert [one for one in held if one[0] >= now] == stay
-        assert self.pool.live == len(stay)
+        assert self.pool.held == self.pool.live(now) == len(stay)
         assert self.segments[0, STALE] <= len(held) // 2
         assert all(self.segments[0, OLDEST] <= deadline for deadline, _ in stay)
         assert all(deadline < self.segments[0, OLDEST] for deadline, _ in set(held) - set(stay))

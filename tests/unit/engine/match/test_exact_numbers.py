@@ -73,7 +73,7 @@ def events_of(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for part in parts for one in part]
 
 
-@pytest.mark.parametrize("shed", ["none", "bl"])
+@pytest.mark.parametrize("shed", ["none", "gspice-h"])
 @pytest.mark.parametrize("seed", range(4))
 def test_comparisons_and_keys_are_exact(seed: int, shed: str) -> None:
     rng = random.Random(seed)

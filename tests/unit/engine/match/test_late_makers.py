@@ -10,8 +10,8 @@ from tests.reference.match.deadlines import may_trail
 from tests.reference.match.events import events_of
 from tests.reference.match.output import timeouts
 from tests.reference.match.question import ANY, question
+from tests.unit.engine.match.selection.test_selection import Events, rows
 from tests.unit.engine.match.test_composition import of, plan_of, run
-from tests.unit.engine.match.test_selection import Events, rows
 
 
 def pair(rng: random.Random) -> tuple[str, str, Events]:

@@ -12,9 +12,11 @@ from saffron.engine.models.transitions.latency import LatencyFunction
 from saffron.engine.models.transitions.model import LatencyModel
 from saffron.engine.shed.drops.event_drops import EventDrops
 from saffron.engine.shed.drops.traits import traits_of
+from saffron.engine.shed.known import Queries
 from saffron.engine.shed.load.detector import Detector
 from saffron.engine.shed.load.settings import Overload
-from saffron.engine.shed.shedding import Queries, Shedding
+from saffron.engine.shed.shedding import Shedding
+from saffron.experiments.baselines import acting
 from tests.unit.engine.shed.blocks import columns
 
 Load = Callable[[float], float]
@@ -62,7 +64,9 @@ class Plant:
         ready, sizes = self._blocks(load, seconds)
         alive: list[tuple[int, int]] = []  # (deadline, how many), the oldest first
         free, seq, announced, pauses = 0.0, 0, 0, list(self.pauses)
-        queries = Queries({"q": traits_of({"name": "q", "text": self._text, "shed": self.shedder})}, {"q": 0}, {})
+        acts = acting(self.shedder, {})
+        traits = traits_of({"name": "q", "text": self._text, "shed": acts.name}, acts.shedders)
+        queries = Queries({"q": traits}, {"q": 0}, {})
         for at, size in zip(ready, sizes, strict=True):
             now = max(free, at)
             if pauses and now >= pauses[0][0]:
@@ -78,7 +82,7 @@ class Plant:
             shed = shedding.plan(block, now - since, now, queries)
             for order in () if self.likely else shed.orders:
                 alive = _kept(alive, order["n"])
-            gone = 0 if shed.mask is None else int(np.count_nonzero(shed.mask))
+            gone = 0 if shed.events.mask is None else int(np.count_nonzero(shed.events.mask))
             opened = (size - gone) / self.opening
             count = sum(count for _, count in alive) + opened / 2
             alive.append((seq + self.window, round(opened)))

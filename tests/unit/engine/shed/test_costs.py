@@ -13,11 +13,13 @@ from saffron.engine.shed.drops.loss_curve import SHARES, LossCurve
 from saffron.engine.shed.drops.partial_curve import PartialCurve
 from saffron.engine.shed.drops.splits import Droppable, best_split
 from saffron.engine.shed.drops.traits import Traits
+from saffron.engine.shed.known import Queries
 from saffron.engine.shed.load.detector import Detector
 from saffron.engine.shed.load.pace import Pace
 from saffron.engine.shed.load.settings import Overload
-from saffron.engine.shed.shedding import Queries, Shed, Shedding
+from saffron.engine.shed.shedding import Shed, Shedding
 from saffron.schema.schema import Kind
+from tests.unit.engine.shed.shedders import shedder
 
 DEAR_NS, CHEAP_NS = 90_000, 10_000
 """An event costs so much in two queries; 2,000 partial matches are alive, nearly all of the cheap one."""
@@ -46,7 +48,7 @@ def planned(detector: Detector, queries: dict[str, str], queueing: float, events
     seq = np.arange(10_000, 10_000 + events, dtype=np.int64)
     kind = Column(Kind.STRING, np.zeros(events, np.int32), ("A",))
     block = Block(Columns(seq, seq, seq, kind, {}), 10_000, 10_000 + events, 0)
-    traits = {name: Traits(shedder) for name, shedder in queries.items()}
+    traits = {name: Traits(shedder(by)) for name, by in queries.items()}
     return shedding.plan(block, queueing, queueing, Queries(traits, dict(zip(queries, (0, 1, 2), strict=False)), {}))
 
 
@@ -57,7 +59,7 @@ def known() -> Detector:
 
 
 def gone(shed: Shed, slot: int) -> float:
-    return 0.0 if shed.mask is None else float(masked(shed.mask, slot).mean())
+    return 0.0 if shed.events.mask is None else float(masked(shed.events.mask, slot).mean())
 
 
 def test_a_query_of_which_events_are_masked_does_not_seem_cheap() -> None:

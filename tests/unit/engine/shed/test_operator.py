@@ -285,7 +285,7 @@ def test_an_order_does_not_reach_a_query_that_takes_the_place_of_one_at_its_posi
 
 
 def test_events_are_dropped_for_their_queries_only() -> None:
-    masks = [passed.columns.dropped for passed in overloaded("bl") if passed.columns.dropped is not None]
+    masks = [passed.columns.dropped for passed in overloaded("gspice-h") if passed.columns.dropped is not None]
     assert masks
     assert set(np.concatenate(masks).tolist()) <= {0, 1, 2, 3}
     for passed in overloaded("none")[1:]:
@@ -301,7 +301,7 @@ def test_over_imprecise_time_there_are_no_partial_matches_to_drop(times: dict[st
 
 
 def test_what_is_decided_does_not_depend_on_the_machine() -> None:
-    for shed in ("auto", "pspice", "e-bl"):
+    for shed in ("auto", "pspice", "gspice-tree"):
         one, other = overloaded(shed), overloaded(shed)
         assert same(one, other)
         assert [dropped(passed) for passed in one] == [dropped(passed) for passed in other]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from saffron.errors import QueryError
 
 REFUSED: tuple[str, ...] = (
-    "events that must agree lie apart in the trend",
+    "events that must agree are not all in a row in the trend",
     "does not always directly follow",
     "never directly follows",
     "events are one trend of a side of AND, and can be read here as two",
@@ -27,7 +27,7 @@ class Twinless(NamedTuple):
     next: str = "NEXT on events that are not always adjacent has no form in match queries"
     openers: str = "two windows with the same bounds"
     nested: str = "a NOT inside a NOT"
-    lists: str = "has no meaning inside a NOT"
+    lists: str = "has no value inside a NOT"
 
 
 TWINLESS = Twinless()

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.match.uncertain.snapshot import restore, save
 from tests.reference.match.worlds import Vague
 from tests.unit.engine.uncertain.streams import (
     answers,
@@ -96,8 +95,8 @@ def test_cuts_and_snapshots() -> None:
     for low, high in itertools.pairwise([0, 7, 800, 801, 1300, 2000, 2500]):
         again += block(runs, columns, low, high)
         after = runs_of(JOINED, compiled=True)
-        after.strings = runs.strings
-        restore(after, {name: array.copy() for name, array in save(runs).items()})
+        after.store.strings = runs.strings
+        after.restore({name: array.copy() for name, array in runs.save().items()})
         runs = after
     assert again == whole
 
@@ -107,9 +106,9 @@ def test_a_pause_forgets_what_a_join_would_find() -> None:
     columns = columns_of([event(0, "A", 0, 0, k="u", x=1), event(1, "B", 1, 1, k="u", x=1), event(2, "B", 2, 2, x=1)])
     runs = runs_of(text)
     assert len(block(runs, columns, 0, 2)) == 1
-    runs.forget_runs()
+    runs.pause()
     after = runs_of(text)
-    restore(after, save(runs))
+    after.restore(runs.save())
     assert block(after, columns, 2, 3) == block(runs, columns, 2, 3) == []
 
 

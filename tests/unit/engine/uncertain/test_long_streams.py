@@ -10,7 +10,6 @@ import pytest
 
 from saffron.engine.events.columns import Columns
 from saffron.engine.match.uncertain.runs import UncertainRuns
-from saffron.engine.match.uncertain.snapshot import restore, save
 from tests.reference.match.worlds import Vague
 from tests.unit.engine.uncertain.streams import answers, block, columns_of, event, expected, results, runs_of
 
@@ -65,8 +64,8 @@ def test_snapshots() -> None:
 
 def _reborn(runs: UncertainRuns) -> UncertainRuns:
     after = runs_of(TEXT, compiled=True)
-    after.strings = runs.strings
-    restore(after, {name: array.copy() for name, array in save(runs).items()})
+    after.store.strings = runs.strings
+    after.restore({name: array.copy() for name, array in runs.save().items()})
     return after
 
 
@@ -82,7 +81,7 @@ def test_memory_follows_the_window() -> None:
     assert max(kept) > 800  # the interval of 400 ms holds on to what came with it
     assert kept[-1] < 200
     assert runs.keys.used <= 40
-    assert np.all(runs.work.heads[:, runs.touched[: runs.work.heads.shape[1]] < 0] == -1)
+    assert np.all(runs.work.heads[:, runs.store.touched[: runs.work.heads.shape[1]] < 0] == -1)
 
 
 def test_a_pause_forgets() -> None:
@@ -90,5 +89,5 @@ def test_a_pause_forgets() -> None:
     columns: Columns = columns_of(events)
     runs = runs_of(LOOSE)
     assert len(block(runs, columns, 0, 2)) == 2
-    runs.forget_runs()
+    runs.pause()
     assert block(runs, columns, 2, 3) == []

@@ -10,7 +10,6 @@ from fractions import Fraction
 
 import pytest
 
-from saffron.engine.match.uncertain.snapshot import restore, save
 from saffron.schema.schema import Distribution
 from tests.unit.engine.uncertain.streams import (
     Answer,
@@ -73,7 +72,7 @@ def test_cuts_and_snapshots_change_nothing(seed: int) -> None:
         for low, high in itertools.pairwise(bounds):
             again += block(runs, columns, low, high)
             after = runs_of(text, law)
-            after.strings = runs.strings
-            restore(after, {name: array.copy() for name, array in save(runs).items()})
+            after.store.strings = runs.strings
+            after.restore({name: array.copy() for name, array in runs.save().items()})
             runs = after
         assert again == whole, (text, columns)

@@ -22,7 +22,7 @@ SCHEMA_ERRORS = {
     "PATTERN A a WHERE q.x = 1": ("unknown variable 'q'", "q.x", "The pattern has: a."),
     "PATTERN SEQ(A a, B a)": (
         "two components are called 'a'", "B a", "Give each component a variable of its own."),
-    "PATTERN A a[]": ("a[] is a list, but one event is asked for", "A a[]", "A closure has a plus: A+ a[]."),
+    "PATTERN A a[]": ("a[] is a list, but the pattern takes one event", "A a[]", "A closure has a plus: A+ a[]."),
     "PATTERN SEQ(A a, A b) WHERE A.x = 1": (
         "several components have the type 'A'", "A.x", "Use a variable: a, b."),
     "PATTERN SEQ(A a, D d) WHERE [k]": ("unknown attribute 'k' of type D", "k", "D has: x, only_d."),
@@ -32,8 +32,8 @@ SCHEMA_ERRORS = {
     PATTERN + "WHERE a[i].x = 1": (
         "a is one event, not a closure", "a[i].x", "Write a.x; a closure has a plus: A+."),
     PATTERN + "WHERE b[].x = 1": (
-        "a list of events where one value is asked for", "b[].x", "Aggregate it, as in max(b[].x)."),
-    PATTERN + "WHERE b[i] = 1": ("an event where a value is asked for", "b[i]", "Name an attribute: b[i].x."),
+        "a list of events where one value is needed", "b[].x", "Aggregate it, as in max(b[].x)."),
+    PATTERN + "WHERE b[i] = 1": ("an event where a value is needed", "b[i]", "Name an attribute: b[i].x."),
     PATTERN + "WHERE max(b) = 1": (
         "max runs over the events of a closure", "max(b)",
         ("Write max(b[].x) over a finished closure, max(b[..i-1].x) over the events taken so far. "
@@ -109,8 +109,8 @@ PLAN_ERRORS = {
         "CONSUME takes events from later matches, and trends are never built", "a"),
     "PATTERN A a HAVING a.x > 3": ("HAVING belongs to aggregate queries (COUNT(*) in RETURN)", "a.x > 3"),
     "PATTERN A a GROUP BY k": ("GROUP BY belongs to aggregate queries (COUNT(*) in RETURN)", "k"),
-    PATTERN + "WHERE b[i].x < c.x": ("b[i].x has no meaning when c comes", "b[i].x"),
-    PATTERN + "WHERE b[i-1].x < c.x": ("b[i-1].x has no meaning when c comes", "b[i-1].x"),
+    PATTERN + "WHERE b[i].x < c.x": ("b[i].x has no value when c comes", "b[i].x"),
+    PATTERN + "WHERE b[i-1].x < c.x": ("b[i-1].x has no value when c comes", "b[i-1].x"),
     PATTERN + "WHERE c.x > avg(b[..i-1].x)": ("b[..i-1] is over when c comes", "avg(b[..i-1].x)"),
     PATTERN + "WHERE b[i].x < b[last].x": (
         "a condition on each event cannot know the end of its closure", "b[last].x"),
@@ -139,7 +139,7 @@ def test_an_error_in_full() -> None:
     with pytest.raises(QueryError) as caught:
         compile_query(PATTERN + "\nWHERE b[i].x <\tc.x WITHIN 1 h", LETTERS)
     assert str(caught.value) == (
-        "query error: b[i].x has no meaning when c comes\n"
+        "query error: b[i].x has no value when c comes\n"
         "LINE 2: WHERE b[i].x <    c.x WITHIN 1 h\n"
         "              ^^^^^^\n"
         "Write b[last].x, b[1].x, or an aggregate such as max(b[].x)."
@@ -150,7 +150,7 @@ WARNINGS = {
     "WHERE a.x = 'p'": "a number is compared with a string: always false",
     "WHERE a.k IN (1, 2)": "a string is compared with a number: always false",
     "WHERE a.flag = 1": "a truth value is compared with a number: always false",
-    "WHERE b[i].x > b[1].x": "for the first event, b[i] and b[1] are the same: the condition is asked of it too",
+    "WHERE b[i].x > b[1].x": "for the first event, b[i] and b[1] are the same: the condition applies to it too",
 }
 
 

@@ -12,7 +12,7 @@ import yaml
 from saffron.engine.events.strings import Strings
 from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.queries.fastest import fastest
-from saffron.engine.match.runs.graph import GraphRuns
+from saffron.engine.match.runs.graph import Linking
 from saffron.language import compile_query, explain_json, explain_text
 from saffron.language.cost.shedding import (
     AUTO,
@@ -26,6 +26,7 @@ from saffron.language.cost.shedding import (
 )
 from saffron.language.plan.consistency import is_collapsible
 from saffron.language.plan.plan import MatchPlan, Plan, Strategy
+from saffron.records.query import SUCCESSORS
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.texts import text_of
 
@@ -55,23 +56,29 @@ def test_another_name_is_refused_with_what_may_be_meant() -> None:
     assert refusal(None).startswith("there is no shedder None")
 
 
+@pytest.mark.parametrize(("name", "instead"), SUCCESSORS.items())
+def test_a_baseline_is_refused_with_what_to_choose_instead(name: str, instead: str) -> None:
+    assert refusal(name) == f"'{name}' is a baseline of experiments, no shedder: choose {instead}"
+    assert instead in SHEDDERS
+
+
 @pytest.mark.parametrize(
     ("text", "with_runs"),
     [
-        (LISTS, {"bl", "pspice"}),
+        (LISTS, {"gspice-h", "pspice"}),
         (f"{LISTS} OUTPUT COMPRESSED", set()),
-        (f"{LISTS} CONSUME b OUTPUT COMPRESSED", {"bl", "pspice"}),
-        (f"{LISTS} OUTPUT ALL WITH TIMEOUTS", {NONE, AUTO, "bl", "pspice"}),
-        (PAIRS, {AUTO, "bl", "pspice"}),
-        (SUMS, {NONE, AUTO, "bl", "pspice"}),
-        (LISTS.replace("skip-till-any-match", "skip-till-next-match"), {NONE, AUTO, "bl", "pspice"}),
+        (f"{LISTS} CONSUME b OUTPUT COMPRESSED", {"gspice-h", "pspice"}),
+        (f"{LISTS} OUTPUT ALL WITH TIMEOUTS", {NONE, AUTO, "gspice-h", "pspice"}),
+        (PAIRS, {AUTO, "gspice-h", "pspice"}),
+        (SUMS, {NONE, AUTO, "gspice-h", "pspice"}),
+        (LISTS.replace("skip-till-any-match", "skip-till-next-match"), {NONE, AUTO, "gspice-h", "pspice"}),
     ],
 )
 def test_runs_are_kept_where_they_may_be_shed(text: str, with_runs: set[str]) -> None:
     plan = plan_of(text)
-    for shed in (NONE, AUTO, "bl", "pspice"):
+    for shed in (NONE, AUTO, "gspice-h", "pspice"):
         found = fastest(plan, cases.SCHEMA, Strings(), compiled=False, shed=shed)
-        assert isinstance(found, GraphRuns) is (shed not in with_runs)
+        assert isinstance(found.source, Linking) is (shed not in with_runs)
         assert partial_matches(plan, shed).kept is (shed in with_runs)
 
 

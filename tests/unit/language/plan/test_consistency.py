@@ -139,7 +139,7 @@ def _plan(conditions: str) -> MatchPlan:
 def test_explanations_say_when_conditions_are_asked() -> None:
     plan = _plan("b[i].x > 5 AND a.k = c.k AND b[i].x >= max(b[..i-1].x)")
     lines = [
-        "when conditions are asked (SASE++)",
+        "evaluation time of conditions (SASE++)",
         "  b[i].x > 5                 filters early: true- and false-value consistent",
         "  a.k = c.k                  postponed: true- and false-value consistent",
         "  b[i].x >= max(b[..i-1].x)  postponed: true-value consistent",

@@ -149,7 +149,7 @@ def test_conditions(pattern: str, where: str, expected: dict[str, list[str]]) ->
         ("A+ a[]", "a[i].x > avg(a[..i-1].x)",
          "avg runs over the events of one trend, which is never built"),
         ("A+", "x > 3", "x stands alone"),
-        ("SEQ(A, B, A)", "A.x > 3 AND [A.k]", "events that must agree lie apart in the trend"),
+        ("SEQ(A, B, A)", "A.x > 3 AND [A.k]", "events that must agree are not all in a row in the trend"),
         ("SEQ(A, B b)", "b[i].x > 3", "b is one event, not a closure"),
         ("SEQ(A a, B, A c)", "A.x > 3", "several components have the type 'A'"),
     ],

@@ -19,8 +19,8 @@ def check_clocks(look: Look) -> Iterator[Finding]:
     for service, skew in skews.items():
         if abs(skew) > _MOST_MS:
             good = False
-            told = f"its clock is {abs(skew):,} ms {'behind' if skew > 0 else 'ahead of'} the broker's"
-            yield error("clocks", told, service, _FIX)
+            what = f"its clock is {abs(skew):,} ms {'behind' if skew > 0 else 'ahead of'} the broker's"
+            yield error("clocks", what, service, _FIX)
     stamped = max((one.stamped for one in look.digests), default=look.now)
     if stamped - look.now > _MOST_MS:
         good = False
@@ -33,5 +33,5 @@ def check_clocks(look: Look) -> Iterator[Finding]:
             what = f"events are stamped {ahead:,} ms ahead of now: latencies are wrong, and times too far ahead"
             yield error("clocks", what, look.streams[name].topic, f"of the producers' machine: {_FIX}")
     if good:
-        told = f"within {max((abs(one) for one in skews.values()), default=0)} ms" if skews else "no service to compare"
-        yield ok("clocks", told)
+        what = f"within {max((abs(one) for one in skews.values()), default=0)} ms" if skews else "no service to compare"
+        yield ok("clocks", what)

@@ -41,9 +41,9 @@ def _judged(settings: Settings, address: str, there: Listener) -> Iterator[Findi
     elif there.found == "else":
         yield error("broker", "what listens there is no Kafka", address, "name Kafka's port with --brokers")
     elif there.protocol != settings.security:
-        told = {False: "in the clear", True: "TLS"}[there.encrypted] + (" and wants a name" if there.named else "")
+        speaks = {False: "in the clear", True: "TLS"}[there.encrypted] + (" and wants a name" if there.named else "")
         fix = f"SAFFRON_SECURITY={there.protocol}{_and(there)}"
-        yield error("security", f"the listener speaks {told}, we are set to {settings.security}", address, fix)
+        yield error("security", f"the listener speaks {speaks}, we are set to {settings.security}", address, fix)
     elif there.untrusted:
         fix = "SAFFRON_CA names the file (PEM) with the certificate of the authority that signed the brokers'"
         yield error("security", f"the listener's certificate is not believed: {there.untrusted}", address, fix)

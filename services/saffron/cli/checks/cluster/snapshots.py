@@ -29,8 +29,8 @@ def check_snapshots(look: Look) -> Iterator[Finding]:
         folder = root / service / topics.admitted_of(stem) / str(partition)
         newest = _newest(folder)
         if newest is None or busy[-1].at - newest > oldest:
-            told = "there is none" if newest is None else f"the newest is {(look.now - newest) / 1000:,.0f} s old"
-            what = f"{told}, though events came: a restart reads so much again"
+            age = "there is none" if newest is None else f"the newest is {(look.now - newest) / 1000:,.0f} s old"
+            what = f"{age}, though events came: a restart reads so much again"
             fix = f"the log of {service} says why it writes none; may it write there, and is there room?"
             yield error("snapshots", what, str(folder), fix)
         else:

@@ -24,13 +24,13 @@ def check_directory(
         yield error("disk", f"{there} cannot be written", where, f"chown it to user {os.geteuid()}, or {name}")
         return
     left = free(there)
-    told = f"{left >> 20:,} MiB are free under {there}"
+    room = f"{left >> 20:,} MiB are free under {there}"
     if left < _LEAST_FREE:
-        yield error("disk", f"only {told}: broker and snapshots stop there", where, f"make room, or {name}")
+        yield error("disk", f"only {room}: broker and snapshots stop there", where, f"make room, or {name}")
     elif left < _LITTLE_FREE:
-        yield warning("disk", f"only {told}", where, f"make room, or {name}")
+        yield warning("disk", f"only {room}", where, f"make room, or {name}")
     else:
-        yield ok("disk", told, where)
+        yield ok("disk", room, where)
 
 
 def nearest(path: Path) -> Path:

@@ -16,10 +16,10 @@ def check_open_files(partitions: int, limit: int | None = None) -> Iterator[Find
     """`limit`: the soft one of this process, unless given."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if limit is None else limit
     enough = _ENOUGH + _PER_PARTITION * partitions
-    told = f"a process may have {limit:,} files and connections open"
+    limits = f"a process may have {limit:,} files and connections open"
     if limit == resource.RLIM_INFINITY or limit >= enough:
-        yield ok("open files", "enough" if limit == resource.RLIM_INFINITY else told, "ulimit -n")
+        yield ok("open files", "enough" if limit == resource.RLIM_INFINITY else limits, "ulimit -n")
     elif limit < _LEAST:
-        yield error("open files", f"{told}: services fail to connect", "ulimit -n", f"ulimit -n {enough}")
+        yield error("open files", f"{limits}: services fail to connect", "ulimit -n", f"ulimit -n {enough}")
     else:
-        yield warning("open files", f"{told}; {enough:,} are enough", "ulimit -n", f"ulimit -n {enough}")
+        yield warning("open files", f"{limits}; {enough:,} are enough", "ulimit -n", f"ulimit -n {enough}")

@@ -17,10 +17,12 @@ from saffron.engine.match.core.runs import (
     BASE,
     BEGIN,
     CLASSES,
+    DEADLINE,
     FIRST_FEATURE,
     HORIZON,
     LANES,
     LENGTH,
+    OLDEST,
     STALE,
     TOP,
     WANTED,
@@ -56,9 +58,13 @@ class Pool:
         return sum(array.nbytes for array in self.arrays)
 
     @property
-    def live(self) -> int:
-        """Runs alive, some of which may have expired since their key was last met."""
+    def held(self) -> int:
+        """Runs in lanes, some of which may have expired since their key was last met."""
         return int((self.segments[:, LENGTH] - self.segments[:, STALE]).sum())
+
+    def live(self, now: int) -> int:
+        """Runs whose window is not over at `now`."""
+        return int(_live(self.ints, self.segments, now))
 
     def grow(self) -> None:
         """More lanes: what the last failed reservation wanted, at least twice as many."""
@@ -87,6 +93,12 @@ class Pool:
         begins = np.repeat(self.segments[:, BASE] + self.segments[:, BEGIN] - (np.cumsum(lengths) - lengths), lengths)
         lanes: NDArray[np.int64] = begins + np.arange(int(lengths.sum()))
         return lanes
+
+    def alive(self, now: int) -> NDArray[np.int64]:
+        """The lanes of runs whose window is not over at `now`, key by key."""
+        lanes = self.lanes()
+        found: NDArray[np.int64] = lanes[self.ints[DEADLINE, lanes] >= now]
+        return found
 
     def widen(self, slots: int) -> None:
         """Segments for so many keys."""
@@ -129,6 +141,21 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic]) -> 
     raw = np.zeros(size + _LINE, np.uint8)
     begin = -raw.ctypes.data % _LINE
     return raw[begin : begin + size].view(dtype).reshape(shape)
+
+
+@kernel(int64(int64[:, ::1], int64[:, ::1], int64))
+def _live(ints, segments, now):  # type: ignore[no-untyped-def]
+    """Lanes are looked at only of keys of which a run may be over: stale ones come before OLDEST."""
+    count = 0
+    for slot in range(len(segments)):
+        length = segments[slot, LENGTH]
+        if length == 0 or segments[slot, OLDEST] >= now:
+            count += length - segments[slot, STALE]
+            continue
+        base = segments[slot, BASE] + segments[slot, BEGIN]
+        for lane in range(base, base + length):
+            count += 1 if ints[DEADLINE, lane] >= now else 0
+    return count
 
 
 @kernel(void(int64[:, ::1], int64[:, ::1], int64[::1], int64[::1]))

@@ -2,123 +2,105 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from saffron.engine.match.core.automaton import Feature, State, What
 from saffron.engine.match.core.expressions import Writer
 from saffron.engine.match.core.kernel_layout import (
-    Names,
     RunReader,
     initial,
     lane_array,
     updated,
 )
+from saffron.engine.match.core.step_text import StepText
 from saffron.engine.match.merging.text import MergingText
-from saffron.language.plan.plan import Edge, Strategy
-
-CONTIGUOUS = (Strategy.STRICT, Strategy.PARTITION)
+from saffron.language.plan.plan import Edge
 
 
-@dataclass
-class Actions(MergingText):
-    """Text is written to `out`. A run is named by the state and the variable that holds its lane."""
+class Actions:
+    """Writes to `text`. A run is named by the state and the variable that holds its lane."""
 
-    names: Names
-
-    def __post_init__(self) -> None:
-        self.plan = self.automaton.plan
-        self.strategy = self.plan.strategy
-        self.states = self.automaton.states
-        self.last = len(self.plan.components) - 1
-
-    def ordered(self, state: State) -> bool:
-        """Whether a segment stands in the order of its runs' starts: then those that expire are at its front."""
-        return state.index == 0 and not (state.closure and self.strategy is Strategy.ANY)
-
-    def listed(self, state: State) -> bool:
-        """Whether the deadlines that come next are listed (see `due`); without order all lanes hold some of them.
-
-        Contiguity needs no list: every event looks at all lanes.
-        """
-        return not self.ordered(state) and self.strategy not in CONTIGUOUS
+    def __init__(self, text: StepText) -> None:
+        self.text = text
+        self.merging = MergingText(text)
 
     def append(self, lane: str, state: State, deadline: str) -> None:
         """One more lane of a state's runs of the key; what is in it is still to be written."""
-        out, c = self.out, state.index
+        out, c = self.text.out, state.index
         out(f"{lane} = np.uintp(append(G{c}, slot, {deadline}))")
-        if self.listed(state):
+        if self.text.listed(state):
             out(f"if G{c}[slot, DUE] > 0:")
             out(f"    remember(I{c}, G{c}, slot, {deadline})")
 
     def node(self, before: str, component: int) -> None:
         """A node for the event at hand; `node` is its number until it is counted on."""
-        self.out("p = np.uintp(node & ring)")
-        self.out(f"node_row[p], node_before[p], node_part[p] = row32, {before}, {component}")
+        self.text.out("p = np.uintp(node & ring)")
+        self.text.out(f"node_row[p], node_before[p], node_part[p] = row32, {before}, {component}")
 
     def take(self, state: State, lane: str) -> None:
         """The run's closure takes the event."""
         c = state.index
         self.node(f"H{c}[{lane}]", c)
-        self.out(f"H{c}[{lane}] = np.uint32(node & 0xFFFFFFFF)")
-        self.out("node += 1")
+        self.text.out(f"H{c}[{lane}] = np.uint32(node & 0xFFFFFFFF)")
+        self.text.out("node += 1")
         self.update(state, lane)
 
     def fork(self, state: State) -> None:
         """Run q of the state, as it stands, and what it leads bind the event to the next component."""
-        out, c = self.out, state.index
+        out, c = self.text.out, state.index
 
         def bind(start: str, deadline: str, chain: str) -> None:
             out(f"counters[MOVED_{c}] += 1")
-            if c + 1 == len(self.states):
-                self.whole(state)
+            if c + 1 == len(self.text.states):
+                self.merging.whole(state)
                 self.found(start, chain)
                 return
-            into = self.states[c + 1]
+            into = self.text.states[c + 1]
             self.append("y", into, deadline)
             out(f"I{c + 1}[DEADLINE, y], I{c + 1}[START, y] = {deadline}, {start}")
             for feature in into.features:
                 if feature.component <= c:
                     out(f"{lane_array(into, feature)}[y] = {lane_array(state, feature)}[q]")
             self._enter(into, chain)
-            if into.index == self.last:
+            if into.index == self.text.last:
                 out(f"if {self.proceeding(into, 'y')}:")
                 with out.block():
                     self.found(start, chain)
 
-        self.for_each(state, bind)
+        self.merging.for_each(state, bind)
 
     def begin(self) -> None:
         """The event begins a run."""
-        out = self.out
+        out = self.text.out
         out("if m & BEGIN_0:")
         with out.block():
             out("counters[BEGAN] += 1")
-            if not self.states:
+            if not self.text.states:
                 self.found("row", "-1")
                 return
-            self.append("y", self.states[0], "until[r]")
+            self.append("y", self.text.states[0], "until[r]")
             out("I0[DEADLINE, y], I0[START, y] = until[r], row")
-            self._enter(self.states[0], "np.uint32(node & 0xFFFFFFFF)")
-            if self.last == 0:
-                out(f"if {self.proceeding(self.states[0], 'y')}:")
+            self._enter(self.text.states[0], "np.uint32(node & 0xFFFFFFFF)")
+            if self.text.last == 0:
+                out(f"if {self.proceeding(self.text.states[0], 'y')}:")
                 with out.block():
                     self.found("row", "-1")
 
     def _enter(self, into: State, before: str) -> None:
         """Lane y of a state gets the event as the first of the state's own component."""
         self.node(before, into.index)
-        self.alone(into, "y")
-        self.out(f"H{into.index}[y] = np.uint32(node & 0xFFFFFFFF)")
-        self.out("node += 1")
+        self.merging.alone(into, "y")
+        self.text.out(f"H{into.index}[y] = np.uint32(node & 0xFFFFFFFF)")
+        self.text.out("node += 1")
         for feature in into.features:
             if feature.component == into.index:
-                self.out(f"{lane_array(into, feature)}[y] = {initial(feature, self.names)}")
-        self.out(f"live{into.index} += 1")
+                self.text.out(f"{lane_array(into, feature)}[y] = {initial(feature, self.text.names)}")
+        self.text.out(f"live{into.index} += 1")
 
     def found(self, start: str, chain: str) -> None:
         """A match that ends with the event at hand."""
-        self.out(f"found[FIRST_ROW, matches], found[CHAIN, matches], found[LAST_ROW, matches] = {start}, {chain}, row")
-        self.out("matches += 1")
+        self.text.out(
+            f"found[FIRST_ROW, matches], found[CHAIN, matches], found[LAST_ROW, matches] = {start}, {chain}, row"
+        )
+        self.text.out("matches += 1")
 
     # ---- conditions, as far as an event's mask does not say already
 
@@ -143,7 +125,7 @@ class Actions(MergingText):
         """Features that change when run `lane` takes the event."""
         read = self._reader(state, state.index, lane, False)
         for feature in _changing(state):
-            self.out(f"{lane_array(state, feature)}[{lane}] = {updated(feature, self.names, read)}")
+            self.text.out(f"{lane_array(state, feature)}[{lane}] = {updated(feature, self.text.names, read)}")
 
     def update_eight(self, state: State) -> None:
         """The same for those of the eight runs from lane b on that are in the mask `taken`.
@@ -152,24 +134,24 @@ class Actions(MergingText):
         """
         read = self._reader(state, state.index, "b", True)
         for number, feature in enumerate(_changing(state)):
-            old, new = read.text(feature), updated(feature, self.names, read)
-            self.out(f"u{number} = choose(taken, {new}, {old})")
-            self.out(f"put({lane_array(state, feature)}, b, u{number})")
+            old, new = read.text(feature), updated(feature, self.text.names, read)
+            self.text.out(f"u{number} = choose(taken, {new}, {old})")
+            self.text.out(f"put({lane_array(state, feature)}, b, u{number})")
             read.fresh[feature] = f"u{number}"
 
     def _reader(self, state: State, current: int, lane: str, wide: bool) -> RunReader:
-        return RunReader(self.automaton, self.names, state, current, lane, wide)
+        return RunReader(self.text.automaton, self.text.names, state, current, lane, wide)
 
     def _conditions(self, component: int, edge: Edge, read: RunReader) -> str | None:
-        writer = Writer(read, self.names.constant)
+        writer = Writer(read, self.text.names.constant)
         text = "True"
-        for condition in self.automaton.conditions(component, edge):
-            if self.automaton.is_local(condition):
+        for condition in self.text.automaton.conditions(component, edge):
+            if self.text.automaton.is_local(condition):
                 continue
             test = writer.condition(condition.expr)
-            guard = self.automaton.look_back(condition)
+            guard = self.text.automaton.look_back(condition)
             if guard > 1:
-                test = f"(({read.text(self.automaton.length(component))} < {guard}) | {test})"
+                test = f"(({read.text(self.text.automaton.length(component))} < {guard}) | {test})"
             text = _both(text, test)
         return None if writer.narrow else text
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from saffron.engine.match.core.automaton import State
-from saffron.engine.match.flat.actions import CONTIGUOUS, Actions
+from saffron.engine.match.core.step_text import CONTIGUOUS, StepText
+from saffron.engine.match.flat.actions import Actions
 from saffron.language.plan.plan import MatchPlan, Output, Strategy
 
 
@@ -27,28 +28,32 @@ def ends_with_first(plan: MatchPlan) -> bool:
     )
 
 
-class States(Actions):
+class States:
     """Runs [lo, hi) of the key are asked eight at a time where their conditions allow it, else one by one.
 
     Eights are those of the pool, so that memory is aligned; lanes that are not the key's are left as they are.
     """
 
+    def __init__(self, text: StepText) -> None:
+        self.text = text
+        self.actions = Actions(text)
+
     @property
     def once(self) -> bool:
         """Whether the plan's runs end with their first match."""
-        return ends_with_first(self.plan)
+        return ends_with_first(self.text.plan)
 
     def state(self, state: State) -> None:
         """All that an event does to the runs of a state."""
-        out, c = self.out, state.index
-        contiguous = self.strategy in CONTIGUOUS
-        wanted = [f"BEGIN_{c + 1}"] * (c < self.last) + [f"TAKE_{c}"] * state.closure
+        out, c = self.text.out, state.index
+        contiguous = self.text.strategy in CONTIGUOUS
+        wanted = [f"BEGIN_{c + 1}"] * (c < self.text.last) + [f"TAKE_{c}"] * state.closure
         out(f"if n{c} > 0:" if contiguous else f"if n{c} > 0 and m & ({' | '.join(wanted)}):")
         with out.block():
             out(f"lo = np.uintp(G{c}[slot, BASE] + G{c}[slot, BEGIN])")
             out(f"size = np.uintp(n{c})")
             out("hi = lo + size")
-            if self.listed(state):
+            if self.text.listed(state):
                 out(f"stale = G{c}[slot, STALE]")
             if contiguous:
                 self._contiguous(state)
@@ -65,22 +70,22 @@ class States(Actions):
                 with out.block():
                     self._takes(state)
             else:
-                if c < self.last:
+                if c < self.text.last:
                     out(f"if m & BEGIN_{c + 1}:")
                     with out.block():
                         self._forks(state)
                 out(f"if m & TAKE_{c}:")
                 with out.block():
-                    if self.strategy is Strategy.ANY:
+                    if self.text.strategy is Strategy.ANY:
                         self._copies(state)
                     else:
                         self._takes(state)
 
     def _where(self, state: State, narrow: str | None, wide: str | None, body: Callable[[], None]) -> None:
         """Do something to each run q in [lo, hi) that is not stale and for which a condition holds."""
-        out, c = self.out, state.index
+        out, c = self.text.out, state.index
         if wide is None:
-            current = f"I{c}[DEADLINE, q] >= t and " if self.listed(state) else ""
+            current = f"I{c}[DEADLINE, q] >= t and " if self.text.listed(state) else ""
             out("for q in range(lo, hi):")
             out(f"    if {current}{narrow}:")
             with out.block(2):
@@ -89,79 +94,84 @@ class States(Actions):
         out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
         out(f"    some = bits(inside(np.uintp(b) - lo, size) & {wide})")
         with out.block():
-            if self.listed(state):
+            if self.text.listed(state):
                 out("if some != 0 and stale > 0:")
                 out(f"    some &= bits(lanes(d{c}, b) >= t)")
             self._each_bit(body)
 
     def _each_bit(self, body: Callable[[], None]) -> None:
-        self.out("while some != 0:")
-        self.out("    q = b + np.uintp(lowest(some))")
-        self.out("    some &= some - 1")
-        with self.out.block():
+        self.text.out("while some != 0:")
+        self.text.out("    q = b + np.uintp(lowest(some))")
+        self.text.out("    some &= some - 1")
+        with self.text.out.block():
             body()
 
     def _forks(self, state: State) -> None:
         """Each run that may leave its closure, or has met what it waited for, is copied to the next component."""
-        self._where(state, self.leaving(state), self.leaving(state, "b", wide=True), lambda: self.fork(state))
+        self._where(
+            state,
+            self.actions.leaving(state),
+            self.actions.leaving(state, "b", wide=True),
+            lambda: self.actions.fork(state),
+        )
 
     def _single(self, state: State) -> None:
         """Skip-till: an event that begins the next component moves the run; under ANY the run also stays."""
-        out, c = self.out, state.index
+        out, c = self.text.out, state.index
         out(f"k = counters[MOVED_{c}]")
         self._forks(state)
-        if self.strategy is Strategy.ANY:
+        if self.text.strategy is Strategy.ANY:
             return
         out(f"k = counters[MOVED_{c}] - k")
         out("if k > 0:")
         with out.block():
             out("z = lo")
             out("for q in range(lo, hi):")
-            if self.listed(state):
+            if self.text.listed(state):
                 out(f"    if I{c}[DEADLINE, q] < t:")
                 out("        continue")
-            out(f"    if not ({self.leaving(state)}):")
+            out(f"    if not ({self.actions.leaving(state)}):")
             out("        if z != q:")
             out(f"            move(F{c}, I{c}, H{c}, q, z)")
             out("        z += np.uintp(1)")
-            if self.merges(state) or self.listed(state):
+            if self.text.merges(state) or self.text.listed(state):
                 out("    else:")
                 with out.block(2):
                     self._left(state)
             out(f"counters[LEFT_{c}] += k")
             out("k = np.int64(hi - z)")
             out(f"G{c}[slot, LENGTH] = n{c} - k")
-            if self.listed(state):
+            if self.text.listed(state):
                 out(f"live{c} += stale")
                 out(f"G{c}[slot, STALE] = stale = 0")
             out(f"live{c} -= k")
 
     def _left(self, state: State) -> None:
         """Run q has gone on to the next component."""
-        out, c = self.out, state.index
-        if self.listed(state):
+        out, c = self.text.out, state.index
+        if self.text.listed(state):
             out(f"if G{c}[slot, DUE] > 0:")
             out(f"    strike(I{c}, G{c}, slot, I{c}[DEADLINE, q])")
-        self.forget(state, "q", died=False)
+        self.actions.merging.forget(state, "q", died=False)
 
     def _takes(self, state: State) -> None:
         """Skip-till-next: runs that may take the event take it in place."""
-        out, c = self.out, state.index
-        wide = self.taking(state, "b", wide=True)
+        out, c = self.text.out, state.index
+        wide = self.actions.taking(state, "b", wide=True)
 
         def body() -> None:
-            self.take(state, "q")
-            if c == self.last:
+            self.actions.take(state, "q")
+            if c == self.text.last:
                 self._complete(state)
 
         if wide is None:
-            self._where(state, self.taking(state), None, body)
+            self._where(state, self.actions.taking(state), None, body)
             return
         out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
         with out.block():
             out(f"taken = inside(np.uintp(b) - lo, size) & {wide}")
             out("some = bits(taken)")
-            if self.listed(state):
+            if self.text.listed(state):
                 out("if some != 0 and stale > 0:")
                 out(f"    taken = taken & (lanes(d{c}, b) >= t)")
                 out("    some = bits(taken)")
@@ -170,7 +180,7 @@ class States(Actions):
                 self._take_eight(state)
 
     def _take_eight(self, state: State) -> None:
-        out, c = self.out, state.index
+        out, c = self.text.out, state.index
         # A node for each of eight runs of which at least one takes: no lane waits for another.
         out("node = (node + 7) & -8")
         out("p = np.uintp(node & ring)")
@@ -180,62 +190,62 @@ class States(Actions):
         out(f"put(node_part, p, {c})")
         out(f"put(H{c}, b, choose(taken, count_up(node), heads))")
         out("node += 8")
-        self.update_eight(state)
-        if c == self.last:
+        self.actions.update_eight(state)
+        if c == self.text.last:
             self._each_bit(lambda: self._complete(state))
 
     def _complete(self, state: State) -> None:
         """Run q has just taken the event and may end with it (a closure that ends the pattern reports each prefix)."""
         c = state.index
-        self.out(f"if {self.proceeding(state, 'q')}:")
-        with self.out.block():
-            self.found(f"I{c}[START, q]", f"node_before[np.uintp(H{c}[q]) & np.uintp(ring)]")
+        self.text.out(f"if {self.actions.proceeding(state, 'q')}:")
+        with self.text.out.block():
+            self.actions.found(f"I{c}[START, q]", f"node_before[np.uintp(H{c}[q]) & np.uintp(ring)]")
 
     def _copies(self, state: State) -> None:
         """Skip-till-any: the run stays whatever happens; what takes the event is a copy."""
-        out, c = self.out, state.index
+        out, c = self.text.out, state.index
 
         def body() -> None:
-            self.append("z", state, f"I{c}[DEADLINE, q]")
+            self.actions.append("z", state, f"I{c}[DEADLINE, q]")
             out(f"move(F{c}, I{c}, H{c}, q, z)")
             out(f"live{c} += 1")
-            self.take(state, "z")
-            if c == self.last:
-                out(f"if {self.proceeding(state, 'z')}:")
+            self.actions.take(state, "z")
+            if c == self.text.last:
+                out(f"if {self.actions.proceeding(state, 'z')}:")
                 with out.block():
-                    self.found(f"I{c}[START, q]", f"H{c}[q]")
+                    self.actions.found(f"I{c}[START, q]", f"H{c}[q]")
 
-        self._where(state, self.taking(state), self.taking(state, "b", wide=True), body)
+        self._where(state, self.actions.taking(state), self.actions.taking(state, "b", wide=True), body)
 
     def _contiguous(self, state: State) -> None:
         """Contiguity: a run that the event does not extend dies."""
-        out, c = self.out, state.index
+        out, c = self.text.out, state.index
         out("z = lo")
         out("for q in range(lo, hi):")
         with out.block():
-            if c < self.last:
-                out(f"if m & BEGIN_{c + 1} and {self.leaving(state)}:")
+            if c < self.text.last:
+                out(f"if m & BEGIN_{c + 1} and {self.actions.leaving(state)}:")
                 with out.block():
                     if not state.closure:
                         out(f"counters[DIED_{c}] -= 1")
                         out(f"counters[LEFT_{c}] += 1")
-                    self.fork(state)
+                    self.actions.fork(state)
                     if self.once:
-                        self.forget(state, "q", died=True)
+                        self.actions.merging.forget(state, "q", died=True)
                         out("continue")
             if state.closure:
-                out(f"if m & TAKE_{c} and {self.taking(state)}:")
+                out(f"if m & TAKE_{c} and {self.actions.taking(state)}:")
                 with out.block():
-                    self.take(state, "q")
-                    if c == self.last:
+                    self.actions.take(state, "q")
+                    if c == self.text.last:
                         self._complete(state)
                     out("if z != q:")
                     out(f"    move(F{c}, I{c}, H{c}, q, z)")
                     out("z += np.uintp(1)")
-                if self.merges(state):
+                if self.text.merges(state):
                     out("else:")
                     with out.block():
-                        self.forget(state, "q", died=True)
+                        self.actions.merging.forget(state, "q", died=True)
         out("k = np.int64(hi - z)")
         out(f"counters[DIED_{c}] += k")
         out(f"live{c} -= k")

@@ -6,37 +6,18 @@ that leaves a closure is copied (N4); the copy goes to the next state's segment 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from saffron.engine.kernels.kernel_source import constants_text, kernel_head
 from saffron.engine.match.core import kernel_layout, merged
 from saffron.engine.match.core.automaton import Feature, State
 from saffron.engine.match.core.kernel_layout import Names, numbered
 from saffron.engine.match.core.lines import Lines
-from saffron.engine.match.flat.actions import CONTIGUOUS
+from saffron.engine.match.core.step_text import CONTIGUOUS, StepText
+from saffron.engine.match.flat.given_events import Events
 from saffron.engine.match.flat.states import States
 from saffron.language.plan.plan import Strategy
 from saffron.schema.schema import Kind
-
-ARRAYS = (
-    ("rows", "int64[::1]"),
-    ("slots", "int64[::1]"),
-    ("masks", "int64[::1]"),
-    ("ordinals", "int64[::1]"),
-    ("now", "int64[::1]"),
-    ("until", "int64[::1]"),
-    ("counters", "int64[::1]"),
-    ("constants", "int64[::1]"),
-    ("ranks", "int64[::1]"),
-    ("node_row", "uint32[::1]"),
-    ("node_before", "uint32[::1]"),
-    ("node_part", "uint8[::1]"),
-    ("node_at", "int64[::1]"),
-    ("touched", "int64[::1]"),
-    ("reached", "int64[::1]"),
-    ("found", "int64[:, ::1]"),
-)
-"""Arguments of every step kernel after `at` and `stop`; then the columns it reads, then POOL for each state."""
 
 POOL = (
     ("F", "float64[:, ::1]"),
@@ -59,133 +40,127 @@ def event_values(out: Lines, names: Names, features: Sequence[Feature]) -> None:
             out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
 
 
-class StepSource(States):
-    """Writes one step kernel. `text` is the module; `names` then says which columns and strings it uses."""
+class StepSource:
+    """Writes one step kernel. `module` is its text; `text.names` then says which columns and strings it uses."""
 
-    arrays: tuple[tuple[str, str], ...] = ARRAYS
-    namespaces: tuple[Mapping[str, object], ...] = (vars(kernel_layout), vars(merged))
-    """Where the constants come from that the text names."""
+    def __init__(self, text: StepText, events: Events) -> None:
+        self.text = text
+        self._events = events
+        self._states = States(text)
+        self._merging = self._states.actions.merging
+        self._namespaces = (vars(kernel_layout), vars(merged), events.constants)
 
-    def text(self) -> str:
+    def module(self) -> str:
         """The module: imports, signature and the kernel."""
         body = Lines(depth=2)
-        self.out = body
-        for state in reversed(self.states):
+        self.text.out = body
+        for state in reversed(self.text.states):
             body(f"# ---- runs of pool {state.index}")
-            self.state(state)
+            self._states.state(state)
         body("# ---- the event begins a run")
-        self.begin()
-        if self.strategy is Strategy.STRICT:
+        self._states.actions.begin()
+        if self.text.strategy is Strategy.STRICT:
             body("reached[slot] = ordinals[w]")
-        self._done()
+        self._events.done()
         loop = Lines(depth=2)
-        self.out = loop
+        self.text.out = loop
         self._loop_head()
         head = Lines(depth=1)
-        self.out = head
+        self.text.out = head
+        self._events.prologue()
         self._prologue()
-        arrays = [*self.arrays, *self._columns(), *self._pools()]
+        arrays = [*self._events.arrays, *self._columns(), *self._pools()]
         tail = Lines(depth=1)
-        self.out = tail
+        self.text.out = tail
+        self._events.epilogue()
         self._epilogue()
         kernel = f"{head}{loop}{body}{tail}"
-        numbers = numbered(self._pool_names(), len(self.plan.components))
+        numbers = numbered(self._pool_names(), len(self.text.plan.components))
         return (
-            "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, uint8, uint32\n\n\n"
-            f"{constants_text(kernel, *self.namespaces, numbers)}\n\n"
+            "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, uint8, uint32"
+            f"{self._events.head}\n\n\n"
+            f"{constants_text(kernel, *self._namespaces, numbers)}\n\n"
             f"{kernel_head('step', (('at', 'int64'), ('stop', 'int64'), *arrays))}{kernel}"
         )
 
     # ---- around the states
 
     def _columns(self) -> list[tuple[str, str]]:
-        return [(f"c{n}", f"{kind.dtype}[::1]") for n, kind in enumerate(self.names.attributes.values())]
+        return [(f"c{n}", self._events.column(kind)) for n, kind in enumerate(self.text.names.attributes.values())]
 
     def _pools(self) -> list[tuple[str, str]]:
         return [(f"{letter}{pool}", kind) for pool in self._pool_names() for letter, kind in POOL]
 
     def _pool_names(self) -> list[str]:
         """The pools of the states, then that of followers."""
-        return [f"{state.index}" for state in self.states] + ["m"] * (self.merged is not None)
+        return [f"{state.index}" for state in self.text.states] + ["m"] * (self.text.merged is not None)
 
     def _prologue(self) -> None:
-        out = self.out
+        out = self.text.out
         out("row_mask, node, matches = counters[ROW_MASK], counters[NODE], counters[FOUND]")
         out("ordinal, time, lived = counters[LAST_ORDINAL], counters[LAST_TIME], counters[LIVED]")
         out("longest = counters[LONGEST_LIFE]")
         out("ring = len(node_row) - 1")
         out("status = DONE")
-        for state in self.states:
+        for state in self.text.states:
             c = state.index
             out(f"live{c}, met{c} = counters[LIVE_{c}], counters[MET_{c}]")
             for letter, features in (("f", state.floats), ("i", state.ints)):
                 for row in range(len(features)):
                     source = f"F{c}[{row}]" if letter == "f" else f"I{c}[{row} + FIRST_FEATURE]"
                     out(f"s{c}{letter}{row} = {source}")
-            if self.listed(state):
+            if self.text.listed(state):
                 out(f"d{c} = I{c}[DEADLINE]")
-        if self.merged is not None:
+        if self.text.merged is not None:
             out("livem = counters[LIVE_m]")
         out("w = at")
         out("while w < stop:")
 
     def _loop_head(self) -> None:
-        out = self.out
+        out = self.text.out
         out("# ---- the event, and the runs of its key whose window is over")
-        self._event()
-        for state in self.states:
+        self._events.event(self._contiguity)
+        for state in self.text.states:
             c = state.index
             out(f"n{c} = G{c}[slot, LENGTH]")
             self._expire(f"{c}", state)
-        if self.merged is not None:
+        if self.text.merged is not None:
             out("nm = 0")
             out("if livem > 0:")
             with out.block():
                 out("nm = Gm[slot, LENGTH]")
-                self._expire("m", self.merged)
+                self._expire("m", self.text.merged)
         out("# ---- the event's values, and room for what it may do")
-        event_values(self.out, self.names, [feature for state in self.states for feature in state.features])
+        event_values(
+            self.text.out, self.text.names, [feature for state in self.text.states for feature in state.features]
+        )
         self._merge()
         self._room()
-        live = {c: f"live{c} + livem" if self.merges(state) else f"live{c}" for c, state in enumerate(self.states)}
+        live = {
+            c: f"live{c} + livem" if self.text.merges(state) else f"live{c}" for c, state in enumerate(self.text.states)
+        }
         # Runs whose windows end in a gap live on in their keys' segments: they lived half a window of it, on average.
         out(f"lived += ({' + '.join(live.values()) or '0'}) * min(t - time, longest)")
         out("time = t")
         for c, alive in live.items():
             out(f"met{c} += ({alive}) * (ordinals[w] - ordinal)")
         out("ordinal = ordinals[w]")
-        self._kept()
+        self._events.kept()
 
     def _merge(self) -> None:
         """Runs that agree become one, and those that one leads get their chains where they may end."""
-        if self.merged is not None:
-            self.compare(ordered=self.ordered(self.merged))
-            self.draw(self.leaving(self.merged) or "True")
-
-    def _event(self) -> None:
-        """Its key, what it can be, its row, and when it happened."""
-        self.out("slot, m, row = slots[w], masks[w], rows[w]")
-        self._contiguity()
-        self.out("r = row & row_mask")
-        self.out("t = now[r]")
-
-    def _kept(self) -> None:
-        """What is noted of the event's row."""
-        self.out("touched[slot] = row")
-        self.out("node_at[r] = node")
-
-    def _done(self) -> None:
-        """On to the next event."""
-        self.out("w += 1")
+        if self.text.merged is not None:
+            self._merging.compare(ordered=self.text.ordered(self.text.merged))
+            self._merging.draw(self._states.actions.leaving(self.text.merged) or "True")
 
     def _expire(self, c: str, state: State) -> None:
         """Drop the runs of a pool, that of a state or of its followers, whose window is over."""
-        out = self.out
-        if self.ordered(state):
+        out = self.text.out
+        if self.text.ordered(state):
             self._expire_front(c)
             return
         out(f"if n{c} > 0 and G{c}[slot, OLDEST] < t:")
-        if self.listed(state):
+        if self.text.listed(state):
             out(f"    live{c} -= lapse(F{c}, I{c}, H{c}, G{c}, slot, t)")
             out(f"    n{c} = G{c}[slot, LENGTH]")
             return
@@ -198,7 +173,7 @@ class StepSource(States):
 
         Written out, as it happens at every event: a call would move dozens of arguments.
         """
-        out = self.out
+        out = self.text.out
         out(f"front = G{c}[slot, BASE] + G{c}[slot, BEGIN]")
         out(f"if n{c} > 0 and I{c}[DEADLINE, front] < t:")
         with out.block():
@@ -212,45 +187,45 @@ class StepSource(States):
 
     def _contiguity(self) -> None:
         """Runs die when an event of their key (strict: of the stream) is not theirs."""
-        if self.strategy not in CONTIGUOUS:
+        if self.text.strategy not in CONTIGUOUS:
             return
-        out = self.out
-        gap = "reached[slot] != ordinals[w] - 1" if self.strategy is Strategy.STRICT else "m == 0"
-        if self.states:
+        out = self.text.out
+        gap = "reached[slot] != ordinals[w] - 1" if self.text.strategy is Strategy.STRICT else "m == 0"
+        if self.text.states:
             out(f"if {gap}:")
-        for state in self.states:
+        for state in self.text.states:
             c = state.index
             out(f"    live{c} -= G{c}[slot, LENGTH]")
             out(f"    counters[DIED_{c}] += G{c}[slot, LENGTH]")
             out(f"    G{c}[slot, LENGTH] = 0")
             out(f"    G{c}[slot, BEGIN] = 0")
-            self.forget_all(state)
+            self._merging.forget_all(state)
         out("if m == 0:")
         out("    w += 1")
         out("    continue")
 
     def _room(self) -> None:
         """Stop before the event if anything that it may need is too small: then the caller grows it and calls again."""
-        out = self.out
-        counts = [f"n{state.index}" for state in self.states] + ["nm"] * (self.merged is not None)
+        out = self.text.out
+        counts = [f"n{state.index}" for state in self.text.states] + ["nm"] * (self.text.merged is not None)
         total = " + ".join(counts) or "0"
         out(f"total = {total}")
-        out(f"if node + 4 * total + {64 * (len(self.states) + 1)} - counters[NODE_TAIL] > ring:")
+        out(f"if node + 4 * total + {64 * (len(self.text.states) + 1)} - counters[NODE_TAIL] > ring:")
         out("    status = GROW_NODES")
         out("    break")
         out("if matches + 2 * total + 2 > found.shape[1]:")
         out("    status = GROW_FOUND")
         out("    break")
-        for state in self.states:
+        for state in self.text.states:
             c = state.index
             more = "1" if c == 0 else f"n{c - 1}"
-            if c > 0 and self.merges(self.states[c - 1]):
+            if c > 0 and self.text.merges(self.text.states[c - 1]):
                 more += " + nm"
             condition = f"m & BEGIN_{c}"
-            if self.strategy is Strategy.ANY and state.closure:
+            if self.text.strategy is Strategy.ANY and state.closure:
                 more += f" + n{c}"
                 condition = f"m & (BEGIN_{c} | TAKE_{c})"
-            if self.listed(state):
+            if self.text.listed(state):
                 more += f" + spare_lanes(n{c})"
             full = f"G{c}[slot, BEGIN] + n{c} + {more} > G{c}[slot, CAPACITY]"
             out(f"if {condition} and {full} and not reserve(F{c}, I{c}, H{c}, G{c}, A{c}, slot, {more}):")
@@ -258,12 +233,12 @@ class StepSource(States):
             out("    break")
 
     def _epilogue(self) -> None:
-        out = self.out
+        out = self.text.out
         out("counters[NODE], counters[FOUND], counters[AT] = node, matches, w")
         out("counters[LAST_ORDINAL], counters[LAST_TIME], counters[LIVED] = ordinal, time, lived")
-        for state in self.states:
+        for state in self.text.states:
             c = state.index
             out(f"counters[LIVE_{c}], counters[MET_{c}] = live{c}, met{c}")
-        if self.merged is not None:
+        if self.text.merged is not None:
             out("counters[LIVE_m] = livem")
         out("return status")

@@ -9,7 +9,7 @@ from functools import cached_property
 from saffron.engine.match.core.automaton import Feature, State, What, aggregate_features, leaves, support
 from saffron.engine.match.general.checks import Asked, due, due_at_end, joint
 from saffron.engine.match.general.transition_table import Builder, Table
-from saffron.language.patterns.positions import Gap
+from saffron.language.patterns.stances import Gap
 from saffron.language.plan.plan import Aggregate, Attribute, Length, MatchPlan, Scope, Strategy, Which
 
 _OWN = -1

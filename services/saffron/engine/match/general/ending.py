@@ -9,49 +9,42 @@ from saffron.engine.match.general.absent import AbsentSource
 from saffron.engine.match.general.automaton import PENDING, REFUSED, STATE, WANTED
 from saffron.engine.match.general.checks import Asked, due_at_end
 from saffron.engine.match.general.readers import LaneReader, condition
+from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.general.transition_table import Ending
 
 GONE = -1
 """The state of a lane that is free again, until the runs behind it have moved up."""
 
 
-class EndingSource(AbsentSource):
+class EndingSource:
     """What happens to lane y when it is complete, and to a match that waits."""
 
-    @property
-    def _windows(self) -> str:
-        """The most windows in which one match can wait for the end."""
-        window = self.automaton.plan.window
-        if window.opens is not None:
-            return "openers.shape[1]"
-        return "1" if window.slide is None else "(window_size // window_slide + 1)"
+    def __init__(self, text: TableText, absent: AbsentSource) -> None:
+        self.text = text
+        self._absent = absent
 
-    def _into(self, lane: str, state: str) -> None:
-        """The lane goes on in a state."""
-        self.out(f"{self._carried(STATE, lane)} = {state}")
-        if self.automaton.patient:
-            self.out(f"{self._carried(WANTED, lane)} = states[{state}, WANTS]")
-
-    def _ending(self) -> None:
+    def ending(self) -> None:
         """Lane y is a match if what is asked at the end holds."""
-        out = self.out
-        out(f"ok = {self._carried(REFUSED, 'y')} == 0" if self.automaton.plan.timeouts else "ok = True")
-        for number, ending in enumerate(self.automaton.table.endings):
-            if tests := [condition(one, LaneReader(self.automaton, self.names, "y")) for one in self._due(ending)]:
+        out = self.text.out
+        out(f"ok = {self.text.carried(REFUSED, 'y')} == 0" if self.text.automaton.plan.timeouts else "ok = True")
+        for number, ending in enumerate(self.text.automaton.table.endings):
+            if tests := [
+                condition(one, LaneReader(self.text.automaton, self.text.names, "y")) for one in self._due(ending)
+            ]:
                 out(f"if ok and ending == {number}:")
                 out(f"    ok = {' and '.join(tests)}")
-        self._postponed()
+        self._absent.postponed()
         out("if ok:")
         with out.block():
-            self._leading()
+            self._absent.leading()
         out("if ok:")
         with out.block():
             out("chain = -1 if s == START_STATE else np.int64(before)")
-            for number, ending in enumerate(self.automaton.table.endings):
+            for number, ending in enumerate(self.text.automaton.table.endings):
                 if ending.trailing:
                     out(f"if ending == {number}:")
                     with out.block():
-                        self._wait(self.automaton.trailing.index(ending.trailing))
+                        self._wait(self.text.automaton.trailing.index(ending.trailing))
                         out("ok = False")
             out("if ok:")
             out("    found[FIRST_ROW, matches], found[CHAIN, matches] = I0[START, q], chain")
@@ -65,8 +58,8 @@ class EndingSource(AbsentSource):
 
     def _wait(self, number: int) -> None:
         """The match waits for the end of each window that holds it, in a run of its own."""
-        out, window = self.out, self.automaton.plan.window
-        if self._alone:
+        out, window = self.text.out, self.text.automaton.plan.window
+        if self.text.alone:
             self._waiter(number, "I0[DEADLINE, q]", str(ALL_WINDOWS), "0")
             return
         out("begun = now[I0[START, q] & row_mask]")
@@ -85,45 +78,47 @@ class EndingSource(AbsentSource):
             self._waiter(number, "openers[1, k] + window_size - 1", "openers[1, k]", "openers[0, k]")
 
     def _waiter(self, number: int, deadline: str, low: str, serial: str) -> None:
-        out = self.out
+        out = self.text.out
         out("made += 1")
         out("if watch:")
         out("    note(log, KINDS * e + ENDED, I0[DEADLINE, q], ordinals[w])")
         out(f"d = np.uintp(append(G0, slot, {deadline}))")
         out("move(F0, I0, H0, y, d)")
         out(f"I0[DEADLINE, d] = {deadline}")
-        out(f"{self._carried(STATE, 'd')} = {len(self.automaton.table.states) + number}")
+        out(f"{self.text.carried(STATE, 'd')} = {len(self.text.automaton.table.states) + number}")
         values = ("chain", "row", "component", "lead", low, serial)
         for feature, value in zip(PENDING, values, strict=True):
-            out(f"{self._carried(feature, 'd')} = {value}")
-        if self.automaton.patient:
-            self.out(f"{self._carried(WANTED, 'd')} = {self._ending_bits(number)}")
+            out(f"{self.text.carried(feature, 'd')} = {value}")
+        if self.text.automaton.patient:
+            self.text.out(f"{self.text.carried(WANTED, 'd')} = {self._ending_bits(number)}")
 
     def _ending_bits(self, number: int) -> int:
         """The components with which something ends that a waiting match must not be followed by."""
-        absences = self._absences(tuple(one for gap in self.automaton.trailing[number] for one in gap.absences))
+        absences = self.text.absences(
+            tuple(one for gap in self.text.automaton.trailing[number] for one in gap.absences)
+        )
         return sum(1 << last for last in {sequence[-1] for absence in absences for sequence in absence.sequences})
 
-    def _waiting(self) -> None:
+    def waiting(self) -> None:
         """A match that waits for its window's end is over if the event is what must not follow it."""
-        if not self.automaton.trailing:
+        if not self.text.automaton.trailing:
             return
-        out = self.out
-        out(f"if s >= {len(self.automaton.table.states)}:")
+        out = self.text.out
+        out(f"if s >= {len(self.text.automaton.table.states)}:")
         with out.block():
             out("ok = True")
-            self._forbidden()
+            self._absent.forbidden()
             out("if watch and not ok:")
             out("    note(log, KINDS * s + UNDONE, I0[DEADLINE, q], ordinals[w])")
-            self._kept("ok")
+            self.kept("ok")
             out("continue")
 
-    def _kept(self, condition: str) -> None:
+    def kept(self, condition: str) -> None:
         """Lane q, which has been asked, stays or is free."""
-        out = self.out
-        if self.automaton.patient:
+        out = self.text.out
+        if self.text.automaton.patient:
             out(f"if not {condition}:")
-            out(f"    {self._carried(STATE)} = GONE")
+            out(f"    {self.text.carried(STATE)} = GONE")
             out("    gone = q if left_out == 0 else gone")
             out("    left_out += 1")
             return
@@ -133,4 +128,4 @@ class EndingSource(AbsentSource):
         out("    z += one")
 
     def _due(self, ending: Ending) -> list[Asked]:
-        return due_at_end(self.automaton.checks, ending.over)
+        return due_at_end(self.text.automaton.checks, ending.over)

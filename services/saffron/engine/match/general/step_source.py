@@ -13,15 +13,18 @@ from saffron.engine.kernels.kernel_source import constants_text, kernel_head
 from saffron.engine.match.core import kernel_layout
 from saffron.engine.match.core.kernel_layout import lane_array, numbered
 from saffron.engine.match.core.lines import Lines
-from saffron.engine.match.flat.step_source import ARRAYS, POOL, event_values
+from saffron.engine.match.flat.given_events import ARRAYS
+from saffron.engine.match.flat.step_source import POOL, event_values
 from saffron.engine.match.general import transition_table, watched
+from saffron.engine.match.general.absent import AbsentSource
 from saffron.engine.match.general.automaton import (
     REPORTED,
     STATE,
     WANTED,
 )
 from saffron.engine.match.general.closing import closing
-from saffron.engine.match.general.ending import GONE
+from saffron.engine.match.general.ending import GONE, EndingSource
+from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.general.taking import TakingSource
 from saffron.engine.match.general.transition_table import (
     START_STATE,
@@ -49,16 +52,22 @@ _SLACK = 3
 """Runs are forgotten at the latest when their window has been over for an eighth (2 ** -3) of its size."""
 
 
-class GeneralSource(TakingSource):
-    """Writes one step kernel. `text` is the module; `names` then says which columns and strings it uses."""
+class GeneralSource:
+    """Writes one step kernel. `module` is its text; `text.names` then says which columns and strings it uses."""
 
-    def text(self) -> str:
+    def __init__(self, text: TableText) -> None:
+        self.text = text
+        absent = AbsentSource(text)
+        self._endings = EndingSource(text, absent)
+        self._taking = TakingSource(text, absent, self._endings)
+
+    def module(self) -> str:
         """The module: imports, signature and the kernel."""
         body = self._written(2, self._body)
         head = self._written(2, self._head)
         prologue = self._written(1, self._prologue)
         epilogue = self._written(1, self._epilogue)
-        columns = [(f"c{n}", f"{kind.dtype}[::1]") for n, kind in enumerate(self.names.attributes.values())]
+        columns = [(f"c{n}", f"{kind.dtype}[::1]") for n, kind in enumerate(self.text.names.attributes.values())]
         pool = [(f"{letter}0", kind) for letter, kind in POOL]
         arrays = [*ARRAYS, *columns, *pool, *TABLES]
         kernel = f"{prologue}{head}{body}{epilogue}"
@@ -70,29 +79,29 @@ class GeneralSource(TakingSource):
         )
 
     def _written(self, depth: int, write: Callable[[], None]) -> Lines:
-        self.out = Lines(depth=depth)
+        self.text.out = Lines(depth=depth)
         write()
-        return self.out
+        return self.text.out
 
     # ---- around the runs
 
     def _prologue(self) -> None:
-        out = self.out
+        out = self.text.out
         out("row_mask, node, matches = counters[ROW_MASK], counters[NODE], counters[FOUND]")
         out("ring = len(node_row) - 1")
         out("watch = log.shape[1] > 1")
-        window = self.automaton.plan.window
-        if self.automaton.leading or self.automaton.trailing or self.automaton.plan.timeouts:
-            out(f"window_size = constants[{self.names.constant(window.size)}]")
-            out(f"window_slide = constants[{self.names.constant(window.slide or 0)}]")
+        window = self.text.automaton.plan.window
+        if self.text.automaton.leading or self.text.automaton.trailing or self.text.automaton.plan.timeouts:
+            out(f"window_size = constants[{self.text.names.constant(window.size)}]")
+            out(f"window_slide = constants[{self.text.names.constant(window.slide or 0)}]")
         if self._lazy:
             out("deadlines = I0[DEADLINE]")
-            out(f"slack = constants[{self.names.constant(window.size)}] >> {_SLACK}")
-        if self.automaton.leading:
+            out(f"slack = constants[{self.text.names.constant(window.size)}] >> {_SLACK}")
+        if self.text.automaton.leading:
             out("row_tail = counters[ROW_TAIL]")
         out("status = DONE")
         out("live = counters[LIVE_0]")
-        for letter, features in (("f", self.state.floats), ("i", self.state.ints)):
+        for letter, features in (("f", self.text.state.floats), ("i", self.text.state.ints)):
             for row in range(len(features)):
                 out(f"s0{letter}{row} = " + (f"F0[{row}]" if letter == "f" else f"I0[{row} + FIRST_FEATURE]"))
         out("w = at")
@@ -100,39 +109,39 @@ class GeneralSource(TakingSource):
 
     def _head(self) -> None:
         """Room for all that the event may need, and the event's own values."""
-        out = self.out
+        out = self.text.out
         out("# ---- the event, room for what it may do, and the runs of its key whose window is over")
         out("slot, m, row = slots[w], masks[w], rows[w]")
         out("n = G0[slot, LENGTH]")
-        if self.partitions and not self.automaton.plan.timeouts:
+        if self.partitions and not self.text.automaton.plan.timeouts:
             out("if m == 0 and n == 0:")
             out("    w += 1")
             out("    continue")
-        if self.automaton.uncounted:
+        if self.text.automaton.uncounted:
             out("uncounted = m & UNCOUNTED != 0")
         out("r = row & row_mask if row >= 0 else 0")
         out("t = now[r] if row >= 0 else 0")
         self._room()
         self._expire()
         out("if row >= 0:")
-        if self.automaton.plan.absences:
+        if self.text.automaton.plan.absences:
             out("    row_mask_of[r] = m")
             out("    row_before[r] = touched[slot]")
         out("    touched[slot] = row")
         out("    node_at[r] = node")
-        event_values(out, self.names, self.state.features)
+        event_values(out, self.text.names, self.text.state.features)
 
     def _room(self) -> None:
         """Stop before the event if anything that it may need is too small: then the caller grows it and calls again."""
-        out, table = self.out, self.automaton.table
+        out, table = self.text.out, self.text.automaton.table
         out(f"if node + (n + 1) * {table.fan} + 64 - counters[NODE_TAIL] > ring:")
         out("    status = GROW_NODES")
         out("    break")
-        reported = f"n * {self._windows}" if self.automaton.plan.timeouts else "n"
+        reported = f"n * {self.text.windows}" if self.text.automaton.plan.timeouts else "n"
         out(f"if matches + {reported} + (n + 1) * {table.fan} + 1 > found.shape[1]:")
         out("    status = GROW_FOUND")
         out("    break")
-        waiting = f" + (n + 1) * {table.ends} * {self._windows}" if self.automaton.trailing else ""
+        waiting = f" + (n + 1) * {table.ends} * {self.text.windows}" if self.text.automaton.trailing else ""
         out(f"more = (n + 1) * {table.fan} + 2{waiting}")
         out("if G0[slot, BEGIN] + n + more > G0[slot, CAPACITY] and not reserve(F0, I0, H0, G0, A0, slot, more):")
         out("    status = GROW_POOL")
@@ -140,14 +149,14 @@ class GeneralSource(TakingSource):
 
     def _expire(self) -> None:
         """Forget the key's runs whose window is over."""
-        out, table = self.out, self.automaton.table
+        out, table = self.text.out, self.text.automaton.table
         out(f"if row >= 0 and n > 0 and G0[slot, OLDEST] < t{' - slack' if self._lazy else ''}:")
         with out.block():
-            if self.automaton.plan.timeouts:
+            if self.text.automaton.plan.timeouts:
                 self._close_all()
-            elif self.automaton.trailing:
+            elif self.text.automaton.trailing:
                 out(f"matches = close(F0, I0, H0, G0, slot, t, {len(table.states)}, found, matches)")
-            if self.automaton.plan.timeouts or self.automaton.trailing:
+            if self.text.automaton.plan.timeouts or self.text.automaton.trailing:
                 out("left = G0[slot, LENGTH]")
             else:
                 out("left = expire(F0, I0, H0, G0, slot, t)")
@@ -156,14 +165,14 @@ class GeneralSource(TakingSource):
 
     def _close_all(self) -> None:
         """WITH TIMEOUTS: all windows that have closed since the key's last event."""
-        kind, _, _, lowest, ordinal, reported = closing(self.automaton)
-        out = self.out
-        out(f"matches = close_all(F0, I0, H0, G0, slot, t, {len(self.automaton.table.states)}, found, matches,")
+        kind, _, _, lowest, ordinal, reported = closing(self.text.automaton)
+        out = self.text.out
+        out(f"matches = close_all(F0, I0, H0, G0, slot, t, {len(self.text.automaton.table.states)}, found, matches,")
         out("    (node_row, node_before, node_part), (now, row_seq, row_mask), openers,")
         out(f"    ({kind}, window_size, window_slide, {lowest}), {ordinal}, {reported})")
 
     def _epilogue(self) -> None:
-        out = self.out
+        out = self.text.out
         out("counters[NODE], counters[FOUND], counters[AT] = node, matches, w")
         out("counters[LIVE_0] = live")
         out("return status")
@@ -177,17 +186,17 @@ class GeneralSource(TakingSource):
         Nothing happens to them any more; what is to be reported of them is, at the end of the block at the latest. But
         WITH TIMEOUTS of several windows a run is reported as it stands at the end of each.
         """
-        return self.automaton.patient and (self._alone or not self.automaton.plan.timeouts)
+        return self.text.automaton.patient and (self.text.alone or not self.text.automaton.plan.timeouts)
 
     def _body(self) -> None:
-        out = self.out
+        out = self.text.out
         out("one = np.uintp(1)")
         out("lo = np.uintp(G0[slot, BASE] + G0[slot, BEGIN])")
         out("hi = lo + np.uintp(n)")
         out("# ---- a run that has nothing yet, where the event may begin one")
         self._start()
         out("# ---- the runs of the key, one after the other")
-        if self.automaton.patient:
+        if self.text.automaton.patient:
             self._those_that_wait()
         else:
             self._all()
@@ -196,7 +205,7 @@ class GeneralSource(TakingSource):
 
     def _those_that_wait(self) -> None:
         """Ask the runs that wait for the event; eight are told apart at once. The others stay as they are."""
-        out, wanted = self.out, lane_array(self.state, WANTED)
+        out, wanted = self.text.out, lane_array(self.text.state, WANTED)
         out("gone, left_out = hi, 0")
         out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
         with out.block():
@@ -212,7 +221,7 @@ class GeneralSource(TakingSource):
         with out.block():
             out("z = gone")
             out("for q in range(gone, lo + np.uintp(length)):")
-            out(f"    if {self._carried(STATE)} != GONE:")
+            out(f"    if {self.text.carried(STATE)} != GONE:")
             out("        if z != q:")
             out("            move(F0, I0, H0, q, z)")
             out("        z += one")
@@ -221,7 +230,7 @@ class GeneralSource(TakingSource):
 
     def _all(self) -> None:
         """Ask all runs: those that do not take the event may end with it."""
-        out = self.out
+        out = self.text.out
         out("z = lo")
         out("for q in range(lo, hi):")
         with out.block():
@@ -234,16 +243,16 @@ class GeneralSource(TakingSource):
 
     def _asked_one(self) -> None:
         """What becomes of run q."""
-        out, patient = self.out, self.automaton.patient
-        out(f"s = {self._carried(STATE)}")
-        self._waiting()
+        out, patient = self.text.out, self.text.automaton.patient
+        out(f"s = {self.text.carried(STATE)}")
+        self._endings.waiting()
         out("hold, stays, fired, made = False, False, 0, 0")
         if patient:
-            self._edges()
+            self._taking.edges()
         else:
             out("if states[s, WANTS] & m:")
             with out.block():
-                self._edges()
+                self._taking.edges()
         out("if not stays:")
         with out.block():
             out("was = s")
@@ -256,41 +265,41 @@ class GeneralSource(TakingSource):
             if patient:
                 out("if s >= 0:")
                 with out.block():
-                    self._into("q", "s")
+                    self.text.into("q", "s")
             else:
-                out(f"{self._carried(STATE)} = s")
+                out(f"{self.text.carried(STATE)} = s")
             out("stays = s >= 0")
-        self._kept("stays")
+        self._endings.kept("stays")
 
     def _left(self) -> str:
         """The state in which the event leaves the run that was asked."""
         counted = "states[s, HELD] if hold else states[s, PASSED]"
-        if not self.automaton.uncounted:
+        if not self.text.automaton.uncounted:
             return counted
         return f"targets[states[s, SKIPS] + 2 * fired + (1 if hold else 0)] if uncounted else ({counted})"
 
     def _start(self) -> None:
         """A run that has nothing yet, for an event that may begin a match."""
-        out, begins = self.out, self.begins
+        out, begins = self.text.out, self.begins
         out(f"if m & {begins}:")
         with out.block():
             # WITH TIMEOUTS the end of an earlier window than the last one may come first.
-            every_window = self.automaton.plan.timeouts and not self._alone
+            every_window = self.text.automaton.plan.timeouts and not self.text.alone
             out(f"y = np.uintp(append(G0, slot, {'t' if every_window else 'until[r]'}))")
             out("hi += one")
             out("I0[DEADLINE, y], I0[START, y] = until[r], row")
-            for feature in self.state.features:
+            for feature in self.text.state.features:
                 own = {STATE: str(START_STATE), WANTED: str(begins), REPORTED: "t"}
                 value = own.get(feature) or neutral(feature)
-                out(f"{lane_array(self.state, feature)}[y] = {value}")
+                out(f"{lane_array(self.text.state, feature)}[y] = {value}")
             out("counters[BEGAN] += 1")
 
     @property
     def begins(self) -> int:
         """The components that may begin a match, as bits."""
-        return int(self.automaton.table.states[START_STATE, WANTS])
+        return int(self.text.automaton.table.states[START_STATE, WANTS])
 
     @property
     def partitions(self) -> bool:
         """Whether every event of a key counts, wanted or not."""
-        return Strategy.PARTITION in (*self.automaton.plan.begins, *self.automaton.plan.continues)
+        return Strategy.PARTITION in (*self.text.automaton.plan.begins, *self.text.automaton.plan.continues)

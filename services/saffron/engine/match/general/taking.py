@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from saffron.engine.match.core.held import kinds_held
 from saffron.engine.match.core.kernel_layout import null_text
+from saffron.engine.match.general.absent import AbsentSource
 from saffron.engine.match.general.automaton import (
     BOUND,
     FRESH,
@@ -20,22 +21,28 @@ from saffron.engine.match.general.automaton import (
 from saffron.engine.match.general.checks import due
 from saffron.engine.match.general.ending import EndingSource
 from saffron.engine.match.general.readers import LaneReader, condition
+from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.general.transition_table import Kind as EdgeKind
 from saffron.engine.match.general.updates import write_updates
 from saffron.language.plan.plan import Strategy
 from saffron.schema.schema import Kind
 
 
-class TakingSource(EndingSource):
+class TakingSource:
     """What becomes of run q by an event of which it waits for a component: lanes y of its own, or itself."""
 
-    def _edges(self) -> None:
+    def __init__(self, text: TableText, absent: AbsentSource, endings: EndingSource) -> None:
+        self.text = text
+        self._absent = absent
+        self._endings = endings
+
+    def edges(self) -> None:
         """What run q becomes by each of its edges.
 
         An edge after which the run does not stay, and that leads to one state, makes no copy: the run itself goes on
         by it, when it has been asked for all others.
         """
-        out = self.out
+        out = self.text.out
         out("own = -1")
         out("i, stop_edge = states[s, FIRST], states[s, STOP]")
         out("while i <= stop_edge:")
@@ -52,9 +59,9 @@ class TakingSource(EndingSource):
             out("else:")
             with out.block():
                 self._edge()
-                if not self.automaton.plan.timeouts:  # there a copy remembers what it was refused
+                if not self.text.automaton.plan.timeouts:  # there a copy remembers what it was refused
                     out("alone = edges[e, STOP_TARGET] - edges[e, FIRST_TARGET] == 1")
-                    counts = " and not uncounted" if self.automaton.uncounted else ""
+                    counts = " and not uncounted" if self.text.automaton.uncounted else ""
                     out(f"if own < 0 and alone{counts} and edges[e, HOLDS] and states[s, HELD] < 0:")
                     out("    own = e")
                     out("    continue")
@@ -64,19 +71,19 @@ class TakingSource(EndingSource):
 
     def _edge(self) -> None:
         """Whether run q takes the event by edge e."""
-        out = self.out
+        out = self.text.out
         out("if m & edges[e, BIT] == 0:")
         out("    continue")
         if self.strict_contiguity:
-            out(f"if edges[e, STRICT] and s != START_STATE and {self._carried(ORDINAL)} != ordinals[w] - 1:")
+            out(f"if edges[e, STRICT] and s != START_STATE and {self.text.carried(ORDINAL)} != ordinals[w] - 1:")
             out("    continue")
-        if self.automaton.plan.strict:
-            moment = self.names.attribute("ts", Kind.INT)
-            out(f"if s != START_STATE and {self._carried(MOMENT)} >= x{moment}:")
+        if self.text.automaton.plan.strict:
+            moment = self.text.names.attribute("ts", Kind.INT)
+            out(f"if s != START_STATE and {self.text.carried(MOMENT)} >= x{moment}:")
             out("    continue")
         out("kind = edges[e, KIND]")
         out("ok = True")
-        for number, kind in enumerate(self.automaton.table.kinds):
+        for number, kind in enumerate(self.text.automaton.table.kinds):
             if tests := self._tests(kind):
                 out(f"if kind == {number}:")
                 out(f"    ok = {' and '.join(tests)}")
@@ -84,25 +91,25 @@ class TakingSource(EndingSource):
         out("if not ok:")
         out("    continue")
         out("hold |= edges[e, HOLDS] != 0")
-        if self.automaton.uncounted:
+        if self.text.automaton.uncounted:
             out("fired |= edges[e, FIRED]")
-        self._gaps()
+        self._absent.gaps()
 
     @property
     def strict_contiguity(self) -> bool:
-        return Strategy.STRICT in (*self.automaton.plan.begins, *self.automaton.plan.continues)
+        return Strategy.STRICT in (*self.text.automaton.plan.begins, *self.text.automaton.plan.continues)
 
     def _tests(self, kind: EdgeKind) -> list[str]:
-        asked = due(self.automaton.checks, kind.component, kind.over, kind.newly)
-        read = LaneReader(self.automaton, self.names, "q", kind.component)
+        asked = due(self.text.automaton.checks, kind.component, kind.over, kind.newly)
+        read = LaneReader(self.text.automaton, self.text.names, "q", kind.component)
         return [condition(one, read) for one in asked]
 
     def _distinct(self) -> None:
         """ANY ... DISTINCT: the event's value is none of those that the run has taken there."""
-        out = self.out
-        for number, rule in enumerate(self.automaton.plan.distinct):
+        out = self.text.out
+        for number, rule in enumerate(self.text.automaton.plan.distinct):
             held = kinds_held(rule.attribute, rule.kind)
-            columns = [self.names.attribute(name, kind) for name, kind in held.items()]
+            columns = [self.text.names.attribute(name, kind) for name, kind in held.items()]
             kind = held[rule.attribute]
             null = f"x{columns[0]} != x{columns[0]}" if kind is Kind.FLOAT else f"x{columns[0]} == {null_text(kind)}"
             out(f"if ok and {_one_of('edges[e, COMPONENT]', rule.components)}:")
@@ -114,7 +121,7 @@ class TakingSource(EndingSource):
                     out("while ok:")
                     with out.block():
                         out("p = back & ring")
-                        out(f"if (np.int64(node_row[p]) - {self._carried(since(number))}) & 0x80000000:")
+                        out(f"if (np.int64(node_row[p]) - {self.text.carried(since(number))}) & 0x80000000:")
                         out("    break")
                         out("part = np.int64(node_part[p])")
                         out(f"if {_one_of('part', rule.components)}:")
@@ -126,53 +133,56 @@ class TakingSource(EndingSource):
 
     def _take(self) -> None:
         """Lane y becomes run q with the event; then it is a match, or as many runs as there are ways to go on."""
-        out = self.out
+        out = self.text.out
         out("before = H0[q]")
         out("component = edges[e, COMPONENT]")
-        for component in range(self.automaton.plan.positive):
+        for component in range(self.text.automaton.plan.positive):
             out(f"if component == {component}:")
             with out.block():
-                write_updates(out, component, LaneReader(self.automaton, self.names, "y", component))
+                write_updates(out, component, LaneReader(self.text.automaton, self.text.names, "y", component))
                 out("pass")
-        out(f"{self._carried(BOUND, 'y')} |= 1 << component")
-        if FRESH in self.state.ints:
-            out(f"{self._carried(FRESH, 'y')} = ({self._carried(FRESH, 'y')} & ~edges[e, CLEARS]) | (1 << component)")
+        out(f"{self.text.carried(BOUND, 'y')} |= 1 << component")
+        if FRESH in self.text.state.ints:
+            fresh = self.text.carried(FRESH, "y")
+            out(f"{fresh} = ({fresh} & ~edges[e, CLEARS]) | (1 << component)")
         self._remember()
         out("ending = edges[e, ENDING]")
         out("if ending >= 0:")
         with out.block():
-            self._ending()
+            self._endings.ending()
         self._go_on()
 
     def _remember(self) -> None:
         """What lane y carries for itself, changed by the event."""
-        out = self.out
-        if self.automaton.plan.timeouts and any(gap.left for kind in self.automaton.table.kinds for gap in kind.gaps):
-            out(f"{self._carried(REFUSED, 'y')} |= refused")
-        if ORDINAL in self.state.ints:
-            less = " - uncounted" if self.automaton.uncounted else ""
-            out(f"{self._carried(ORDINAL, 'y')} = ordinals[w]{less}")
-        if self.automaton.plan.strict:
-            out(f"{self._carried(MOMENT, 'y')} = x{self.names.attribute('ts', Kind.INT)}")
-        for number in range(len(self.automaton.table.gaps)):
+        out = self.text.out
+        if self.text.automaton.plan.timeouts and any(
+            gap.left for kind in self.text.automaton.table.kinds for gap in kind.gaps
+        ):
+            out(f"{self.text.carried(REFUSED, 'y')} |= refused")
+        if ORDINAL in self.text.state.ints:
+            less = " - uncounted" if self.text.automaton.uncounted else ""
+            out(f"{self.text.carried(ORDINAL, 'y')} = ordinals[w]{less}")
+        if self.text.automaton.plan.strict:
+            out(f"{self.text.carried(MOMENT, 'y')} = x{self.text.names.attribute('ts', Kind.INT)}")
+        for number in range(len(self.text.automaton.table.gaps)):
             out(f"if edges[e, MARKS] & (1 << {number}):")
-            out(f"    {self._carried(mark(number), 'y')} = row")
-        for number, kind in enumerate(self.automaton.table.kinds):
+            out(f"    {self.text.carried(mark(number), 'y')} = row")
+        for number, kind in enumerate(self.text.automaton.table.kinds):
             for gap in kind.waiting:
                 out(f"if kind == {number}:")
-                out(f"    {self._carried(met(self.automaton.table.gaps.index(gap)), 'y')} = row")
-        for number in range(len(self.automaton.plan.distinct)):
+                out(f"    {self.text.carried(met(self.text.automaton.table.gaps.index(gap)), 'y')} = row")
+        for number in range(len(self.text.automaton.plan.distinct)):
             out(f"if s == START_STATE or edges[e, RESETS] & (1 << {number}):")
-            out(f"    {self._carried(since(number), 'y')} = row")
-        for number, kind in enumerate(self.automaton.table.kinds):
+            out(f"    {self.text.carried(since(number), 'y')} = row")
+        for number, kind in enumerate(self.text.automaton.table.kinds):
             if gaps := without_left(kind.gaps):
                 out(f"if kind == {number}:")
-                out(f"    {self._carried(LEADING, 'y')} = {1 + self.automaton.leading.index(gaps)}")
-                out(f"    {self._carried(LED, 'y')} = row")
+                out(f"    {self.text.carried(LEADING, 'y')} = {1 + self.text.automaton.leading.index(gaps)}")
+                out(f"    {self.text.carried(LED, 'y')} = row")
 
     def _go_on(self) -> None:
         """Lane y becomes as many runs as there are ways to go on, if any."""
-        out = self.out
+        out = self.text.out
         out("first, last = edges[e, FIRST_TARGET], edges[e, STOP_TARGET]")
         out("made += last - first")
         out("if watch:")
@@ -187,16 +197,16 @@ class TakingSource(EndingSource):
             out("node_before[p] = np.uint32(node & 0xFFFFFFFF) if s == START_STATE else before")
             out("H0[y] = np.uint32(node & 0xFFFFFFFF)")
             out("node += 1")
-            self._into("y", "targets[first]")
+            self.text.into("y", "targets[first]")
             out("for k in range(first + 1, last):")
             with out.block():
                 out("d = np.uintp(append(G0, slot, I0[DEADLINE, q]))")
                 out("move(F0, I0, H0, y, d)")
-                self._into("d", "targets[k]")
+                self.text.into("d", "targets[k]")
 
     def _forget(self) -> None:
         """Lane y is no run: a waiting match that was put behind it takes its place."""
-        out = self.out
+        out = self.text.out
         out("final = np.uintp(G0[slot, BASE] + G0[slot, BEGIN] + G0[slot, LENGTH] - 1)")
         out("if final != y:")
         out("    move(F0, I0, H0, final, y)")

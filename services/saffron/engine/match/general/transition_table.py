@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from saffron.engine.match.general.checks import Asked, joint
 from saffron.errors import SaffronError
-from saffron.language.patterns.positions import Edge, Gap, Position, Positions, Stance, components_of, is_past
+from saffron.language.patterns.positions import Positions, components_of, is_past
+from saffron.language.patterns.stances import Edge, Gap, Position, Stance
 from saffron.language.plan.plan import MAX_TABLE_STATES, Absence, Absent, Loop, MatchPlan, Shape, Strategy, Take
 
 START_STATE = 0

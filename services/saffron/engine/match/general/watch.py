@@ -53,7 +53,6 @@ class Watch:
     """`tables`: states, edges and targets. `trailing`: by ending the number of what a match waits for, -1 for nothing.
 
     States are those of the table, then matches that wait for their window's end, then the match. `one_in`: see ONE_IN.
-    `censored`: the block that begins next is not watched.
     """
 
     def __init__(self, tables: Sequence[Ints], trailing: Sequence[int], one_in: int = ONE_IN) -> None:
@@ -61,7 +60,7 @@ class Watch:
         self._trailing = trailing
         self._waiting = max(trailing, default=-1) + 1
         self.one_in = one_in
-        self.on = self.censored = False
+        self.on = self._censored = False
         self._before = (np.zeros(0, np.int64), np.zeros(0, np.int64))
         self.log = UNWATCHED
         self.clear()
@@ -71,10 +70,31 @@ class Watch:
         """m, the completed state included."""
         return len(self._states) + self._waiting + 1
 
+    @property
+    def counting(self) -> bool:
+        """Whether the block at hand is watched."""
+        return self.on
+
+    def censor(self, *, censored: bool) -> None:
+        """A block begins; a censored one is not watched."""
+        self._censored = censored
+
+    def end_block(self) -> None:
+        """Nothing is put off until then."""
+
+    def restart(self) -> None:
+        """After a snapshot nothing has been counted."""
+
+    def take(self) -> tuple[Cells, int, int]:
+        """What happened since the last call, events, and ms that runs lived."""
+        cells, events, lived = self.cells(), self.events, self.lived
+        self.clear()
+        return cells, events, lived
+
     def share(self, one_in: int) -> None:
         """From the next block on one of so many is watched; where all are, the block at hand too."""
         self.one_in = one_in
-        self.on = one_in == 1 and not self.censored
+        self.on = one_in == 1 and not self._censored
 
     def clear(self) -> None:
         """Begin to count anew."""
@@ -86,7 +106,7 @@ class Watch:
 
     def begin_block(self, pool: Pool, clock: int, now: int) -> None:
         """A block begins with an event at `now`, the one before was at `clock`."""
-        self.on = is_sampled(now, self.one_in) and not self.censored
+        self.on = is_sampled(now, self.one_in) and not self._censored
         self.pass_time(pool, clock, now)
 
     def pass_time(self, pool: Pool, clock: int, now: int) -> None:

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from saffron.engine.match.core.automaton import Automaton, State
+from saffron.engine.match.core.automaton import State
 from saffron.engine.match.core.kernel_layout import (
     GROW_POOL,
     NODE_TAIL,
 )
-from saffron.engine.match.core.lines import Lines
 from saffron.engine.match.core.merged import ROWS
 from saffron.engine.match.core.runs import FIRST_FEATURE
+from saffron.engine.match.core.step_text import StepText
 from saffron.engine.match.merging.plans import deferring
 
 _CHAIN = "node, counters[{}], node_row, node_before, node_part"
 
 
-@dataclass
 class MergingText:
-    """Text is written to `out`. `merging`: the state whose runs merge (N7), the first closure's, or None."""
+    """Writes to `text`."""
 
-    automaton: Automaton
-    out: Lines = field(default_factory=Lines, kw_only=True)
-    merging: int | None = field(default=None, kw_only=True)
-
-    def merges(self, state: State) -> bool:
-        """Whether this state's runs do."""
-        return state.index == self.merging
-
-    @property
-    def merged(self) -> State | None:
-        """The state whose runs do."""
-        return None if self.merging is None else self.automaton.states[self.merging]
+    def __init__(self, text: StepText) -> None:
+        self.text = text
 
     def _rows(self, state: State) -> range:
         """The rows GROUP, MARK and OWN of its lanes."""
@@ -43,25 +31,25 @@ class MergingText:
     @property
     def defers(self) -> bool:
         """Whether matches of merged runs are read off the trunk; else their chains are drawn before."""
-        return deferring(self.automaton.plan, self.merging)
+        return deferring(self.text.automaton.plan, self.text.merging)
 
     def whole(self, state: State) -> None:
         """Of which part of the chain the match that was just found consists."""
-        if self.merges(state) and self.defers:
-            out = self.out
+        if self.text.merges(state) and self.defers:
+            out = self.text.out
             out("found[MARK_OF, matches] = 0 if mark == ALL else mark")
             out("found[OWN_OF, matches] = own")
 
     def alone(self, state: State, lane: str) -> None:
         """A run that enters a state is one on its own."""
-        if self.merges(state):
-            self.out(f"I{state.index}[{self._rows(state)[0]}, {lane}] = 0")
+        if self.text.merges(state):
+            self.text.out(f"I{state.index}[{self._rows(state)[0]}, {lane}] = 0")
 
     def for_each(self, state: State, body: Callable[[str, str, str], None]) -> None:
         """Do something for run q of a state and all that it leads, the oldest first: `body` gets the texts of first
         row, deadline and node bound last."""
-        out, c = self.out, state.index
-        if not self.merges(state):
+        out, c = self.text.out, state.index
+        if not self.text.merges(state):
             body(f"I{c}[START, q]", f"I{c}[DEADLINE, q]", f"H{c}[q]")
             return
         group, mark, own = self._rows(state)
@@ -90,9 +78,9 @@ class MergingText:
 
     def forget(self, state: State, lane: str, *, died: bool) -> None:
         """Run `lane` of a state is over, and with it those that it leads."""
-        if not self.merges(state):
+        if not self.text.merges(state):
             return
-        out, group = self.out, f"I{state.index}[{self._rows(state)[0]}, {lane}]"
+        out, group = self.text.out, f"I{state.index}[{self._rows(state)[0]}, {lane}]"
         out(f"if nm > 0 and {group} != 0:")
         with out.block():
             out(f"e = disband(Im, Hm, Gm, slot, {group})")
@@ -102,8 +90,8 @@ class MergingText:
 
     def forget_all(self, state: State) -> None:
         """All runs of a key in a state have died."""
-        if self.merges(state):
-            out = self.out
+        if self.text.merges(state):
+            out = self.text.out
             out("    livem -= Gm[slot, LENGTH]")
             out(f"    counters[DIED_{state.index}] += Gm[slot, LENGTH]")
             out("    Gm[slot, LENGTH] = 0")
@@ -111,7 +99,7 @@ class MergingText:
 
     def compare(self, *, ordered: bool) -> None:
         """Before a run may enter the state, now and then: those that agree become one."""
-        state, out = self.merged, self.out
+        state, out = self.text.merged, self.text.out
         if state is None:
             return
         c = state.index
@@ -123,7 +111,7 @@ class MergingText:
                 out(f"n{c} = purge(F{c}, I{c}, H{c}, G{c}, slot)")
                 listed = "" if ordered else " + Gm[slot, DUE] + spare_lanes(nm)"
                 out(f"if not reserve(Fm, Im, Hm, Gm, Am, slot, 2 * n{c}{listed}):")
-                out(f"    status = {GROW_POOL + len(self.automaton.states)}")
+                out(f"    status = {GROW_POOL + len(self.text.automaton.states)}")
                 out("    break")
                 pools = f"F{c}, I{c}, H{c}, G{c}, Im, Hm, Gm"
                 out(f"node = merge({pools}, slot, {ordered}, {_CHAIN.format(NODE_TAIL)})")
@@ -135,7 +123,7 @@ class MergingText:
 
     def draw(self, leaving: str) -> None:
         """Before an event that may end matches of merged runs: their chains, drawn on."""
-        state, out = self.merged, self.out
+        state, out = self.text.merged, self.text.out
         if state is None or self.defers:
             return
         c, group = state.index, self._rows(state)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from saffron.engine.match.core.kernel_layout import ALL_WINDOWS, FIRST_ROW, LAST_ROW, LEAD, LOW, SERIAL
-from saffron.engine.match.core.rows import SEQ, TS
+from saffron.engine.match.core.rows import SEQ
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.selection.entries import Entries
 
@@ -13,10 +13,9 @@ from saffron.engine.match.selection.entries import Entries
 def entries_of(runs: QueryRuns) -> Entries:
     """Those of the block at hand, without what a leading NOT rules out."""
     found = runs.found.copy()
-    columns, mask = runs.rows.columns, runs.rows.mask
-    clock = columns[SEQ if runs.plan.window.events else TS]
+    columns, mask, clock = runs.rows.columns, runs.rows.mask, runs.store.clock()
     first, last = found[FIRST_ROW] & mask, found[LAST_ROW] & mask
-    windows = runs.windows.holding(columns[SEQ][first], clock[first], clock[last])
+    windows = runs.store.windows.holding(columns[SEQ][first], clock[first], clock[last])
     if windows is None:
         return Entries(found, None, None)
     match, lows, serials = windows

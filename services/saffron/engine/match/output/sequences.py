@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from saffron.engine.match.core import chains
 from saffron.engine.match.core.rows import SEQ
 from saffron.engine.match.output.prefixes import written
-from saffron.engine.match.runs.graph import GraphRuns
 from saffron.engine.match.runs.query_runs import QueryRuns
 
 Ints = NDArray[np.int64]
@@ -21,13 +20,10 @@ def sequences(runs: QueryRuns) -> tuple[Ints, Ints]:
     once here, whatever windows it lies in. Valid copies: the next block changes nothing in them.
     """
     seqs = runs.rows.columns[SEQ].astype(np.int64, copy=False)
-    if isinstance(runs, GraphRuns):
-        _, counts, places = runs.graphs().enumerate()
-    elif runs.program.flat:
+    if runs.program.builder is None and runs.program.flat:
         merging = runs.program.defers
         return written(runs.found, runs.plan.positive, runs.rows.mask, runs.nodes, seqs, merging=merging)
-    else:
-        counts, places = bound(runs, runs.found)
+    counts, places = bound(runs, runs.found)
     return counts, seqs[places]
 
 

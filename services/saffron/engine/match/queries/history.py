@@ -9,8 +9,7 @@ import numpy as np
 
 from saffron.engine.events.block import Block
 from saffron.engine.match.core.stream import Range
-from saffron.engine.match.queries.kinds import Runs, fired
-from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.match.runs.runs import Runs
 from saffron.engine.operators.results import Ints, OrderedResults
 
 
@@ -43,9 +42,8 @@ def replay_past(runs: Runs, name: str, partition: int, blocks: Iterator[Block], 
         if stop:
             runs.begin_block(int(columns.seq[0] if runs.plan.window.events else columns.ts[0]))
             runs.advance(Range(columns, 0, stop), None)
-            if isinstance(runs, QueryRuns):
-                runs.end_block(int(columns.ts[stop - 1]), min(block.next_seq, position), end=False)
-            found = OrderedResults(fired(runs, name, partition, block))
+            runs.end_block(int(columns.ts[stop - 1]), min(block.next_seq, position), end=False)
+            found = OrderedResults(runs.fired(name, partition, block))
             texts += found.json(0, len(found))
             times.append(found.last_time)
         if block.next_seq > position:

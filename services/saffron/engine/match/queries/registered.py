@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from saffron.engine.match.queries.kinds import Runs
+from saffron.engine.match.runs.runs import Runs
 from saffron.engine.operators.composition import Derived
 from saffron.engine.operators.standing import StandingQuery
 from saffron.schema.schema import Kind
@@ -16,16 +16,13 @@ from saffron.schema.schema import Kind
 class Standing(StandingQuery[Runs]):
     """`results`: ever found, `earlier` of them before this operator took over.
 
-    `reported`: counts that observations have told already; `nanoseconds`: what the events took that they have not told,
-    `taken`: all events since this operator took over; `censored`: counts before the block at hand, where what happens
-    in it is not to be told; `clean`: the instant from which on nothing was dropped that runs could have met.
+    `nanoseconds`: what the events took that observations have not told yet, `taken`: all events since this operator
+    took over; `clean`: the instant from which on nothing was dropped that runs could have met.
 
     `derived`: the types, made by other queries (INTO), that it reads, as they were when it was bound; None before.
     """
 
     results: int = 0
-    reported: Mapping[str, int] | None = None
-    censored: Mapping[str, int] | None = None
     clean: int = -(2**62)
     derived: Derived | None = None
     earlier: int = 0

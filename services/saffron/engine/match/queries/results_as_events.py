@@ -9,7 +9,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.match.core import rows
 from saffron.engine.match.core.kernel_layout import AT_ONCE, LAST_ROW
 from saffron.engine.match.output.render import Matches
-from saffron.engine.match.queries.kinds import known
+from saffron.engine.match.output.reporting import known
 from saffron.engine.match.runs.derived import Made
 from saffron.engine.match.runs.query_runs import AFTER_ALL, QueryRuns
 from saffron.engine.match.selection.entries import Entries

@@ -1,55 +1,53 @@
-"""A query whose matches are found as graphs: no run is ever made, events are linked to the one before of their key."""
+"""Matches found as graphs: no run is ever made, events are linked to the one before of their key."""
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.strings import Strings
 from saffron.engine.kernels.jit import kernel
 from saffron.engine.kernels.numba_types import int64
 from saffron.engine.match.compressed.bounds import ends_in_windows, firsts
 from saffron.engine.match.compressed.build import Builder, Past, build, builder
 from saffron.engine.match.compressed.graphs import Graphs
-from saffron.engine.match.core import chains
 from saffron.engine.match.core.automaton import Automaton
 from saffron.engine.match.core.classifier import classifier_of
 from saffron.engine.match.core.classify import bit_tests, type_masks
 from saffron.engine.match.core.held import column_name
 from saffron.engine.match.core.kernel_layout import (
-    AT_ONCE,
     CHAIN,
-    DEADLINE_OF,
     FIRST_ROW,
     FOUND,
     LAST_ROW,
-    LEAD,
-    LOW,
     NODE,
     NODE_TAIL,
-    PART,
     begin_bit,
     take_bit,
 )
-from saffron.engine.match.core.rows import LINKS, NODE_AT, SEQ, TS
+from saffron.engine.match.core.rows import LINKS, NODE_AT, SEQ
+from saffron.engine.match.core.stream import Range
+from saffron.engine.match.runs.given import give
+from saffron.engine.match.runs.parts import Source
 from saffron.engine.match.runs.program import Program
-from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.language.plan.plan import MatchPlan
-from saffron.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from saffron.engine.match.runs.query_runs import QueryRuns
 
 Ints = NDArray[np.int64]
 
 _MASK, _BEFORE = LINKS
 
 
-def compile_graphs(plan: MatchPlan, *, compiled: bool = True) -> tuple[Program, Builder]:
+def compile_graphs(plan: MatchPlan, *, compiled: bool = True) -> Program:
     """The program of a plan for which `is_collapsible` holds: `step` is the kernel that builds graphs."""
     automaton = Automaton(plan, ())
     made = builder(plan, compiled=compiled)
     classifier = classifier_of(bit_tests(automaton))
-    program = Program(
+    return Program(
         plan=plan,
         states=(),
         type_masks=type_masks(automaton),
@@ -61,55 +59,71 @@ def compile_graphs(plan: MatchPlan, *, compiled: bool = True) -> tuple[Program, 
         classify=classifier.load(compiled=compiled),
         classify_names=classifier.names,
         sources=(*classifier.sources, made.source),
+        builder=made,
     )
-    return program, made
 
 
-class GraphRuns(QueryRuns):
-    """As `QueryRuns`; `graphs` has what was found in the block, and `found` lists it, once it is asked for."""
+class Linking(Source):
+    """A `Source` of graphs: `graphs` has what was found in the block, and the list of matches once it is read."""
 
-    def __init__(self, programs: tuple[Program, Builder], schema: Schema, strings: Strings, *, slot: int = 0) -> None:
-        super().__init__(programs[0], schema, strings, slot=slot)
-        self._builder = programs[1]
+    def __init__(self, runs: QueryRuns) -> None:
+        super().__init__(runs)
         for name in LINKS:
-            self.rows.add(name, np.dtype(np.int64), 0)
-        last = len(self.plan.components) - 1
-        self._end_bits = begin_bit(last) | (take_bit(last) if self.plan.components[last].closure else 0)
+            runs.rows.add(name, np.dtype(np.int64), 0)
+        last = len(runs.plan.components) - 1
+        self._end_bits = begin_bit(last) | (take_bit(last) if runs.plan.components[last].closure else 0)
         self._ends: list[Ints] = []
-        self._listed = 0  # how many of them `found` has looked at
+        self._listed = 0  # how many of them the list of matches has
 
     @property
-    def found(self) -> Ints:
-        """int64 [FOUND_ROWS, n]: see `layout`; all matches of the block in the order of results."""
+    def _builder(self) -> Builder:
+        builder = self.runs.program.builder
+        assert builder is not None
+        return builder
+
+    def advance(self, part: Range, opened: Iterable[int] | None) -> None:
+        """Take the next events."""
+        give(self.runs, part, opened, self._link)
+
+    def _link(self, numbers: Ints, slots: Ints, masks: Ints, _: Ints) -> None:
+        store = self.runs.store
+        columns = store.rows.columns
+        columns[NODE_AT][numbers & store.rows.mask] = self.runs.counters[NODE]
+        _link(numbers, slots, masks, store.rows.mask, store.touched, columns[_MASK], columns[_BEFORE])
+        ends = numbers[masks & self._end_bits != 0]
+        if len(ends):
+            self._ends.append(ends)
+
+    def list_found(self) -> None:
+        """List all matches of the block in the order of results."""
         new = self._ends[self._listed :]
         if new:
             self._listed = len(self._ends)
             self._list(self._graphs(np.concatenate(new)))
-        return self.buffer[:, : self.counters[FOUND]]
 
     def _list(self, graphs: Graphs) -> None:
+        runs = self.runs
         count, _, beginnings = graphs.sizes()
-        tail, node, start = (int(self.counters[place]) for place in (NODE_TAIL, NODE, FOUND))
-        while node - tail + beginnings > len(self.nodes.row):
-            self.nodes.grow(tail, node)
+        tail, node, start = (int(runs.counters[place]) for place in (NODE_TAIL, NODE, FOUND))
+        while node - tail + beginnings > len(runs.nodes.row):
+            runs.nodes.grow(tail, node)
         stop = start + count
-        while stop > self.buffer.shape[1]:
-            self._widen_found()
+        runs.widen_found(stop)
         listed = np.empty((3, count), np.int64)
-        self.counters[NODE] = graphs.chains(self.rows.tail, self.rows.mask, node, self.nodes, listed)
-        self.counters[FOUND] = stop
-        self.buffer[[FIRST_ROW, CHAIN, LAST_ROW], start:stop] = listed
-        self.buffer[PART, start:stop] = len(self.plan.components) - 1
-        self.buffer[LEAD, start:stop] = -1
-        self.buffer[DEADLINE_OF : LOW + 1, start:stop] = AT_ONCE
-        if graphs.shared:
-            chains.sort(self.buffer, start, stop, tail, self.rows.tail, *self.nodes.arrays)
+        runs.counters[NODE] = graphs.chains(runs.rows.tail, runs.rows.mask, node, runs.nodes, listed)
+        runs.counters[FOUND] = stop
+        runs.buffer[[FIRST_ROW, CHAIN, LAST_ROW], start:stop] = listed
+        runs.flat_found(start, stop, shared=graphs.shared)
 
     def forget_matches(self) -> None:
         """The matches of the last block have been published."""
-        super().forget_matches()
         self._ends = []
         self._listed = 0
+
+    def forget_runs(self) -> None:
+        """No match holds both an event from before and one from after."""
+        self.list_found()  # those of the block at hand stay readable
+        self.runs.rows.columns[_MASK][:] = 0
 
     @property
     def told_apart(self) -> bool:
@@ -127,54 +141,35 @@ class GraphRuns(QueryRuns):
 
     def _graphs(self, ends: Ints) -> Graphs:
         end, low, serial = self._windows(ends)
-        chosen, lows = firsts(end, low if self.plan.window.opens is None else serial)
+        chosen, lows = firsts(end, low if self.runs.plan.window.opens is None else serial)
         return self._build(ends[chosen], lows)
 
     def graphs_by_window(self) -> tuple[Graphs, Ints, Ints]:
         """One graph for each window of each event that ends matches; each one's first instant and serial number."""
         ends = self.ends
         end, low, serial = self._windows(ends)
-        found = self._build(ends[end], low if self.plan.window.opens is None else serial)
+        found = self._build(ends[end], low if self.runs.plan.window.opens is None else serial)
         return found, low[found.chosen], serial[found.chosen]
 
     def _windows(self, ends: Ints) -> tuple[Ints, Ints, Ints]:
-        columns, at = self.rows.columns, ends & self.rows.mask
-        clock = columns[SEQ if self.plan.window.events else TS]
-        return ends_in_windows(self.windows, columns[SEQ][at].astype(np.int64), clock[at].astype(np.int64))
+        store = self.runs.store
+        at = ends & store.rows.mask
+        seqs = store.rows.columns[SEQ][at].astype(np.int64)
+        return ends_in_windows(store.windows, seqs, store.clock()[at])
 
     def _build(self, ends: Ints, lows: Ints) -> Graphs:
-        columns = self.rows.columns
-        by_position = self.plan.window.events or self.plan.window.opens is not None
+        store = self.runs.store
+        columns = store.rows.columns
         past = Past(
-            tail=self.rows.tail,
-            clock=np.asarray(columns[SEQ if by_position else TS], np.int64),
+            tail=store.rows.tail,
+            clock=store.clock() if store.plan.window.opens is None else np.asarray(columns[SEQ], np.int64),
             masks=np.asarray(columns[_MASK], np.int64),
             links=np.asarray(columns[_BEFORE], np.int64),
             columns={name: columns[column_name(name)] for name in self._builder.names.attributes},
-            constants=self.step_constants,
-            ranks=self.strings.ranks(),
+            constants=store.constants,
+            ranks=store.strings.ranks(),
         )
         return build(self._builder, past, ends, lows)
-
-    def _run(self, numbers: Ints, slots: Ints, masks: Ints, ordinals: Ints) -> None:
-        columns = self.rows.columns
-        columns[NODE_AT][numbers & self.rows.mask] = self.counters[NODE]
-        _link(numbers, slots, masks, self.rows.mask, self.touched, columns[_MASK], columns[_BEFORE])
-        ends = numbers[masks & self._end_bits != 0]
-        if len(ends):
-            self._ends.append(ends)
-
-    def adopt(self, fresh: Self) -> bool:
-        """Go on as `fresh`, started under a wider schema."""
-        if not super().adopt(fresh):
-            return False
-        self._builder = fresh._builder
-        return True
-
-    def forget_runs(self) -> None:
-        """Start afresh, as when paused: no match holds both an event from before and one from after."""
-        _ = self.found  # those of the block at hand stay readable
-        self.rows.columns[_MASK][:] = 0
 
 
 @kernel((int64[::1], int64[::1], int64[::1], int64, int64[::1], int64[::1], int64[::1]))

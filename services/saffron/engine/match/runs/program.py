@@ -11,19 +11,23 @@ from numpy.typing import NDArray
 from saffron.engine.kernels import lanes, plain_lanes
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
+from saffron.engine.match.compressed.build import Builder
 from saffron.engine.match.core import arithmetic, due, key_table, runs
 from saffron.engine.match.core.automaton import State, build
 from saffron.engine.match.core.classifier import classifier_of
 from saffron.engine.match.core.classify import bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names, begin_bit
+from saffron.engine.match.core.step_text import StepText
 from saffron.engine.match.core.user_functions import called
-from saffron.engine.match.flat.scan_source import ScanSource
+from saffron.engine.match.flat.given_events import GivenEvents
+from saffron.engine.match.flat.scanned_events import ScannedEvents
 from saffron.engine.match.flat.step_source import StepSource
 from saffron.engine.match.general import automaton as general
 from saffron.engine.match.general import expiry, pending, watched
 from saffron.engine.match.general.classify import component_masks, component_tests
 from saffron.engine.match.general.closing import Closing, closing
 from saffron.engine.match.general.step_source import GeneralSource
+from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.merging import HELPERS
 from saffron.engine.match.merging.plans import deferring
 from saffron.engine.match.planning.table import counts_events
@@ -42,7 +46,8 @@ class Program:
     window; None where nothing waits for that. `late`: there are such matches. `closing`: how windows close for the runs
     of a plan WITH TIMEOUTS. `uncounted`: results of other queries are to be marked so in their masks. `merging`: the
     state whose equivalent runs merge (N7); the pool of their followers is one more after those of `states`. `trailing`:
-    of a table, by ending which trailing NOTs its matches wait for, -1 for none. `sources`: the text of both kernels.
+    of a table, by ending which trailing NOTs its matches wait for, -1 for none. `builder`: of a plan that is
+    run as graphs, the kernel that builds these, which is `step` too. `sources`: the text of both kernels.
     """
 
     plan: MatchPlan
@@ -62,6 +67,7 @@ class Program:
     uncounted: bool = False
     merging: int | None = None
     trailing: tuple[int, ...] = ()
+    builder: Builder | None = None
     sources: tuple[KernelSource, ...] = ()
 
     @property
@@ -108,9 +114,10 @@ def _flat(plan: MatchPlan, compiled: bool, choice: EngineChoice) -> Program:
     names = Names()
     merging, scans = choice.merging, choice.engine is Engine.SCAN
     helpers = (arithmetic, runs, due, lanes if compiled else plain_lanes, *(HELPERS if merging is not None else ()))
-    kind: type[StepSource] = ScanSource if scans else StepSource
+    text = StepText(automaton, names, merging)
+    events = ScannedEvents(text) if scans else GivenEvents(text)
     helpers += (key_table,) if scans else ()
-    source = KernelSource("step", kind(automaton, names, merging=merging).text(), helpers)
+    source = KernelSource("step", StepSource(text, events).module(), helpers)
     classifier = classifier_of(bit_tests(automaton))
     return Program(
         plan=plan,
@@ -131,9 +138,9 @@ def _flat(plan: MatchPlan, compiled: bool, choice: EngineChoice) -> Program:
 def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Program:
     automaton = general.build(plan, uncounted)
     names = Names()
-    made = GeneralSource(automaton, names)
+    made = GeneralSource(TableText(automaton, names))
     helpers = (arithmetic, runs, lanes if compiled else plain_lanes, pending, expiry, watched)
-    source = KernelSource("step", made.text(), helpers)
+    source = KernelSource("step", made.module(), helpers)
     functions = called(automaton.state.features, compiled=compiled)
     classifier = classifier_of(component_tests(automaton))
     table = automaton.table

@@ -100,7 +100,7 @@ def unmerge(runs: QueryRuns, merging: int, slots: Ints) -> None:
     pool, followers, counters = runs.pools[merging], runs.pools[-1], runs.counters
     wanted = np.zeros(len(followers.segments), np.bool_)
     wanted[slots] = True
-    before = pool.live
+    before = pool.held
     next_node = np.array([counters[NODE]], np.int64)
     status = -1
     while status != DONE:
@@ -113,6 +113,6 @@ def unmerge(runs: QueryRuns, merging: int, slots: Ints) -> None:
             next_node, int(counters[NODE_TAIL]), *runs.nodes.arrays,
         )  # fmt: skip
     counters[NODE] = next_node[0]
-    parted = pool.live - before
+    parted = pool.held - before
     counters[place(merging, LIVE)] += parted
     counters[place(len(runs.pools) - 1, LIVE)] -= parted

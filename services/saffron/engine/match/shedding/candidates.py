@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.jit import kernel
-from saffron.engine.kernels.numba_types import int64
 from saffron.engine.match.core.pools import Pool
-from saffron.engine.match.core.rows import SEQ, TS
-from saffron.engine.match.core.runs import BASE, BEGIN, DEADLINE, LENGTH, START
+from saffron.engine.match.core.rows import SEQ, SLOT, TS
+from saffron.engine.match.core.runs import DEADLINE, START
 from saffron.engine.match.general.pending import STATE_ROW
 from saffron.engine.match.runs.matched import have_matched
 from saffron.engine.match.runs.query_runs import QueryRuns
@@ -22,7 +20,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Candidates:
-    """Runs whose window is not over, int64 [n] each.
+    """Runs that are alive, int64 [n] each.
 
     `pool`, `lane`: where a run is. `state`: as observed (0: nothing bound yet). `first`: position of the first event.
     `rank`: its place among the runs of its key, which none shares that is equal in `first` and `state`. `left`: what is
@@ -60,10 +58,9 @@ def candidates(runs: QueryRuns) -> Candidates:
 
 
 def _of_pool(runs: QueryRuns, number: int, pool: Pool) -> tuple[Ints, ...]:
-    size = int(pool.segments[:, LENGTH].sum())
-    lanes, rank = np.empty(size, np.int64), np.empty(size, np.int64)
-    count = int(_live(pool.ints, pool.segments, runs.clock, lanes, rank))
-    lanes, rank = lanes[:count], rank[:count]
+    lanes = runs.alive(number)
+    count, start = len(lanes), pool.ints[START, lanes]
+    rank = _ranks(runs.rows.columns[SLOT][start & runs.rows.mask].astype(np.int64))
     merging = runs.program.merging
     followers = merging is not None and number == len(runs.pools) - 1
     if not runs.program.flat:
@@ -77,19 +74,10 @@ def _of_pool(runs: QueryRuns, number: int, pool: Pool) -> tuple[Ints, ...]:
     last = row[pool.heads[lanes] & np.uint32(len(row) - 1)].astype(np.int64)
     if merging is not None and number >= merging:
         last = np.full(count, ANY_LAST)
-    return np.full(count, number), lanes, state, pool.ints[START, lanes], rank, left, last
+    return np.full(count, number), lanes, state, start, rank, left, last
 
 
-@kernel(int64(int64[:, ::1], int64[:, ::1], int64, int64[::1], int64[::1]))
-def _live(ints, segments, now, lanes, ranks):  # type: ignore[no-untyped-def]
-    """The lanes of runs whose window is not over, key by key, and how many of those stand before each in its key."""
-    count = 0
-    for slot in range(len(segments)):
-        base = segments[slot, BASE] + segments[slot, BEGIN]
-        rank = 0
-        for lane in range(base, base + segments[slot, LENGTH]):
-            if ints[DEADLINE, lane] >= now:
-                lanes[count], ranks[count] = lane, rank
-                count += 1
-                rank += 1
-    return count
+def _ranks(slots: Ints) -> Ints:
+    """[n] how many of the same key stand before each; keys stand one behind the other."""
+    begins = np.flatnonzero(np.diff(slots, prepend=-1))
+    return np.arange(len(slots)) - np.repeat(begins, np.diff(begins, append=len(slots)))

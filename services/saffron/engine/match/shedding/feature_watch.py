@@ -11,7 +11,6 @@ from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.output.render import Written
 from saffron.engine.match.output.timed_out import TimedOutRuns
 from saffron.engine.match.queries.registered import Standing
-from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding.seen import Seen
 from saffron.engine.operators.results import Part
 from saffron.engine.operators.sampled import is_sampled
@@ -91,8 +90,8 @@ class FeatureWatch:
     def dropped(self, standing: Standing, instant: int | None = None) -> None:
         """Something was dropped for a query, at that instant of its window's clock; None: where it is."""
         runs = standing.runs
-        if instant is None and isinstance(runs, QueryRuns):
-            instant = runs.clock
+        if instant is None and runs is not None and runs.droppable is not None:
+            instant = runs.droppable.clock
         if instant is not None and runs is not None:
             self._of(standing).dropped(instant)
 
@@ -105,7 +104,7 @@ class FeatureWatch:
     def _settle(self, standing: Standing) -> None:
         """The query has taken the events that were counted last."""
         seen, runs = self._seen.get(standing.name), standing.runs
-        if seen is not None and seen.waits and isinstance(runs, QueryRuns):
+        if seen is not None and seen.waits and runs is not None and runs.droppable is not None:
             negated = sum(1 << number for absence in runs.plan.absences for number in absence.components)
             seen.stored(runs.rows, negated)
 

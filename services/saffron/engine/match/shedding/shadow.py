@@ -21,13 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
-from saffron.engine.match.core.kernel_layout import FOUND
 from saffron.engine.match.core.stream import NO_SLOT, Range
 from saffron.engine.match.output.render import Matches
-from saffron.engine.match.queries.kinds import Runs, fired, unreported
 from saffron.engine.match.runs.query_runs import QueryRuns
-from saffron.engine.match.runs.scan import ScanRuns
-from saffron.engine.match.runs.snapshot import restore, save
+from saffron.engine.match.runs.runs import Runs
 from saffron.engine.match.shedding import sample
 from saffron.engine.match.shedding.candidates import candidates
 from saffron.engine.match.shedding.removal import remove
@@ -49,7 +46,7 @@ def can_shadow(runs: QueryRuns) -> bool:
     plan = runs.plan
     plain = plan.output is Output.ALL and not plan.timeouts and plan.into is None and not runs.composed
     first = (not plan.components[one].closure and runs.program.may_begin(one) for one in plan.consume)
-    return plain and type(runs) in (QueryRuns, ScanRuns) and all(first)
+    return plain and bool(runs.pools) and all(first)
 
 
 @dataclass
@@ -65,11 +62,8 @@ class Shadow:
     @classmethod
     def of(cls, runs: QueryRuns, sums: Sampled, since: int) -> Shadow:
         """Beside a query as it stands, of which nothing has been dropped that began at `since` or behind."""
-        own = type(runs)(runs.program, runs.schema, runs.strings, slot=NO_SLOT)
-        restore(own, save(runs))
+        own = runs.twin(NO_SLOT)
         own.watch = None
-        own.buffer, own.decided = runs.buffer.copy(), list(runs.decided)
-        own.counters[FOUND] = runs.counters[FOUND]
         shadow = cls(own, sums, since, 0)
         shadow._thin_out()
         return shadow
@@ -101,7 +95,7 @@ class Shadow:
     def compare(self, name: str, partition: int, block: Block, reported: Sequence[Matches], traced: Traced) -> None:
         """What the query `reported` in the block beside what it should have, of which some are `traced`."""
         self.sums.compared += sum(int(np.count_nonzero(part.first >= self.since)) for part in reported)
-        parts = [part.results for part in fired(self.runs, name, partition, block)] if unreported(self.runs) else []
+        parts = [part.results for part in self.runs.fired(name, partition, block)] if self.runs.unreported else []
         ours = [one for one in parts if isinstance(one, Matches)]
         true, firsts = self._sampled(ours)
         if traced.masked >= self.runs.clock:  # else the query's own matches tell of all
@@ -180,9 +174,9 @@ class Shadows:
         shadow = self._of.get(name)
         if runs is not None:
             budget = self._sums.get(name, Sampled()).budget if shadow is not None else sample.BUDGET
-            self._allowed[name] = self._allowed.get(name, 0.0) + budget * len(block.columns) * (1.0 + runs.live)
+            self._allowed[name] = self._allowed.get(name, 0.0) + budget * len(block.columns) * (1.0 + runs.held)
         if shadow is None:
-            if reported and self._is_clean(name) and isinstance(runs, QueryRuns) and can_shadow(runs):
+            if reported and self._is_clean(name) and runs is not None and runs.droppable and can_shadow(runs.droppable):
                 sums, count = self._sums.setdefault(name, Sampled()), sum(map(len, reported))
                 sums.true += count
                 sums.compared += count

@@ -39,11 +39,16 @@ class UncertainProgram:
     asks: NDArray[np.int64]
     joins: Joins
     search: Function
-    search_names: Names
+    step_names: Names
     classify: Function | None
     classify_names: Names
     compiled: bool
     sources: tuple[KernelSource, ...]
+
+    @property
+    def flat(self) -> bool:
+        """Whether an event's bits are those of flat plans."""
+        return True
 
 
 def compile_uncertain(plan: MatchPlan, *, compiled: bool = True) -> UncertainProgram:
@@ -61,7 +66,7 @@ def compile_uncertain(plan: MatchPlan, *, compiled: bool = True) -> UncertainPro
         asks=np.array(asks(automaton), np.int64),
         joins=joins_of(plan),
         search=loaded(source, compiled=compiled),
-        search_names=names,
+        step_names=names,
         classify=classifier.load(compiled=compiled),
         classify_names=classifier.names,
         compiled=compiled,

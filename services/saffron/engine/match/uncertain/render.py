@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,10 +11,15 @@ from saffron.engine.events.json_pieces import Pieces
 from saffron.engine.match.core.rows import TS
 from saffron.engine.match.output.render import Written
 from saffron.engine.match.output.tails import Tails
-from saffron.engine.match.uncertain.runs import LATEST, UncertainRuns
 from saffron.engine.match.uncertain.table import MATCHES, PICKED
 
+if TYPE_CHECKING:
+    from saffron.engine.match.uncertain.runs import UncertainRuns
+
 Ints = NDArray[np.int64]
+
+LATEST = "#latest"
+"""A column of rows: the last instant at which the event can have happened."""
 
 
 class LikelyMatches(Written):

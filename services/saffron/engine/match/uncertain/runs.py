@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.key_words import key_names
-from saffron.engine.events.strings import Pinned, Strings
+from saffron.engine.events.block import Block
+from saffron.engine.events.strings import Strings
 from saffron.engine.kernels.addresses import Table
-from saffron.engine.match.core.held import column_name, held_kinds
-from saffron.engine.match.core.keys import Keys
-from saffron.engine.match.core.rows import SEQ, SLOT, TIME, TS, TYPE, UNTIL, Rows
-from saffron.engine.match.core.stream import Range, interned, key_matrix, type_bits
-from saffron.engine.match.core.windows import Windows
-from saffron.engine.match.runs.adopting import adopt_keys, adopt_rows
-from saffron.engine.match.runs.feature_keys import keep_keys
+from saffron.engine.match.core.held import column_name
+from saffron.engine.match.core.rows import SLOT, TS
+from saffron.engine.match.core.stream import Range, key_matrix
+from saffron.engine.match.runs.runs import Runs
+from saffron.engine.match.runs.store import EventStore
 from saffron.engine.match.uncertain.arrays import SHAPE, WORK
 from saffron.engine.match.uncertain.by_value import found_by_value
 from saffron.engine.match.uncertain.laws import law_table
 from saffron.engine.match.uncertain.program import UncertainProgram
+from saffron.engine.match.uncertain.render import LATEST, LikelyMatches
 from saffron.engine.match.uncertain.table import (
     AT,
     COUNTERS,
@@ -40,38 +39,29 @@ from saffron.engine.match.uncertain.table import (
     Shape,
     Work,
 )
-from saffron.schema.schema import Kind, Schema
+from saffron.engine.operators.results import Fired
+from saffron.schema.schema import Schema
 
 Array = NDArray[np.generic]
 Ints = NDArray[np.int64]
 
-LATEST, BITS, LAW = "#latest", "#bits", "#law"
-"""Columns of rows beside those that all have: last instant, bits of the components, number of the distribution."""
+BITS, LAW = "#bits", "#law"
+"""Columns of rows beside LATEST and those that all have: bits of the components, number of the distribution."""
 
-_WHOLE = np.dtype(np.int64)
 _HELD = (
     "used", "heads", "links", "hashes", "buckets", "chains", "levels", "values", "counts", "found", "chance", "picked",
 )  # fmt: skip
 _LARGE = 1 << 20  # matches; longer lists are given back after their block
 
 
-class UncertainRuns:
+class UncertainRuns(Runs):
     """The state of one query. `advance` takes the next events; then `work` holds the matches that they complete."""
 
+    program: UncertainProgram
+
     def __init__(self, program: UncertainProgram, schema: Schema, strings: Strings, *, slot: int = 0) -> None:
-        self.slot = slot  # the bit of `Columns.dropped` that is this query's
         self.program = program
-        self.plan = program.plan
-        self.schema = schema
-        self.strings = strings
-        self.windows = Windows(self.plan.window)
-        own = dict.fromkeys((LATEST, BITS, LAW), _WHOLE)
-        held = {column_name(name): np.dtype(kind.dtype) for name, kind in held_kinds(schema).items()}
-        self.rows = Rows(own | held)
-        self.keys = Keys(len(key_names(self.plan.key, schema.kinds)))
-        self.touched = np.full(8, -1, np.int64)
-        self._pinned = Pinned(strings, program.search_names.constants, program.classify_names.constants)
-        self._search_constants, self._classify_constants = self._pinned.codes
+        self.store = EventStore(program, schema, strings, slot=slot, columns=(LATEST, BITS, LAW))
         self.shape, self._laws = self._shape()
         self.work = self._fresh()
         self._shape_table, self._work_table = (Table(one, compiled=program.compiled) for one in (SHAPE, WORK))
@@ -123,10 +113,6 @@ class UncertainRuns:
 
     # ---------------------------------------------------------------- what the operator asks
 
-    def close(self) -> None:
-        """Let go of what the operator's strings hold for this query."""
-        self._pinned.release()
-
     @property
     def found(self) -> Ints:
         """int64 [3, n]: the row that completed each match, its window, and the end of its rows in `work.picked`."""
@@ -134,19 +120,24 @@ class UncertainRuns:
 
     @property
     def live(self) -> int:
-        """Events kept."""
+        """Events kept: there are no runs."""
         return len(self.rows)
+
+    @property
+    def held(self) -> int:
+        return self.live
 
     @property
     def size(self) -> int:
         """Bytes of state."""
         return self.rows.size + sum(int(getattr(self.work, name).nbytes) for name in _HELD)
 
-    def string_codes(self) -> Iterator[NDArray[np.int32]]:
-        """The codes of all strings that the rows hold."""
-        for name, column in self.rows.columns.items():
-            if column.dtype == np.int32:
-                yield self.rows.live(name).astype(np.int32)
+    @property
+    def unreported(self) -> bool:
+        return bool(self.work.counters[MATCHES])
+
+    def fired(self, name: str, partition: int, block: Block) -> Sequence[Fired]:
+        return [Fired(name, LikelyMatches(self, name, partition))]
 
     def forget_matches(self) -> None:
         """The matches of the last block have been published."""
@@ -160,18 +151,15 @@ class UncertainRuns:
     def begin_block(self, now: int) -> None:
         """Forget the last block's matches, and events that no window with `now`, the next event's lo, can hold."""
         self.forget_matches()
-        freed = self.rows.expire(now, self.touched)
-        if len(freed):
-            self.keys.forget(freed)
-            self.work.heads[:, freed] = -1
+        self.work.heads[:, self.store.expire(now)] = -1
         counters = self.work.counters
         if counters[LONGEST_ROW] < self.rows.tail and counters[LONGEST] > 0:
             lengths: Ints = np.subtract(self.rows.live(LATEST), self.rows.live(TS), dtype=np.int64)
             counters[LONGEST] = int(lengths.max(initial=0))
             counters[LONGEST_ROW] = self.rows.tail + (int(lengths.argmax()) if len(lengths) else 0)
 
-    def forget_runs(self) -> None:
-        """Start afresh, as when paused: no event so far serves a match; those found stay readable."""
+    def pause(self) -> None:
+        """No event so far serves a match; those found stay readable."""
         self.work.heads[:] = -1
         self.work.buckets[:] = -1
 
@@ -179,11 +167,8 @@ class UncertainRuns:
         """Go on as `fresh`, which was started for the same text under a wider schema; False if times differ there."""
         if any(fresh._laws.get(name) != number for name, number in self._laws.items()):
             return False
-        adopt_rows(self.rows, self.schema, fresh.schema)
-        self.keys = adopt_keys(self.keys, self.plan.key, self.schema, fresh.schema)
-        self._pinned.release()
-        self._pinned, (self._search_constants, self._classify_constants) = fresh._pinned, fresh._pinned.codes
-        self.program, self.plan, self.schema = fresh.program, fresh.plan, fresh.schema
+        self.store.adopt(fresh.store)
+        self.program = fresh.program
         self.shape, self._laws = fresh.shape, fresh._laws
         unknown = np.zeros((len(self.program.joins.by), 0), np.int64)  # found anew with the next events
         self.work = self.work._replace(hashes=unknown)
@@ -193,64 +178,42 @@ class UncertainRuns:
 
     def advance(self, part: Range, opened: Iterable[int] | None) -> None:
         """Take the next events (`opened` has no meaning here: no window opens at an event)."""
-        masks = self._classify(part)
-        dropped = part.dropped(self.slot)
+        masks = self.store.classify(part)
+        dropped = part.dropped(self.store.slot)
         if dropped is not None:
             masks[dropped] = 0
         chosen = np.flatnonzero(masks)
-        keys, present = key_matrix(part, key_names(self.plan.key, self.schema.kinds), self.strings, chosen, len(chosen))
+        keys, present = key_matrix(part, self.store.key_names, self.strings, chosen, len(chosen))
         if present is not None:
             chosen, keys = chosen[present], np.ascontiguousarray(keys[:, present])
         if len(chosen):
             slots = self.keys.slots(keys, np.ones(len(chosen), np.bool_))
             self._run(self._store(part, chosen, masks[chosen], slots))
 
-    def _classify(self, part: Range) -> Ints:
-        codes = part.data("type")
-        bits = type_bits(part.columns.type, self.program.type_masks)
-        if self.program.classify is None or not bits.any():
-            plain: Ints = bits[codes]
-            return plain
-        arrays: list[Array] = []
-        for name, kind in self.program.classify_names.attributes.items():
-            arrays.append(part.data(name))
-            if kind is Kind.STRING:
-                arrays.append(self.strings.mapping(name, part.column(name)))
-        masks = np.empty(len(part), np.int64)
-        with np.errstate(all="ignore"):
-            self.program.classify(codes, bits, self._classify_constants, self.strings.ranks(), masks, *arrays)
-        return masks
+    def end_part(self) -> None:
+        """No match waits for the end of a window."""
+
+    def end_block(self, watermark: int, next_seq: int, *, end: bool) -> None:
+        """The same."""
 
     def _store(self, part: Range, chosen: NDArray[np.intp], masks: Ints, slots: Ints) -> Ints:
         """Keep the chosen events; their row numbers."""
         head, ring = self.rows.head, self.rows.capacity
-        places = self.rows.append(len(chosen))
+        latest = part.latest[chosen]
+        places = self.store.keep(part, chosen, slots, self.store.windows.until(part.seq[chosen], latest))
         self._widen(ring, head)
         numbers = np.arange(head, self.rows.head)
-        latest = part.latest[chosen]
-        write = self.rows.write
-        write(SEQ, places, part.seq[chosen])
-        write(TS, places, part.ts[chosen])
-        write(TIME, places, part.time[chosen])
-        write(TYPE, places, interned(part, "type", self.strings, chosen))
-        write(UNTIL, places, self.windows.until(part.seq[chosen], latest))
-        write(SLOT, places, slots)
-        write(LATEST, places, latest)
-        keep_keys(self.rows, part, places, chosen)
-        write(BITS, places, masks)
         types = part.columns.type
-        laws = np.array([self._laws.get(name, 0) for name in types.values], np.int64)
-        write(LAW, places, laws[part.data("type")[chosen]])
-        for name in held_kinds(self.schema):
-            write(column_name(name), places, interned(part, name, self.strings, chosen))
-        self.touched[slots] = numbers
+        laws = np.array([self._laws.get(name, 0) for name in types.values], np.int64)[part.data("type")[chosen]]
+        for name, values in ((LATEST, latest), (BITS, masks), (LAW, laws)):
+            self.rows.write(name, places, values)
+        self.store.touched[slots] = numbers
         return numbers
 
     def _widen(self, ring: int, head: int) -> None:
         """Make the lists as wide as the rows (whose ring was `ring` wide, up to row `head`) and the keys."""
         work, slots = self.work, self.keys.capacity
-        if slots > len(self.touched):
-            self.touched = np.pad(self.touched, (0, slots - len(self.touched)), constant_values=-1)
+        self.store.widen()
         if slots > work.heads.shape[1]:
             more = slots - work.heads.shape[1]
             work = work._replace(
@@ -271,13 +234,13 @@ class UncertainRuns:
         counters = self.work.counters
         counters[AT], counters[TAIL], counters[MASK] = 0, self.rows.tail, self.rows.mask
         self.work = found_by_value(self.program.joins, self.shape, self.work, self.rows, numbers)
-        read = [columns[column_name(name)] for name in self.program.search_names.attributes]
+        read = [columns[column_name(name)] for name in self.program.step_names.attributes]
         status = -1
         while status != DONE:
             self._grow(status)
             shape, work = self._shape_table.of(self.shape), self._work_table.of(self.work)
             with np.errstate(all="ignore"):
-                status = self.program.search(shape, numbers, work, self._search_constants, self.strings.ranks(), *read)
+                status = self.program.search(shape, numbers, work, self.store.constants, self.strings.ranks(), *read)
 
     def _grow(self, status: int) -> None:
         work = self.work
@@ -291,6 +254,30 @@ class UncertainRuns:
             )
         elif status > 0:
             self.work = work._replace(picked=_doubled(work.picked))
+
+    # ---------------------------------------------------------------- snapshots
+
+    def save(self) -> dict[str, Any]:
+        kept = np.arange(self.rows.tail, self.rows.head) & self.rows.mask
+        return {
+            "longest": self.work.counters[[LONGEST, LONGEST_ROW]],
+            "heads": self.work.heads.copy(),
+            "links": np.ascontiguousarray(self.work.links[:, kept]),
+            **self.store.saved(),
+        }
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        self.store.restore(arrays)
+        links = np.full((len(self.plan.components), self.rows.capacity), -1, np.int64)
+        links[:, np.arange(self.rows.tail, self.rows.head) & self.rows.mask] = arrays["links"]
+        self.work = self.work._replace(
+            heads=np.array(arrays["heads"], np.int64, order="C"),
+            links=links,
+            used=np.zeros(self.rows.capacity, np.int8),
+            hashes=np.zeros((len(self.program.joins.by), 0), np.int64),  # found anew with the next events
+        )
+        self.work.counters[:] = 0
+        self.work.counters[[LONGEST, LONGEST_ROW]] = arrays["longest"]
 
 
 def _doubled(array: Any, axis: int = 0) -> Any:

@@ -12,7 +12,6 @@ from saffron.engine.models.features.curve import Curve
 from saffron.engine.models.features.event_model import BY_FOREST, BY_KEY, BY_POSITION, BY_TREE, EventModel, Table
 from saffron.engine.models.features.features import FeatureSpec
 from saffron.engine.models.features.forest import Forest
-from saffron.engine.models.features.kind_rates import KindRates
 from saffron.engine.models.transitions.model import offsets_of
 from saffron.records.envelope import Version
 
@@ -20,7 +19,6 @@ Array = NDArray[Any]
 Arrays = Mapping[str, Array]
 
 _CURVE = ("lower", "upper", "end", "share", "lost", "false")
-_RATES = ("frequency", "utility", "lost", "false")
 _FOREST = ("nodes", "values", "roots")
 _TABLE = ("keys", "values")
 
@@ -33,7 +31,6 @@ def arrays_of(model: EventModel) -> dict[str, Array]:
         "contents": (model.contents, _TABLE),
         "contributions": (model.contributions, _TABLE),
         "content_contributions": (model.content_contributions, _TABLE),
-        "rates": (model.rates, _RATES),
         **{f"curves.{shedder}": (curve, _CURVE) for shedder, curve in sorted(model.curves.items())},
         **{f"trees.{name}": (trees, _FOREST) for name, trees in sorted(_trees(model).items())},
     }
@@ -58,13 +55,10 @@ def model_of(content: Mapping[str, Any], version: Version, head: Mapping[str, An
     spec = FeatureSpec.of(head["spec"])
     trees = {str(name): _forest(arrays, str(name), len(spec.fields)) for name in head["trees"]}
     curves = {str(name): _curve(arrays, str(name)) for name in head["curves"]}
-    _expect(set(curves) <= {BY_KEY, BY_TREE, BY_FOREST, BY_POSITION}, "thresholds of an unknown shedder")
+    _expect(set(curves) <= {BY_KEY, BY_TREE, BY_FOREST, BY_POSITION}, "thresholds of an unknown order")
     _expect(set(trees) == set(curves) & {BY_TREE, BY_FOREST}, "trees without thresholds, or thresholds without trees")
     kinds, positions = arrays["kinds"], arrays["positions"]
     _expect(len(kinds) == spec.codes and len(positions) % spec.codes == 0, "tables by kind for other kinds")
-    rates = KindRates(*(arrays[f"rates.{field}"] for field in _RATES))
-    _expect(len(rates.frequency) == len(rates.utility) == spec.codes, "rates by kind for other kinds")
-    _expect(len(rates.lost) == len(rates.false) == 257, "losses of rates at other points")
     return EventModel(
         query=str(content["query"]),
         query_version=int(content["query_version"]),
@@ -79,7 +73,6 @@ def model_of(content: Mapping[str, Any], version: Version, head: Mapping[str, An
         tree=trees.get(BY_TREE),
         forest=trees.get(BY_FOREST),
         positions=positions.reshape(spec.codes, -1),
-        rates=rates,
         curves=curves,
         matches=float(head["matches"]),
         observations=int(content["observations"]),

@@ -19,7 +19,6 @@ from saffron.engine.models.features.feature_counts import WEIGHT, FeatureCounts,
 from saffron.engine.models.features.feature_keys import content_keys, rows_of
 from saffron.engine.models.features.features import FeatureSpec
 from saffron.engine.models.features.forest import Forest, train_forest, train_tree
-from saffron.engine.models.features.kind_rates import kind_rates
 from saffron.engine.models.transitions.model import Offsets
 from saffron.records.envelope import Version
 
@@ -55,7 +54,7 @@ def train_events(
 
     Shares of matches lost are those of each half's matches under what the other half taught, where both have matches.
     """
-    whole, vectors = with_refusals(counts.whole()), _fitting(counts.vectors, spec)
+    whole, vectors = with_refusals(counts.whole()), fitting_vectors(counts, spec)
     halves = _crossed(tuple(with_refusals(half) for half in counts.halves))
     saved = _saved(whole, vectors, spec)
     learned, *taught = (learn(half, vectors, spec, saved, prior=prior, trees=trees) for half in (whole, *halves))
@@ -74,7 +73,6 @@ def train_events(
         tree=learned.tree,
         forest=learned.forest,
         positions=position_table(whole.positions, spec.codes),
-        rates=kind_rates(whole, {key: vector[0] for key, vector in vectors.items()}, spec.codes),
         curves=_curves(whole, halves, learned, taught, vectors),
         matches=sum(whole.matches.lists().values()) / WEIGHT,
         observations=counts.observations,
@@ -243,11 +241,11 @@ def _keys_of(half: Half) -> list[int]:
     return sorted({*half.occurrences, *half.contributions, *listed})
 
 
-def _fitting(vectors: Mapping[int, tuple[int, ...]], spec: FeatureSpec) -> dict[int, tuple[int, ...]]:
-    """Vectors that are some of this specification: one wrong message stops nothing."""
+def fitting_vectors(counts: FeatureCounts, spec: FeatureSpec) -> dict[int, tuple[int, ...]]:
+    """Vectors by key, those of this specification alone: one wrong message stops nothing."""
     fields = spec.fields
     return {
         key: vector
-        for key, vector in vectors.items()
+        for key, vector in counts.vectors.items()
         if len(vector) == len(fields) and all(0 <= n < most for n, most in zip(vector, fields, strict=True))
     }

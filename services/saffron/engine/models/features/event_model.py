@@ -1,10 +1,9 @@
-"""What events are worth to a query (papers G3-G6), by each shedder of events: a published model and its look-ups.
+"""What events are worth to a query (papers G3-G6), by each order of events: a published model and its look-ups.
 
     gspice-h        the utility of the key, from a hash table
     gspice-tree     a decision tree over the vector
     gspice-forest   ten of them
     espice          the utility of the kind and of the position in the window
-    bl, e-bl        rates by kind
 
 A key that was never observed (which the paper leaves open) is worth the mean of the events with its kind, attributes
 and conditions, whatever their pane; failing that, the mean of its kind; failing that, of all events.
@@ -23,13 +22,11 @@ from saffron.engine.models.features.feature_keys import content_keys
 from saffron.engine.models.features.features import FeatureSpec
 from saffron.engine.models.features.forest import Forest
 from saffron.engine.models.features.key_table import KeyTable
-from saffron.engine.models.features.kind_rates import KindRates
 from saffron.engine.models.transitions.model import Offsets
 from saffron.records.envelope import Version
 
 EVENTS = "events"
 BY_KEY, BY_TREE, BY_FOREST, BY_POSITION = "gspice-h", "gspice-tree", "gspice-forest", "espice"
-BY_KIND = ("bl", "e-bl")
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -59,8 +56,8 @@ class EventModel:
     that a drop saves.
 
     `tree`, `forest`: None where too little was seen. `positions` [codes, bins]: utility by kind and position, NaN where
-    none was seen. `rates`: by kind. `curves`: shedder (but for those by kind) -> its thresholds. `matches`,
-    `observations`: matches and events that it rests on. Its key in the topic is "QUERY/events".
+    none was seen. `curves`: order -> its thresholds. `matches`, `observations`: matches and events that it rests on.
+    Its key in the topic is "QUERY/events".
     """
 
     query: str
@@ -76,7 +73,6 @@ class EventModel:
     tree: Forest | None
     forest: Forest | None
     positions: Floats
-    rates: KindRates
     curves: Mapping[str, Curve]
     matches: float
     observations: int

@@ -43,12 +43,12 @@ class PartialMatchModel:
 
 
 def partial_match_models(
-    models: Sequence[TransitionModel], weights: Mapping[str, float] | None = None, *, by_time: bool = True
+    models: Sequence[TransitionModel], weights: Mapping[str, float] | None = None
 ) -> dict[str, PartialMatchModel]:
-    """By query: U = w * P / tau (P5), or w * P without `by_time` (pSPICE--, P10).
+    """By query: U = w * P / tau (P5), or w * P where no times were measured.
 
     P is the expected number of matches where runs split. P and tau are brought to one scale by their means over all
-    states of all `models`, each state weighing what its runs met; where no times were measured tau is the mean.
+    states of all `models`, each state weighing what its runs met.
     `weights`: by query, 1 where none is given.
     """
     scale = _mean(models, [model.expected for model in models])
@@ -57,7 +57,7 @@ def partial_match_models(
     found = {}
     for model in models:
         worth = model.expected / scale * (weights or {}).get(model.query, 1.0)
-        if by_time and len(model.remaining_ns):
+        if len(model.remaining_ns):
             worth = worth / np.maximum(model.remaining_ns / mean_time, LEAST_TIME)
         found[model.query] = PartialMatchModel(
             model.query, model.bin_size, model.per_ms, worth, model.expected, model.lift

@@ -15,10 +15,9 @@ from saffron.engine.models.transitions.trials import Trials
 from saffron.engine.shed.belief.belief import Belief, Counted, trials_of
 from saffron.engine.shed.belief.event_trials import EventTrials
 from saffron.engine.shed.drops.evenly import Even
-from saffron.engine.shed.drops.event_drops import LEARNED, EventDrops
+from saffron.engine.shed.drops.event_drops import EventDrops
+from saffron.engine.shed.drops.shedders import Shedder
 
-BY_UTILITY = ("auto", "pspice", "pspice--")
-"""Shedders of partial matches whose orders are believed as far as they have proved right."""
 _WINDOW = 4_096.0
 """Events of a window that nothing is known of."""
 
@@ -74,13 +73,13 @@ class Beliefs:
         own.window = _WINDOW if model is None else model.expected_events
         own.trials.saw(seq, goes, own.window, even)
 
-    def of(self, query: str, by: str, model: TransitionModel | None, events: EventDrops, length: float) -> Believed:
+    def of(self, query: str, by: Shedder, model: TransitionModel | None, events: EventDrops, length: float) -> Believed:
         """Of a query that the shedder `by` acts on, whose matches have so many events (`length`)."""
         own = self._of(query)
         partial = own.partial.share(Trials() if model is None else model.trials)
-        learned = ("partial",) if model is not None and by in BY_UTILITY else ()
+        learned = ("partial",) if model is not None and by.partial is not None and by.partial.ranks else ()
         known = events.models.get(query)
-        if known is None or by not in LEARNED:
+        if known is None or not by.evenly:
             return Believed(partial=partial, learned=learned)
         if own.proved is None or own.proved[0] is not known:
             even = events.even(query, by)

@@ -2,8 +2,8 @@
 
 What the query cannot take goes first (`fitting`), which loses nothing. Of the others, events of a type go at a rate
 inversely proportional to how many of them a match needs for the time that they take. The papers' BL is the same by
-events instead of time (`kind_rates`). Here the pattern says how many are needed; none of it is learned. All
-events together take as long for themselves as the partial matches do that the first ones begin: work is the product.
+events instead of time. Here the pattern says how many are needed; none of it is learned. All events together take as
+long for themselves as the partial matches do that the first ones begin: work is the product.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.models.features.kind_rates import rates_at
 from saffron.engine.shed.drops.loss_curve import LossCurve
+from saffron.engine.shed.drops.rates import rates_at
 from saffron.language.plan.plan import Absent, Choice, InOrder, Interleaved, Loop, MatchPlan, Shape, Take
 
 Floats = NDArray[np.float64]

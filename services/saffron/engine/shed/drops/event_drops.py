@@ -1,14 +1,8 @@
-"""Shedders of events: which events of a block go for a query (G4-G6, G9, P10).
+"""Dropping events of a block for a query (G4 to G6, G10): which ones, and what that loses.
 
-gspice-h, gspice-tree, gspice-forest   by utility of the event's features: those at or below the threshold (G6)
-espice                                 by utility of its kind and its position in the window
-bl, e-bl                               by its kind: rates inversely proportional to how often patterns and windows
-                                       repeat it, each event of a kind as likely as any other
-auto                                   that of the former which errs least at the share wanted: in matches lost, and in
-                                       those found that a dropped event would have refused (G10)
-
-Without a model of the query, and as far as one is not believed, each event is as good as any other, but for those that
-the query cannot take (`fitting`): auto and gspice drop these first.
+A shedder's orders of events put those first that are worth least (`shedders`). Of several orders the one decides that
+errs least at the wanted share: in matches lost, and in those found that a dropped event would have refused. Without a
+model of the query, and as far as one is not believed, events go evenly (`evenly`), or by a draw.
 """
 
 from __future__ import annotations
@@ -21,29 +15,22 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Columns
 from saffron.engine.match.shedding.positions import position_bins
-from saffron.engine.models.events.event_shedding import EventShedding
 from saffron.engine.models.features.by_slot import BySlot
-from saffron.engine.models.features.curve import Cut
-from saffron.engine.models.features.event_model import BY_KIND, BY_POSITION, EventModel
+from saffron.engine.models.features.event_model import EventModel
 from saffron.engine.models.features.feature_keys import FeatureKeys, Features
 from saffron.engine.models.features.features import FeatureError, FeatureSpec
-from saffron.engine.models.features.kind_rates import KindCut
 from saffron.engine.shed.drops.chance import chance
 from saffron.engine.shed.drops.evenly import UNKNOWN, Even
 from saffron.engine.shed.drops.loss_curve import LossCurve
+from saffron.engine.shed.drops.shedders import EventChoice, EventOrder, Promise, Shedder
 from saffron.engine.shed.drops.taking import Taking
 from saffron.engine.shed.drops.traits import Traits
-from saffron.language.cost.shedding import AUTO
 from saffron.language.plan.plan import Window
 
-LEARNED = ("auto", "gspice-h", "gspice-forest", "gspice-tree")
-"""Shedders whose orders are believed as far as they have proved right; others are there to compare with."""
-CHOICE = ("gspice-h", "gspice-forest", "gspice-tree", "espice")
-"""What auto chooses from; of equals the first."""
 EVENTS_A_MATCH = 3.0
-"""Where neither a model says what a drop loses."""
+"""Events of a match where no model says how many."""
 _BEFORE = 16.0
-"""Matches: they clump, so that so many are few."""
+"""Matches that a model's promise by position must rest on to count half. They clump, so that so many are few."""
 
 Marks = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -58,8 +45,8 @@ class EventDrops:
     _watched: FeatureSpec | None = None
     _keys: dict[str, FeatureKeys] = field(default_factory=dict)
     _features: dict[str, Features] = field(default_factory=dict)
-    _shedding: dict[tuple[str, str], EventShedding] = field(default_factory=dict)
-    _curves: dict[tuple[str, str], LossCurve] = field(default_factory=dict)
+    _choices: dict[tuple[str, EventOrder], EventChoice | None] = field(default_factory=dict)
+    _curves: dict[tuple[str, Shedder], LossCurve] = field(default_factory=dict)
     _contributed: dict[str, BySlot] = field(default_factory=dict)
     taking: Taking = field(default_factory=Taking)
 
@@ -69,7 +56,7 @@ class EventDrops:
         if not changed:
             return
         self.models = dict(models)
-        self._shedding = {place: one for place, one in self._shedding.items() if place[0] not in changed}
+        self._choices = {place: one for place, one in self._choices.items() if place[0] not in changed}
         self._curves.clear()
         self._contributed = {query: BySlot(model.contributed) for query, model in models.items()}
         self._follow()
@@ -108,9 +95,9 @@ class EventDrops:
         identity = self._watched.identity
         return self._features[identity].keys, self._keys[identity].news()
 
-    def even(self, query: str, by: str) -> Even:
-        """Even dropping of its events, where its shedder knows of it."""
-        return self.taking.even(query) if by in LEARNED else UNKNOWN
+    def even(self, query: str, by: Shedder) -> Even:
+        """Even dropping of its events, where its shedder falls back on it."""
+        return self.taking.even(query) if by.evenly else UNKNOWN
 
     def _known_features(self, query: str) -> tuple[FeatureSpec, Features] | None:
         """Of the block that was applied last."""
@@ -133,25 +120,25 @@ class EventDrops:
         contributed = self._contributed[query].of(features)[features.slots]
         return np.where(self.taking.fits(query, len(contributed)), contributed, 0.0)
 
-    def parts(self, query: str, by: str, share: float, marks: Marks, length: float) -> float:
+    def parts(self, query: str, by: Shedder, share: float, marks: Marks, length: float) -> float:
         """Expected share (0 to 1) of the block's contributions to the query's matches that goes with the marked events.
 
         The block is that which was applied last. `by`, `share`: shedder and share of events wanted, `marks` [n]: those
         that go, `length`: events of a match.
 
         By a threshold on features it is measured on this block, which is not like all that the threshold was learned
-        from: where its events are worth more, fewer go. By kind or position it follows from the model's promise L:
-        1 - (1 - L)^(1 / length). If auto chose the position, L is the least of several promises and so biased low, the
-        more the fewer matches it was learned from: it is seen with `_BEFORE` matches that the events' contributions
+        from: where its events are worth more, fewer go. By anything else it follows from the model's promise L:
+        1 - (1 - L)^(1 / length). If it was chosen among several, L is the least of their promises and so biased low,
+        the more the fewer matches it was learned from: it is seen with `_BEFORE` matches that the events' contributions
         foretell, which ignore the position and are biased high.
         """
-        shedding = self._of(query, by, share)
-        if shedding is not None and shedding.shedder not in (BY_POSITION, *BY_KIND):
+        choice = self._of(query, by, share)
+        if choice is not None and choice.by_features:
             return self._contributed_by(query, marks)
         promised = float(1.0 - (1.0 - self.lost(query, by, share)) ** (1.0 / length))
-        if shedding is None or by != AUTO:
+        if choice is None or len(by.events) == 1:
             return promised
-        beside = _BEFORE / (_BEFORE + shedding.model.matches)
+        beside = _BEFORE / (_BEFORE + choice.model.matches)
         return promised + beside * (self._contributed_by(query, marks) - promised)
 
     def _contributed_by(self, query: str, marks: Marks) -> float:
@@ -163,17 +150,17 @@ class EventDrops:
         whole = float(contributed.sum())
         return float(contributed[marks].sum()) / whole if whole > 0 else 0.0
 
-    def lost(self, query: str, by: str, share: float) -> float:
+    def lost(self, query: str, by: Shedder, share: float) -> float:
         """The share of matches lost where this share of events is dropped for a query."""
-        shedding = self._of(query, by, share)
-        return self.even(query, by).lost(share, EVENTS_A_MATCH) if shedding is None else shedding.at(share).lost
+        choice = self._of(query, by, share)
+        return self.even(query, by).lost(share, EVENTS_A_MATCH) if choice is None else choice.at(share).lost
 
-    def false(self, query: str, by: str, share: float) -> float:
+    def false(self, query: str, by: Shedder, share: float) -> float:
         """Matches too many, by NOTs that lose events, for each true one where this share is dropped; at most."""
-        shedding = self._of(query, by, share)
-        return 0.0 if shedding is None else shedding.at(share).false
+        choice = self._of(query, by, share)
+        return 0.0 if choice is None else choice.at(share).false
 
-    def curve(self, query: str, by: str) -> LossCurve:
+    def curve(self, query: str, by: Shedder) -> LossCurve:
         """The same at all shares."""
         if query not in self.models:
             return self.even(query, by).curve(EVENTS_A_MATCH)
@@ -185,36 +172,33 @@ class EventDrops:
     def marks(self, columns: Columns, query: str, traits: Traits, share: float, belief: float = 1.0) -> Marks:
         """[n] whether each event of the block that was applied last goes. `belief`: the part (0 to 1) of the share that
         goes by the model; the rest is drawn evenly, behind what does not fit."""
-        shedding = self._of(query, traits.by, share)
-        features = None if shedding is None else self._features.get(shedding.model.spec.identity)
+        choice = self._of(query, traits.by, share)
+        features = None if choice is None else self._features.get(choice.model.spec.identity)
         marks, learned = np.zeros(len(columns), np.bool_), 0.0
-        if shedding is not None and features is not None and belief > 0:
+        if choice is not None and features is not None and belief > 0:
             window = Window(traits.slide or 1, traits.counts, traits.slide, None)
             places = position_bins(window, columns.seq if traits.counts else columns.ts)
             learned = belief * share
-            marks = shedding.dropped(features, columns.seq, shedding.at(learned), self.seed, places)
+            marks = choice.dropped(features, columns.seq, learned, self.seed, places)
         if learned == share:
             return marks
         drawn = chance(self.seed, columns.seq)
-        if traits.by not in LEARNED:
+        if not traits.by.evenly:
             return drawn < share
         return self.taking.evenly(columns, query, share, marks, learned, drawn)
 
-    def _of(self, query: str, by: str, share: float) -> EventShedding | None:
-        model = self.models.get(query)
-        if model is None:
+    def _of(self, query: str, by: Shedder, share: float) -> EventChoice | None:
+        """The order that decides; None where no model teaches one."""
+        choices = (self._choice(query, order) for order in by.events)
+        return min((one for one in choices if one is not None), key=lambda one: _errors(one.at(share)), default=None)
+
+    def _choice(self, query: str, order: EventOrder) -> EventChoice | None:
+        if query not in self.models:
             return None
-        names = [name for name in (CHOICE if by == AUTO else (by,)) if EventShedding.serves(model, name)]
-        if not names:
-            return None
-        return min((self._known(query, name, model) for name in names), key=lambda one: _errors(one.at(share)))
-
-    def _known(self, query: str, by: str, model: EventModel) -> EventShedding:
-        found = self._shedding.get((query, by))
-        if found is None:
-            found = self._shedding[query, by] = EventShedding(model, by)
-        return found
+        if (query, order) not in self._choices:
+            self._choices[query, order] = order(self.models[query])
+        return self._choices[query, order]
 
 
-def _errors(cut: Cut | KindCut) -> float:
-    return cut.lost + cut.false
+def _errors(promise: Promise) -> float:
+    return promise.lost + promise.false

@@ -10,21 +10,23 @@ from saffron.engine.match.planning.table import flat_states, walks_table
 from saffron.engine.models.transitions.model import TransitionModel
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.containment import is_of_query
+from saffron.engine.shed.drops.shedders import AUTOMATIC, EXEMPT, SHEDDERS, PartialOrder, Shedder
 from saffron.language import bind
-from saffron.language.cost.shedding import AUTO, BY_EVENTS, BY_PARTIAL_MATCHES, NONE, SHEDDERS, has_partial_matches
+from saffron.language.cost.shedding import has_partial_matches
 from saffron.language.plan.plan import MatchPlan, Output, Plan, Strategy
+from saffron.records.query import shedder_of
 
 
 @dataclass(frozen=True)
 class Traits:
-    """`shedder`: of SHEDDERS, as its record asks. `weight`: WEIGHT of its text, 1 without. `aggregate`: whether its
+    """`shedder`: the one that its record names. `weight`: WEIGHT of its text, 1 without. `aggregate`: whether its
     results are sums over what passes, which dropped events make wrong rather than fewer. `slide`: of its windows, None
     where they begin with events; of positions if `counts`, else ms. `replaces`: whether another match may be found,
     that is none, in the stead of one that lost an event. `partial`: whether it has partial matches that an order can
     drop; what readers count of others are stored events (`cost.shedding`). `window`: its size; `states`: of a model
     of its transitions, where the text alone says; None: not known."""
 
-    shedder: str = AUTO
+    shedder: Shedder = AUTOMATIC
     weight: float = 1.0
     aggregate: bool = False
     slide: int | None = None
@@ -35,11 +37,13 @@ class Traits:
     states: int | None = None
 
     @property
-    def by(self) -> str:
+    def by(self) -> Shedder:
         """The shedder that acts on it. An aggregate query is exempt unless one that drops events is named for it, and
         any query is if one of partial matches is named for it that has none."""
-        exempt = self.aggregate or (not self.partial and self.shedder in BY_PARTIAL_MATCHES)
-        return NONE if exempt and self.shedder not in BY_EVENTS else self.shedder
+        if self.shedder.partial is None:
+            return self.shedder
+        exempt = self.aggregate or (not self.partial and not self.shedder.events)
+        return EXEMPT if exempt else self.shedder
 
     @property
     def errors(self) -> float:
@@ -48,21 +52,21 @@ class Traits:
 
     @property
     def drops_events(self) -> bool:
-        return self.by in (AUTO, *BY_EVENTS)
+        return bool(self.by.events)
 
     @property
-    def drops_partial_matches(self) -> bool:
-        return self.partial and self.by in (AUTO, *BY_PARTIAL_MATCHES)
+    def partial_order(self) -> PartialOrder | None:
+        """The order in which its partial matches go; None: they stay."""
+        return self.by.partial if self.partial else None
 
     def misfit(self, model: TransitionModel) -> str:
         """How a model differs from one of this query; "" where nothing says that it is of another."""
         return "" if self.window is None else model.misfit(self.states, (self.window, self.counts))
 
 
-def traits_of(record: Mapping[str, Any]) -> Traits:
+def traits_of(record: Mapping[str, Any], shedders: Mapping[str, Shedder] = SHEDDERS) -> Traits:
     """Those of a query's record (`text`, `shed`). A text that does not bind is no query that could be shed."""
-    asked = str(record.get("shed", AUTO))
-    shedder = asked if asked in SHEDDERS else AUTO
+    shedder = shedders.get(shedder_of(record), AUTOMATIC)
     try:
         bound = bind(str(record["text"]), None, name=str(record["name"]), aggregates=frozenset(registered()))
     except Exception as error:  # windowing says what is wrong with it

@@ -8,6 +8,7 @@ from typing import Any
 
 from saffron.engine.events.block import Control
 from saffron.engine.models.transitions.model import TransitionModel
+from saffron.engine.shed.drops.shedders import SHEDDERS, Shedder
 from saffron.engine.shed.drops.traits import Traits, traits_of
 from saffron.records.envelope import Version
 
@@ -22,7 +23,7 @@ class View:
     `since`: name -> the position from which a version holds that came into force here; it is not in checkpoints.
 
     `traits`: name -> what its record says of shedding. `texts`: name -> text. `models`: query -> version of its
-    transition model in force. `schema`: of the stream, as its record has it.
+    transition model in force. `schema`: of the stream, as its record has it. `shedders`: by the names in records.
     """
 
     queries: dict[str, int] = field(default_factory=dict)
@@ -35,6 +36,7 @@ class View:
     schema: Mapping[str, Any] | None = None
     since: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    shedders: Mapping[str, Shedder] = field(default_factory=lambda: SHEDDERS)
 
     @property
     def any_active(self) -> bool:
@@ -76,7 +78,7 @@ class View:
             self.queries[name] = int(body["version"])
             self.since[name] = position
             self.slots[name] = int(body.get("slot", -1))
-            self.traits[name] = traits_of(body)
+            self.traits[name] = traits_of(body, self.shedders)
             self.texts[name] = str(body.get("text", ""))
             self.paused.discard(name)
             self.failed.pop(name, None)
@@ -107,7 +109,7 @@ class View:
         self.slots = {str(entry["name"]): int(entry.get("slot", -1)) for entry in entries}
         self.failed = {str(entry["name"]): str(entry["failure"]) for entry in entries if entry.get("failure")}
         self.paused = {str(entry["name"]) for entry in entries if _is_paused(entry)} | self.failed.keys()
-        self.traits = {str(entry["name"]): traits_of(entry) for entry in entries}
+        self.traits = {str(entry["name"]): traits_of(entry, self.shedders) for entry in entries}
         self.texts = {str(entry["name"]): str(entry.get("text", "")) for entry in entries}
         self.schema = body.get("schema") or self.schema
         self.models = _versions(body.get("models") or {})

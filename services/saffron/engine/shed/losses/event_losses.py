@@ -42,8 +42,8 @@ dozen of them tell no more than one."""
 _MOST_MARKS = 8_192
 """Of a reader that does not report any more: beyond that, the older half goes, and with it how finely is known when
 matches were due."""
-_DUE, _LOST, _AT_RANDOM, _PROMISED = 0, 1, 2, 3
-"""Rows of the sums of matches."""
+_DUE, _LOST, _AT_RANDOM, _PROMISED = range(4)
+"""Rows of matches: due, and lost of these; lost if each event were as good as any other; lost as promised."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,11 @@ class Extent:
 
 @dataclass(frozen=True)
 class _Mark:
-    """Sums up to the end of a block. `contributed`: what its events contribute; `gone`: the part of it that is dropped;
-    `masked`: events; `promised`: the part that the choice of means counted with. `matches` (4 x powers, all pairs):
-    due, lost, lost if at random, lost by that promise."""
+    """Sums up to the end of a block. `sums` [4]: contributions of events, the part of them that goes, the part that was
+    promised to go, and masked events. `matches` [4, powers]: rows `_DUE` to `_PROMISED`."""
 
     end: float
-    contributed: float
-    gone: float
-    masked: float
-    promised: float
+    sums: Floats
     matches: Floats
 
 
@@ -97,33 +93,25 @@ class EventLosses:
         masked: float = 0.0,
         promised: float | None = None,
     ) -> None:
-        """A block of events [begin, end): what they contribute, in means of all events, the partial matches that wait,
-        the part of it that goes, the share of events that is `masked`, and the part that was `promised` to go; None: as
-        much as goes."""
+        """A block of events [begin, end). `contributed`: by them, in means of all events. `alive`: partial matches.
+
+        `part`: of the contributions, that goes. `promised`: the same as the choice of means counted with it; None: as
+        `part`. `masked`: the share of events that goes.
+        """
         begin, end = block
         if not self._marks:
-            self._marks.append(_Mark(begin, 0.0, 0.0, 0.0, 0.0, _no_matches()))
+            self._marks.append(_Mark(begin, np.zeros(4), _no_matches()))
         last = self._marks[-1]
-        whole, gone = last.contributed + contributed, last.gone + contributed * part
-        dropped = last.masked + (end - begin) * masked
-        by_promise = last.promised + contributed * (part if promised is None else promised)
+        by_promise = part if promised is None else promised
+        added = contributed, contributed * part, contributed * by_promise, (end - begin) * masked
+        sums = last.sums + np.array(added)
         one, other, between = self._around(min(end - self.extent.reach, begin))
-        lost = self._lost(
-            whole - one.contributed - between * (other.contributed - one.contributed),
-            gone - one.gone - between * (other.gone - one.gone),
-        )
-        at_random = self._lost(
-            end - one.end - between * (other.end - one.end),
-            dropped - one.masked - between * (other.masked - one.masked),
-        )
-        promise = self._lost(
-            whole - one.contributed - between * (other.contributed - one.contributed),
-            by_promise - one.promised - between * (other.promised - one.promised),
-        )
+        whole, gone, foretold, dropped = (sums - one.sums - between * (other.sums - one.sums)).tolist()
+        events = end - one.end - between * (other.end - one.end)
+        lost = [1.0, self._lost(whole, gone), self._lost(events, dropped), self._lost(whole, foretold)]
         each = max(_LEAST, contributed / (end - begin))
         due = (end - begin) * np.exp(log(each) * _OF_CONTRIBUTION + log1p(alive) * _OF_ALIVE)
-        matches = last.matches + np.array([[1.0], [lost], [at_random], [promise]]) * due
-        self._marks.append(_Mark(end, whole, gone, dropped, by_promise, matches))
+        self._marks.append(_Mark(end, sums, last.matches + np.array(lost)[:, None] * due))
         if self._counted is None:
             self._forget(begin)
         if len(self._marks) > _MOST_MARKS:

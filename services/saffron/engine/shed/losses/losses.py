@@ -1,5 +1,4 @@
-"""What dropping has lost so far, and what it let be found that is none: as expected, of events and of partial matches
-together, and as a sample says."""
+"""The estimated losses of a chain: true matches missed, and false ones found, by what a sample and models say."""
 
 from __future__ import annotations
 
@@ -14,11 +13,10 @@ from saffron.engine.shed.losses.expected import Expected
 from saffron.engine.shed.losses.measured import Measured
 
 _WRONG_EVENTS, _WRONG_PARTIAL = 0.3, 0.25
-"""By how much, relative, a promised loss is off: that of events, and that of partial matches, of which some are spared
-to tell."""
+"""Relative errors of promised losses: of events, and of partial matches, of which some are retained to measure it."""
 _WRONG_FALSE = 2.0
-"""The same of promised false matches: of NOTs at most so many are to be expected, and of what takes the stead of what
-was lost nothing is promised."""
+"""The same of promised false matches: a promise is the most that NOTs let pass, and leaves out what takes the place of
+lost matches."""
 _BESIDE = 0.02
 """Share of matches beside which losses of events are compared: what is small cannot be measured so well."""
 _MOST_RATIO = 8.0
@@ -39,17 +37,75 @@ class Correction:
 
 
 @dataclass
-class Losses:
-    """By query. `_results`: matches found, and lost with partial matches, as the reader counts; `_found`: found in all;
-    `_lost_before`: lost as it had counted before it began again."""
+class _Query:
+    """The sums of one query. `events`: None before any event.
 
-    _queries: dict[str, EventLosses] = field(default_factory=dict)
-    _too_many: dict[str, tuple[float, float]] = field(default_factory=dict)
-    _results: dict[str, tuple[float, float]] = field(default_factory=dict)
-    _found: dict[str, float] = field(default_factory=dict)
-    _lost_before: dict[str, float] = field(default_factory=dict)
-    _measured: dict[str, Measured] = field(default_factory=dict)
-    _ratios: dict[str, float] = field(default_factory=dict)
+    `too_many`: matches that models expect too many, and those among which they expect them. `told`: matches found, and
+    lost with partial matches, as the reader counts, which begins anew when it does. `found`: in all. `lost_before`:
+    lost in earlier counts of the reader. `ratio`: matches that partial matches have lost for each one promised.
+    """
+
+    events: EventLosses | None = None
+    too_many: tuple[float, float] = (0.0, 0.0)
+    told: tuple[float, float] = (0.0, 0.0)
+    found: float = 0.0
+    lost_before: float = 0.0
+    measured: Measured = field(default_factory=Measured)
+    ratio: float = 1.0
+
+    @property
+    def kept(self) -> float:
+        """The share of its matches that dropped partial matches left."""
+        lost = self.lost_before + self.told[1]
+        return self.found / (self.found + lost) if lost > 0 else 1.0
+
+    @property
+    def missed(self) -> float:
+        """The share of its matches that dropped events and dropped partial matches together are expected to lose."""
+        events, partial = min(1.0, 0.0 if self.events is None else self.events.share), 1.0 - self.kept
+        promised = 1.0 - (1.0 - events) * (1.0 - partial)
+        off = hypot(_WRONG_EVENTS * events, _WRONG_PARTIAL * partial)
+        wrong = off / (events + partial) if promised > 0 else _WRONG_EVENTS
+        return self.measured.missed(promised, wrong)
+
+    @property
+    def false(self) -> float:
+        """The share of its found matches that would not be found if nothing had been dropped."""
+        too_many, weight = self.too_many
+        each = too_many / weight if weight > 0 else 0.0
+        promised = each / (1.0 - self.missed + each) if each > 0 else 0.0
+        return self.measured.false(promised, _WRONG_FALSE)
+
+    @property
+    def correction(self) -> Correction:
+        """What was measured beside what models promised."""
+        share, kept = 0.0 if self.events is None else self.events.promised, self.kept
+        lost = max(0.0, 1.0 - (1.0 - self.missed) / kept) if kept > 0 else share
+        by_events = _steps(min(1.0, (lost + _BESIDE) / (share + _BESIDE)))
+        most = 0.0 if self.events is None else self.events.at_random - share
+        at_random = min(1.0, max(0.0, lost - share) / most) if most > 0 else 0.0
+        return Correction(by_events, _steps(self.ratio), round(_GRAIN * at_random) / _GRAIN)
+
+    def counted(self, found: float, lost: float, position: object) -> None:
+        """The reader counts so many matches found before a position, and lost with partial matches."""
+        begins_again = found < self.told[0]
+        self.found += found if begins_again else found - self.told[0]
+        self.lost_before += self.told[1] if begins_again else 0.0
+        self.told = found, lost
+        if self.events is not None and type(position) is int:
+            self.events.heard(position, found)
+
+
+@dataclass
+class Losses:
+    """The estimated losses of one chain, by query.
+
+    A reader's sample of first events says what was missed and what is false (`measured`). Where it says little, or
+    there is none, promises count: those of models for dropped events (`event_losses`), and for partial matches what the
+    reader has learned of those that it retained (`loss` in its load).
+    """
+
+    _queries: dict[str, _Query] = field(default_factory=dict)
 
     def add(
         self,
@@ -61,91 +117,70 @@ class Losses:
         masked: Mapping[str, float],
         promised: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
-        """A block of events [begin, end); `contributed`: what they contribute to each query's matches, in means of all
-        events; `gone`: the part that goes, `masked`: the share of events, none where a query is not named; `extents`:
-        of a query's matches, where they are known; `promised`: the part that the choice of means counted with, as much
-        as goes where a query is not named."""
+        """A block of events [begin, end). `contributed`: what they contribute to each query's matches, in means of all
+        events. `extents`: of a query's matches, where they are known.
+
+        A query that is not named loses nothing. `gone`: the part of the contributions that goes. `promised`: the same
+        as it was promised. `masked`: the share of events that goes.
+        """
         begin, end = block
         for query in contributed if end > begin else ():
-            own = self._queries.setdefault(query, EventLosses())
-            own.extent = extents.get(query, own.extent)
-            parts = gone.get(query, 0.0), masked.get(query, 0.0), promised.get(query)
-            own.add(block, contributed[query], alive.get(query, 0), *parts)
+            own = self._of(query)
+            own.events = own.events or EventLosses()
+            own.events.extent = extents.get(query, own.events.extent)
+            part, dropped = gone.get(query, 0.0), masked.get(query, 0.0)
+            own.events.add(block, contributed[query], alive.get(query, 0), part, dropped, promised.get(query))
 
     def let_on(self, contributed: Mapping[str, float], false: Mapping[str, float]) -> None:
-        """Of the same block: by query the matches too many that models expect for each true one, none where a query is
-        not named."""
+        """Of the same block: by query the matches too many that models expect for each true one. A query that is not
+        named has none."""
         for query, weight in contributed.items():
-            sums = self._too_many.get(query, (0.0, 0.0))
-            self._too_many[query] = sums[0] + weight * false.get(query, 0.0), sums[1] + weight
+            own = self._of(query)
+            too_many, whole = own.too_many
+            own.too_many = too_many + weight * false.get(query, 0.0), whole + weight
 
     def forget(self, query: str) -> None:
         """The query begins anew, or is gone."""
-        for known in (
-            self._queries, self._too_many, self._results, self._found, self._lost_before, self._measured, self._ratios
-        ):  # fmt: skip
-            known.pop(query, None)
-
-    def share(self, query: str) -> float:
-        """Of its matches so far, the share that dropping events is expected to have lost; 0 before any event."""
-        return self._queries[query].share if query in self._queries else 0.0
+        self._queries.pop(query, None)
 
     def heard(self, load: Mapping[str, Any]) -> None:
-        """A reader's load says which matches it `found` before which `position`, how many dropped partial matches cost,
-        and what was missed of the `sampled`, and `false` of these, by query."""
+        """A reader's load (schemas/load.yaml): by query the sums of its sample, and the matches that it found and lost
+        before a position."""
         beside = [load.get(name, {}) for name in ("false", "compared", "found")]
         for query, numbers in load.get("sampled", {}).items():
             counts = [by_query.get(query, 0) for by_query in beside]
-            self._measured.setdefault(str(query), Measured()).heard(tuple(map(float, (*numbers, *counts))))
+            self._of(str(query)).measured.heard(tuple(map(float, (*numbers, *counts))))
         for query, ratio in load.get("loss_ratio", {}).items():
-            self._ratios[str(query)] = float(ratio)
-        found, loss, position = load.get("found"), load.get("loss"), load.get("position")
+            self._of(str(query)).ratio = float(ratio)
+        found, loss = load.get("found"), load.get("loss")
         if not isinstance(found, Mapping) or not isinstance(loss, Mapping):
             return
         for query, count in found.items():
-            name = str(query)
-            before, lost = self._results.get(name, (0.0, 0.0))
-            begins_again = count < before
-            self._found[name] = self._found.get(name, 0.0) + (count if begins_again else count - before)
-            self._lost_before[name] = self._lost_before.get(name, 0.0) + (lost if begins_again else 0.0)
-            self._results[name] = float(count), float(loss.get(query, 0.0))
-            if name in self._queries and type(position) is int:
-                self._queries[name].heard(position, float(count))
+            self._of(str(query)).counted(float(count), float(loss.get(query, 0.0)), load.get("position"))
 
     def missed(self, query: str) -> float:
         """Of its matches, the share that dropped events and dropped partial matches together are expected to lose."""
-        events, partial = min(1.0, self.share(query)), 1.0 - self._kept(query)
-        promised = 1.0 - (1.0 - events) * (1.0 - partial)
-        off = hypot(_WRONG_EVENTS * events, _WRONG_PARTIAL * partial)
-        wrong = off / (events + partial) if promised > 0 else _WRONG_EVENTS
-        return self._measured.get(query, Measured()).missed(promised, wrong)
+        return self._known(query).missed
 
     def false(self, query: str) -> float:
-        """Of what was found, the share that is none, and would not be found if nothing had been dropped."""
-        too_many, weight = self._too_many.get(query, (0.0, 0.0))
-        each = too_many / weight if weight > 0 else 0.0
-        promised = each / (1.0 - self.missed(query) + each) if each > 0 else 0.0
-        return self._measured.get(query, Measured()).false(promised, _WRONG_FALSE)
+        """Of what was found, the share that would not be found if nothing had been dropped."""
+        return self._known(query).false
 
     def expected(self, query: str) -> Expected:
         """The matches behind both shares: since the first event, or the query's version."""
-        return Expected.of(self._found.get(query, 0.0), self.missed(query), self.false(query))
+        own = self._known(query)
+        return Expected.of(own.found, own.missed, own.false)
 
     def correction(self, query: str) -> Correction:
         """What was measured beside what models promised."""
-        kept = self._kept(query)
-        share = self._queries[query].promised if query in self._queries else 0.0
-        lost = max(0.0, 1.0 - (1.0 - self.missed(query)) / kept) if kept > 0 else share
-        by_events = _steps(min(1.0, (lost + _BESIDE) / (share + _BESIDE)))
-        most = self._queries[query].at_random - share if query in self._queries else 0.0
-        at_random = min(1.0, max(0.0, lost - share) / most) if most > 0 else 0.0
-        return Correction(by_events, _steps(self._ratios.get(query, 1.0)), round(_GRAIN * at_random) / _GRAIN)
+        return self._known(query).correction
 
-    def _kept(self, query: str) -> float:
-        """The share of its matches that dropped partial matches left."""
-        _, now = self._results.get(query, (0.0, 0.0))
-        found, lost = self._found.get(query, 0.0), self._lost_before.get(query, 0.0) + now
-        return found / (found + lost) if lost > 0 else 1.0
+    def _of(self, query: str) -> _Query:
+        return self._queries.setdefault(query, _Query())
+
+    def _known(self, query: str) -> _Query:
+        """A query of which nothing is known has lost nothing."""
+        return self._queries.get(query) or _Query()
 
 
 def _steps(ratio: float) -> float:

@@ -18,7 +18,10 @@ from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.core.rows import SEQ
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.output.sequences import bound
-from saffron.engine.match.runs.graph import GraphRuns, compile_graphs
+from saffron.engine.match.queries.fastest import started
+from saffron.engine.match.runs.graph import Linking
+from saffron.engine.match.runs.query_runs import QueryRuns
+from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.language.plan.consistency import is_collapsible
 from saffron.language.plan.plan import MatchPlan, Strategy
 from tests.unit.engine.match import cases
@@ -33,7 +36,16 @@ def collapsible(rng: random.Random, *, slots: bool) -> MatchPlan:
     return plan
 
 
-def blocks(plan: MatchPlan, events: Sequence[Any], cuts: Sequence[int], runs: GraphRuns) -> Iterator[GraphRuns]:
+def graph_runs(plan: MatchPlan, *, compiled: bool = False) -> QueryRuns:
+    return started(plan, EngineChoice(Engine.GRAPHS, "chosen by a test"), cases.SCHEMA, Strings(), compiled=compiled)
+
+
+def source(runs: QueryRuns) -> Linking:
+    assert isinstance(runs.source, Linking)
+    return runs.source
+
+
+def blocks(plan: MatchPlan, events: Sequence[Any], cuts: Sequence[int], runs: QueryRuns) -> Iterator[QueryRuns]:
     """The runs after each block."""
     opened = cases.openers(plan, events)
     bounds = sorted({0, len(events), *cuts})
@@ -55,9 +67,9 @@ def wanted(plan: MatchPlan, events: Sequence[Any]) -> list[tuple[int | None, Par
     return found
 
 
-def listed(runs: GraphRuns) -> list[Parts]:
+def listed(runs: QueryRuns) -> list[Parts]:
     """All matches, checked to be the same one by one, all at once and as chains, and as many as counted."""
-    seqs, graphs = runs.rows.columns[SEQ], runs.graphs()
+    seqs, graphs = runs.rows.columns[SEQ], source(runs).graphs()
     _, counts, places = graphs.enumerate()
     ends = np.cumsum(counts.ravel())
     numbers = [tuple(int(seqs[p]) for p in part) for part in np.split(places, ends[:-1])] if len(counts) else []
@@ -91,11 +103,11 @@ def test_graphs_hold_the_matches_of_the_definition(part: int, slots: bool) -> No
     for seed in range(size * part, size * part + size):
         plan, events, cuts = case(seed, slots=slots)
         definition = wanted(plan, events)
-        runs = GraphRuns(compile_graphs(plan, compiled=False), cases.SCHEMA, Strings())
+        runs = graph_runs(plan)
         found, by_window = [], []
         for after in blocks(plan, events, cuts, runs):
             found += listed(after)
-            graphs, lows, _ = after.graphs_by_window()
+            graphs, lows, _ = source(after).graphs_by_window()
             for graph, low in zip(graphs_of(graphs), lows.tolist(), strict=True):
                 seqs = after.rows.columns[SEQ]
                 by_window += [
@@ -112,8 +124,8 @@ def test_compiled_kernels_do_the_same() -> None:
     for seed in range(1000, 1006):
         plan, events, cuts = case(seed, slots=seed % 3 > 0)
         pairs = zip(
-            blocks(plan, events, cuts, GraphRuns(compile_graphs(plan), cases.SCHEMA, Strings())),
-            blocks(plan, events, cuts, GraphRuns(compile_graphs(plan, compiled=False), cases.SCHEMA, Strings())),
+            blocks(plan, events, cuts, graph_runs(plan, compiled=True)),
+            blocks(plan, events, cuts, graph_runs(plan)),
             strict=True,
         )
         assert all(listed(one) == listed(other) for one, other in pairs)

@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 
-from saffron.engine.events.strings import Strings
 from saffron.engine.match.compressed.asked import Held
 from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.match_operator import MatchOperator
-from saffron.engine.match.runs.graph import GraphRuns, compile_graphs
 from saffron.language import compile_query
 from saffron.language.plan.plan import MatchPlan
 from tests.unit.engine.match import cases
-from tests.unit.engine.match.compressed.test_graphs import blocks, listed, wanted
+from tests.unit.engine.match.compressed.test_graphs import blocks, graph_runs, listed, source, wanted
 
 # Of each pattern and condition the class (X4); `slots`: the most that a node has.
 QUERIES = [
@@ -56,9 +54,8 @@ def test_graphs_have_the_matches_of_the_definition(number: int) -> None:
     pattern, conditions, slots = QUERIES[number]
     made, matched = plan_of(pattern, conditions), 0
     assert Slots(made).most == slots
-    program = compile_graphs(made, compiled=False)
     for events in streams(number):
-        runs = GraphRuns(program, cases.SCHEMA, Strings())
+        runs = graph_runs(made)
         found = [match for after in blocks(made, events, [len(events) // 2], runs) for match in listed(after)]
         assert found == [parts for _, parts in wanted(made, events)]
         matched += len(found)
@@ -95,8 +92,8 @@ def test_a_graph_outgrows_the_room_that_it_was_given() -> None:
         {"seq": n, "ts": n, "type": kind, "x": n % 140, "f": -n, "s": None, "t": None, "k": None, "g": None}
         for n, kind in enumerate("A" * 60 + "B" * 80 + "A" * 60 + "C")
     ]
-    runs = GraphRuns(compile_graphs(made, compiled=False), cases.SCHEMA, Strings())
+    runs = graph_runs(made)
     *_, after = blocks(made, events, [], runs)
-    graphs = after.graphs()
+    graphs = source(after).graphs()
     assert graphs.counts() == [60 * 80]
     assert len(graphs.place) == 60 + 60 * 80 + 60 + 1

@@ -11,10 +11,8 @@ import pytest
 
 from saffron.engine.match import match_operator as matching
 from saffron.engine.match.flat.states import ends_with_first
-from saffron.engine.match.queries.kinds import Runs
-from saffron.engine.match.runs.program import compile_program
-from saffron.engine.match.runs.query_runs import QueryRuns
-from saffron.engine.match.runs.scan import ScanRuns
+from saffron.engine.match.queries.fastest import started
+from saffron.engine.match.runs.runs import Runs
 from saffron.engine.operators.engine_choice import Engine
 from saffron.language.plan.plan import MatchPlan, Output, Strategy
 from tests.unit.engine.match import cases
@@ -23,15 +21,11 @@ FLAT = [Strategy.STRICT, Strategy.PARTITION, Strategy.NEXT, Strategy.ANY]
 
 
 def scan(plan: MatchPlan, schema: Any, strings: Any, *, slot: int, compiled: bool, shed: str, merges: bool) -> Runs:
-    return ScanRuns(
-        compile_program(plan, cases.choice(Engine.SCAN, plan), compiled=compiled), schema, strings, slot=slot
-    )
+    return started(plan, cases.choice(Engine.SCAN, plan), schema, strings, slot=slot, compiled=compiled)
 
 
 def fed(plan: MatchPlan, schema: Any, strings: Any, *, slot: int, compiled: bool, shed: str, merges: bool) -> Runs:
-    return QueryRuns(
-        compile_program(plan, cases.choice(Engine.FLAT, plan), compiled=compiled), schema, strings, slot=slot
-    )
+    return started(plan, cases.choice(Engine.FLAT, plan), schema, strings, slot=slot, compiled=compiled)
 
 
 def run(

@@ -22,7 +22,7 @@ from saffron.engine.match.shedding.orders import read_order
 from saffron.engine.match.shedding.worst import least
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan, Output
+from saffron.language.plan.plan import MatchPlan, Output, Strategy
 from tests.reference.drop_orders import Partial, dropped, worth
 from tests.reference.match import generate
 from tests.unit.engine.match import cases
@@ -88,15 +88,25 @@ def order(rng: random.Random, names: Sequence[str], most: int) -> dict[str, Any]
     return {"n": rng.randrange(most), "queries": queries}
 
 
+def strategies(plan: MatchPlan) -> set[Strategy]:
+    return {plan.strategy, *plan.begins, *plan.continues}
+
+
 def held(runs: QueryRuns) -> Iterator[tuple[int, int, int, int, Any]]:
-    """(state, first, rank, left, all that the run is) of each run, key by key in order of lanes."""
+    """(state, first, rank, left, all that the run is) of each run, key by key in order of lanes.
+
+    Those that strict contiguity has ended are none.
+    """
     for number, pool in enumerate(runs.pools):
+        alive = set(runs.alive(number).tolist())
         for segment in pool.segments:
             begin = int(segment[BASE] + segment[BEGIN])
             rank = 0
             for lane in range(begin, begin + int(segment[LENGTH])):
                 left = int(pool.ints[DEADLINE, lane]) - runs.clock
-                if left >= 0:
+                assert left >= 0 or lane not in alive
+                assert lane in alive or left < 0 or Strategy.STRICT in strategies(runs.plan)
+                if lane in alive:
                     state = number + 1 if runs.program.flat else int(pool.ints[FIRST_FEATURE, lane])
                     first = int(runs.rows.columns[SEQ][pool.ints[START, lane] & runs.rows.mask])
                     whole = (*pool.ints[:, lane].tolist(), *map(repr, pool.floats[:, lane].tolist()))
@@ -134,7 +144,7 @@ def test_what_an_order_drops_is_what_the_definition_drops() -> None:
             assert loss == pytest.approx(wanted)
         for one in runs.values():
             for number, pool in enumerate(one.pools):
-                assert one.counters[place(number, LIVE)] == pool.live
+                assert one.counters[place(number, LIVE)] == pool.held
             total["flat" if one.program.flat else "table"] += 1
         total["dropped"] += result.count
     assert min(total[kind] for kind in ("flat", "table")) > 40

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.plan.plan import MatchPlan, Strategy
@@ -53,8 +54,8 @@ def run(
     cuts = [len(events) // 3, len(events) // 2]
     texts = cases.results(operator, cases.blocks(events, cuts, {"q": opened}, controls, dropped))
     runs = operator._standing["q"].runs
-    assert runs is not None
-    kinds[type(runs).__name__] += 1
+    assert isinstance(runs, QueryRuns)
+    kinds[type(runs.source).__name__] += 1
     return texts
 
 
@@ -78,7 +79,7 @@ def test_masked_events_are_as_if_they_had_not_come(shed: str) -> None:
         assert masked == run(made, gone, opened, kinds, None, shed), (made.text, events, masks)
         matches += len(masked)
     assert matches > 40
-    assert min(kinds[kind] for kind in (["GraphRuns"] if shed == "none" else ["QueryRuns", "ScanRuns"])) > 10, kinds
+    assert min(kinds[kind] for kind in (["Linking"] if shed == "none" else ["Stepping", "Scanning"])) > 10, kinds
 
 
 def test_other_queries_see_what_is_masked_for_one() -> None:

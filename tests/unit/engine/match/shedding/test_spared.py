@@ -127,7 +127,7 @@ def run(cuts: Sequence[int], restart: int | None) -> dict[str, float]:
     ]
     worth = {"by": "random", "seed": 1, "utility": [], "loss": [[0.1, 0.1, 0.1]], "bin": 1, "per_ms": 1.0}
     body = {"n": 40, "exempt": 0.2, "queries": {"q": worth}}
-    given = [cases.schema_control(), cases.query_control("add", "q", slot=0, shed="pm-bl"), Control(400, "keep", body)]
+    given = [cases.schema_control(), cases.query_control("add", "q", slot=0, shed="pspice"), Control(400, "keep", body)]
     operator = operator_of(plan)
     for number, block in enumerate(cases.blocks(events, cuts, None, given)):
         if number == restart:

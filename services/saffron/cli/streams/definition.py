@@ -1,0 +1,193 @@
+"""`saffron stream infer` and `stream check`: a definition proposed from messages, and tried on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from saffron.cli import console, options
+from saffron.cli.client import Client, connection
+from saffron.cli.streams import samples
+from saffron.errors import InputError
+from saffron.mapping.definition import SourceDefinition
+from saffron.mapping.definition_reader import read_definition
+from saffron.mapping.definition_writer import write_definition
+from saffron.mapping.dry_run import Reading, place_of, read_all
+from saffron.mapping.infer import Topic
+from saffron.mapping.infer import infer as propose
+from saffron.mapping.message import Message
+
+Sample = Annotated[int, typer.Option(min=1, help="The newest so many messages of each topic are looked at.")]
+_SHOWN = 12
+"""Attributes that the table names."""
+
+
+@options.of_system
+def infer(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="TOPIC|FILE...", help="Topics by their full names, or files.")
+    ],
+    name: Annotated[str, typer.Option(help="The stream's name.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the definition to this file [default: to the screen].")
+    ] = None,
+    sample: Sample = 1000,
+    *,
+    system: options.System,
+) -> None:
+    """Look at the newest messages of topics, and propose a definition of a stream that is made of them.
+
+    Each proposal has its reason beside it. A file has a message on each line: its value, or
+    {"key": ..., "time": ..., "value": ...}. A definition can be tried (`stream check`); no command applies one yet.
+
+    Examples:
+
+        saffron stream infer orders payments shipments --name shop --out shop.yaml
+
+        saffron stream infer orders.ndjson payments.ndjson --name shop
+    """
+    files = {one: Path(one) for one in sources if Path(one).is_file()}
+    with _messages(system, [one for one in sources if one not in files], sample) as of_topic:
+        topics = [
+            Topic(files[one].stem, samples.of_file(files[one], files[one].stem, sample)) if one in files
+            else Topic(one, of_topic(one))
+            for one in sources
+        ]  # fmt: skip
+    text = write_definition(name, propose(topics))
+    read_definition(text)
+    if out is None:
+        print(text, end="")
+        return
+    out.write_text(text, "utf-8")
+    console.say(f"written to {out}: read it, change what you know better, then saffron stream check {out}")
+
+
+@options.of_system
+def check(
+    definition: Annotated[Path, typer.Argument(metavar="FILE", help="The definition.")],
+    inputs: Annotated[
+        list[str] | None, typer.Argument(metavar="TOPIC=FILE...", help="Files in place of topics.")
+    ] = None,
+    sample: Sample = 1000,
+    *,
+    system: options.System,
+    json: options.AsJson = False,
+) -> None:
+    """Try a definition on the newest messages of its topics: how each would be read, what is refused and why.
+
+    Nothing is changed. The command fails where a message is refused, or a topic has none.
+
+    Examples:
+
+        saffron stream check shop.yaml
+
+        saffron stream check shop.yaml orders=orders.ndjson payments=payments.ndjson shipments=shipments.ndjson
+    """
+    found = read_definition(_text_of(definition))
+    files = _files(inputs or [], found.sources)
+    with _messages(system, [one.topic for one in found.sources if one.topic not in files], sample) as of_topic:
+        readings = [
+            read_all(
+                one,
+                samples.of_file(files[one.topic], one.topic, sample) if one.topic in files else of_topic(one.topic),
+                strict=found.dead_letters,
+            )
+            for one in found.sources
+        ]
+    if json:
+        console.print_json([_body(one) for one in readings])
+    else:
+        _show(readings)
+    if any(one.refused or not one.messages for one in readings):
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _messages(system: options.System, topics: Sequence[str], sample: int) -> Iterator[Any]:
+    """The function that reads a topic's newest messages; no system is needed where there are no topics."""
+    if not topics:
+        yield None
+        return
+    with connection(system.connected()) as client:
+        yield lambda topic: _newest(client, topic, sample)
+
+
+def _newest(client: Client, topic: str, sample: int) -> list[Message]:
+    return samples.of_topic(client, topic, sample)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+
+
+def _files(inputs: Sequence[str], sources: Sequence[SourceDefinition]) -> dict[str, Path]:
+    """The files that stand for topics. InputError: one is no TOPIC=FILE of this definition."""
+    files = {}
+    topics = [one.topic for one in sources]
+    for one in inputs:
+        topic, _, path = one.partition("=")
+        if topic not in topics or not path:
+            raise InputError(f"{one!r} is no TOPIC=FILE: the definition's topics are {', '.join(topics)}")
+        files[topic] = Path(path)
+    return files
+
+
+# ------------------------------------------------------------ what is shown
+
+
+def _show(readings: Sequence[Reading]) -> None:
+    columns = ("source", "messages", "events", "refused", "types", "attributes")
+    console.print_table(columns, [_cells(one) for one in readings])
+    for one in readings:
+        for line in _lines(one):
+            console.say(line)
+
+
+def _cells(one: Reading) -> tuple[object, ...]:
+    refused = sum(each.count for each in one.refused.values())
+    types = ", ".join(f"{name} {count:,}" for name, count in sorted(one.types.items()))
+    names = list(one.attributes)
+    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return one.source.topic, f"{one.messages:,}", f"{one.events:,}", f"{refused:,}", types or "-", shown or "-"
+
+
+def _lines(one: Reading) -> Iterator[str]:
+    """What a person has to know beside the table."""
+    topic = one.source.topic
+    if not one.messages:
+        yield f"{topic}: no message has been found, so that nothing could be tried"
+    for reason, each in one.refused.items():
+        first = f"the first is {place_of(each.message, each.first.number)}: {each.first.detail}"
+        yield f"{topic}: {each.count:,} refused ({reason}); {first}"
+    for name, (count, message) in one.misfits.items():
+        first = f"the first in {place_of(message, 0)}"
+        yield f"{topic}: {count:,} values of {name!r} are not what its rule says, and null; {first}"
+    if one.warning:
+        yield f"{topic}: {one.warning}"
+
+
+def _body(one: Reading) -> Mapping[str, Any]:
+    refused = {
+        reason: {"count": each.count, "first": place_of(each.message, each.first.number), "detail": each.first.detail}
+        for reason, each in one.refused.items()
+    }
+    misfits = {name: {"count": count, "first": place_of(message, 0)} for name, (count, message) in one.misfits.items()}
+    examples = [{"type": each.type, "ts": each.ts, **each.values} for each in one.examples]
+    return {
+        "source": one.source.topic,
+        "messages": one.messages,
+        "events": one.events,
+        "types": one.types,
+        "attributes": one.attributes,
+        "refused": refused,
+        "misfits": misfits,
+        "warning": one.warning or None,
+        "examples": examples,
+    }

@@ -1,0 +1,133 @@
+"""A wanted change of a stream, the state that it is checked against, and the checks of its values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from saffron.control.checks import Partitions, Refused
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.errors import SchemaError
+from saffron.records.stream import FORMATS, WITH_REGISTRY, StreamRecord, is_name
+from saffron.runtime.log import TopicSpec
+from saffron.runtime.log.topics import Topics, topic_files
+from saffron.schema.schema import Schema
+
+
+@dataclass(frozen=True)
+class StreamChange:
+    """The wanted properties of a stream; None: unchanged. Times are in ms; `idle` 0: never."""
+
+    name: str
+    topic: str | None = None
+    key: str | None = None
+    source: str | None = None
+    schema: Mapping[str, Any] | None = None
+    format: str | None = None
+    registry: str | None = None
+    disorder: int | None = None
+    idle: int | None = None
+    partitions: int | None = None
+
+
+@dataclass(frozen=True)
+class StreamContext:
+    """The state of the system that a change is checked against.
+
+    `streams`: by name. `partitions`: number of a topic. `used`: whether a topic was ever written to. `disorder`,
+    `idle`: settings of the default stream where its record has none. `unreadable`: names whose newest record cannot be
+    read. `schema`: a stream's schema in force.
+    """
+
+    prefix: str
+    streams: Mapping[str, StreamRecord]
+    partitions: Partitions
+    used: Callable[[str], bool]
+    disorder: int = 0
+    idle: int | None = None
+    unreadable: frozenset[str] = frozenset()
+    schema: Callable[[StreamRecord], Schema | None] = field(default=lambda record: None)
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """A change that can be made.
+
+    `before`: the present record, None for a new stream. `topics`: to be created before the record is written.
+    `partitions`: of the stream's topic. `unreadable`: the present record cannot be read.
+    """
+
+    before: StreamRecord | None
+    record: StreamRecord
+    topics: list[TopicSpec]
+    partitions: int
+    unreadable: bool = False
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the record differs from the present one."""
+        return self.unreadable or self.record != self.before
+
+
+def check_values(change: StreamChange) -> None:
+    """Refused: a part of the change is invalid in itself."""
+    if not is_name(change.name):
+        raise Refused(400, "name", f"{change.name!r} is no name of a stream: letters, digits, _ and -")
+    if change.schema is not None:
+        try:
+            from_json_schema(change.schema)
+        except SchemaError as error:
+            raise Refused(400, "schema", f"the schema cannot be used: {error}") from error
+    if change.format is not None:
+        _check_format(change.format, change.registry)
+    if change.registry is not None:
+        _check_registry(change.registry)
+
+
+def _check_format(form: str, registry: str | None) -> None:
+    """Raise Refused for an unknown format, or one that does not go with the registry."""
+    if form not in FORMATS:
+        raise Refused(400, "format", f"{form!r} is no format of messages; there are {', '.join(FORMATS)}")
+    if form in WITH_REGISTRY and registry is None:
+        raise Refused(400, "format", f"--format {form} needs --registry URL, which knows the messages' schemas")
+    if form not in WITH_REGISTRY and registry is not None:
+        raise Refused(400, "format", f"--registry is for avro and protobuf; messages of --format {form} need none")
+
+
+def _check_registry(registry: str) -> None:
+    """Raise Refused for a registry that is no HTTP address, or has a password."""
+    parts = urlsplit(registry)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Refused(400, "registry", f"--registry: {registry!r} is not http://HOST:PORT or https://HOST:PORT")
+    if parts.username is not None:
+        raise Refused(
+            400,
+            "registry",
+            "--registry: the stream's record is for all to read: give name and password to windowing, as the setting "
+            "registry_auth (SAFFRON_REGISTRY_AUTH=USER:PASSWORD)",
+        )
+
+
+def require_free(name: str, topic: str, now: StreamContext) -> None:
+    """Refused: the topic is another stream's, or one of Saffron's own."""
+    for other in now.streams.values():
+        if other.topic == topic and other.name != name:
+            raise Refused(
+                409,
+                "topic",
+                f"topic {topic!r} is stream {other.name!r}'s: ask FROM {other.name}, or make {name!r} from it "
+                f"(`saffron stream add {name} --from {other.name} --key ATTR`)",
+            )
+    if (inner := Topics(now.prefix).stream_of(topic)) is not None:
+        raise Refused(
+            409, "topic", f"topic {topic!r} is an inner one of stream {inner!r}: name the topic of your events"
+        )
+    if topic.removeprefix(now.prefix) in topic_files() and topic.startswith(now.prefix):
+        raise Refused(
+            409,
+            "topic",
+            f"topic {topic!r} is Saffron's own: name the topic of your events. INTO makes events of results, which "
+            "other queries read",
+        )

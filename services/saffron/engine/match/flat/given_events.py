@@ -1,0 +1,92 @@
+"""Where a step kernel's events come from: here stored rows that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from saffron.engine.match.core.step_text import StepText
+from saffron.schema.schema import Kind
+
+ARRAYS = (
+    ("rows", "int64[::1]"),
+    ("slots", "int64[::1]"),
+    ("masks", "int64[::1]"),
+    ("ordinals", "int64[::1]"),
+    ("now", "int64[::1]"),
+    ("until", "int64[::1]"),
+    ("counters", "int64[::1]"),
+    ("constants", "int64[::1]"),
+    ("ranks", "int64[::1]"),
+    ("node_row", "uint32[::1]"),
+    ("node_before", "uint32[::1]"),
+    ("node_part", "uint8[::1]"),
+    ("node_at", "int64[::1]"),
+    ("touched", "int64[::1]"),
+    ("reached", "int64[::1]"),
+    ("found", "int64[:, ::1]"),
+)
+"""Arguments of every step kernel after `at` and `stop`; then the columns it reads, then POOL for each state."""
+
+
+class Events(Protocol):
+    """The text of what differs by where events come from. `arrays`: as ARRAYS.
+
+    `constants`: what it names, beside those of the layout. `head`: lines behind the imports.
+    """
+
+    arrays: tuple[tuple[str, str], ...]
+    constants: Mapping[str, object]
+    head: str
+
+    def column(self, kind: Kind) -> str:
+        """The type of an attribute's values."""
+
+    def prologue(self) -> None:
+        """Before the first event."""
+
+    def event(self, contiguity: Callable[[], None]) -> None:
+        """Its key, what it can be, its row, and when it happened. `contiguity`: writes what ends runs before it."""
+
+    def kept(self) -> None:
+        """What is noted of the event's row."""
+
+    def done(self) -> None:
+        """On to the next event."""
+
+    def epilogue(self) -> None:
+        """Behind the last event."""
+
+
+class GivenEvents(Events):
+    """`Events` that have their rows."""
+
+    arrays = ARRAYS
+    constants: Mapping[str, object] = {}
+    head = ""
+
+    def __init__(self, text: StepText) -> None:
+        self._text = text
+
+    def column(self, kind: Kind) -> str:
+        return f"{kind.dtype}[::1]"
+
+    def prologue(self) -> None:
+        """Nothing: rows are there."""
+
+    def epilogue(self) -> None:
+        """The same."""
+
+    def event(self, contiguity: Callable[[], None]) -> None:
+        out = self._text.out
+        out("slot, m, row = slots[w], masks[w], rows[w]")
+        contiguity()
+        out("r = row & row_mask")
+        out("t = now[r]")
+
+    def kept(self) -> None:
+        self._text.out("touched[slot] = row")
+        self._text.out("node_at[r] = node")
+
+    def done(self) -> None:
+        self._text.out("w += 1")

@@ -1,0 +1,51 @@
+"""The text of a general step kernel in the making: what it is of, what it names, and where its lines go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from saffron.engine.match.core.automaton import Feature, State
+from saffron.engine.match.core.kernel_layout import Names, lane_array
+from saffron.engine.match.core.lines import Lines
+from saffron.engine.match.general.automaton import STATE, WANTED, GeneralAutomaton
+from saffron.language.plan.plan import Absence
+
+
+@dataclass
+class TableText:
+    """What all writers of one kernel share."""
+
+    automaton: GeneralAutomaton
+    names: Names
+    out: Lines = field(default_factory=Lines)
+
+    @property
+    def state(self) -> State:
+        """The rows of the pool of runs."""
+        return self.automaton.state
+
+    @property
+    def alone(self) -> bool:
+        """WITHIN without windows of its own."""
+        return self.automaton.plan.window.slide is None and self.automaton.plan.window.opens is None
+
+    @property
+    def windows(self) -> str:
+        """The most windows in which one match can wait for the end."""
+        window = self.automaton.plan.window
+        if window.opens is not None:
+            return "openers.shape[1]"
+        return "1" if window.slide is None else "(window_size // window_slide + 1)"
+
+    def carried(self, feature: Feature, lane: str = "q") -> str:
+        """What a run carries."""
+        return f"{lane_array(self.state, feature)}[{lane}]"
+
+    def absences(self, numbers: tuple[int, ...]) -> list[Absence]:
+        return [self.automaton.plan.absences[number] for number in numbers]
+
+    def into(self, lane: str, state: str) -> None:
+        """The lane goes on in a state."""
+        self.out(f"{self.carried(STATE, lane)} = {state}")
+        if self.automaton.patient:
+            self.out(f"{self.carried(WANTED, lane)} = states[{state}, WANTS]")

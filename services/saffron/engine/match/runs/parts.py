@@ -1,0 +1,66 @@
+"""The parts that runs over exact times are composed of, beside their store: a source of matches and a reporter."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from saffron.engine.events.block import Block
+from saffron.engine.match.core.stream import Range
+from saffron.engine.match.selection.entries import Entries
+from saffron.engine.operators.results import Fired
+
+if TYPE_CHECKING:
+    from saffron.engine.match.runs.query_runs import QueryRuns
+
+
+class Source(Protocol):
+    """Where matches come from: it takes events and writes what it finds into the list of its runs."""
+
+    runs: QueryRuns
+
+    def __init__(self, runs: QueryRuns) -> None:
+        self.runs = runs
+
+    @abstractmethod
+    def advance(self, part: Range, opened: Iterable[int] | None) -> None:
+        """Take the next events: see `Runs.advance`."""
+
+    def list_found(self) -> None:
+        """Write what was found, where that is put off until somebody reads the list."""
+
+    def forget_matches(self) -> None:
+        """The matches of the last block have been published."""
+
+    def forget_runs(self) -> None:
+        """No match holds both an event from before and one from after; matches of the block stay readable."""
+
+
+class Reporter(Protocol):
+    """What becomes of the matches found: results, in the order in which they are known."""
+
+    runs: QueryRuns
+
+    def __init__(self, runs: QueryRuns) -> None:
+        self.runs = runs
+
+    @property
+    @abstractmethod
+    def unreported(self) -> bool:
+        """See `Runs.unreported`."""
+
+    @abstractmethod
+    def fired(self, name: str, partition: int, block: Block) -> Sequence[Fired]:
+        """See `Runs.fired`."""
+
+    @abstractmethod
+    def settled(self) -> Entries:
+        """What has been decided since this was last asked; `fired` reports it all the same."""
+
+    @abstractmethod
+    def pause(self) -> None:
+        """All runs are about to be forgotten: what was decided up to here is to be reported."""
+
+    def forget_matches(self) -> None:
+        """The matches of the last block have been published."""

@@ -1,0 +1,145 @@
+"""What every kind of runs does for the operator: it takes events, and reports what it finds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.strings import Strings
+from saffron.engine.match.core.keys import Keys
+from saffron.engine.match.core.rows import Rows
+from saffron.engine.match.core.stream import Range
+from saffron.engine.match.runs.store import EventStore
+from saffron.engine.match.runs.transitions import Transitions
+from saffron.engine.operators.results import Fired
+from saffron.language.plan.plan import MatchPlan
+from saffron.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from saffron.engine.match.runs.query_runs import QueryRuns
+
+Array = NDArray[np.generic]
+
+
+class Runs(ABC):
+    """One match query over one partition: a store of events, and what finds matches among them."""
+
+    store: EventStore
+    program: Any
+
+    @property
+    def plan(self) -> MatchPlan:
+        return self.store.plan
+
+    @property
+    def schema(self) -> Schema:
+        return self.store.schema
+
+    @property
+    def strings(self) -> Strings:
+        return self.store.strings
+
+    @property
+    def rows(self) -> Rows:
+        """The events kept."""
+        return self.store.rows
+
+    @property
+    def keys(self) -> Keys:
+        """The keys of those."""
+        return self.store.keys
+
+    @property
+    @abstractmethod
+    def live(self) -> int:
+        """Partial matches, as this kind of runs has them."""
+
+    @property
+    @abstractmethod
+    def held(self) -> int:
+        """As many or more, at no cost."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Bytes of state."""
+
+    @property
+    def droppable(self) -> QueryRuns | None:
+        """Its partial matches, as orders may drop them; None where it has none that stand for themselves."""
+        return None
+
+    @property
+    def transitions(self) -> Transitions | None:
+        """What its partial matches did, as it is observed; None where that is not."""
+        return None
+
+    @property
+    def states(self) -> int | None:
+        """How many states its transitions have, the match included; None where none are told."""
+        return None
+
+    # ---------------------------------------------------------------- events
+
+    @abstractmethod
+    def begin_block(self, now: int) -> None:
+        """Forget the last block's matches, and what no window holds at `now`, the instant of the next event."""
+
+    @abstractmethod
+    def advance(self, part: Range, opened: Iterable[int] | None) -> None:
+        """Take the next events. `opened`: positions at which OPEN ON windows open (None: find them out here)."""
+
+    @abstractmethod
+    def end_part(self) -> None:
+        """The query's last event was given: matches whose windows it has closed are found."""
+
+    @abstractmethod
+    def end_block(self, watermark: int, next_seq: int, *, end: bool) -> None:
+        """All events before position `next_seq` were given: matches whose windows have closed by now are found."""
+
+    # ---------------------------------------------------------------- results
+
+    @property
+    @abstractmethod
+    def unreported(self) -> bool:
+        """Whether `fired` may have something to say of the block at hand."""
+
+    @abstractmethod
+    def fired(self, name: str, partition: int, block: Block) -> Sequence[Fired]:
+        """What it reports of the block at hand: to be asked once a block. What waited for the end of a window stands
+        before the event that is the first behind it."""
+
+    @abstractmethod
+    def forget_matches(self) -> None:
+        """The matches of the last block have been published."""
+
+    @abstractmethod
+    def pause(self) -> None:
+        """Forget all runs, and the matches that wait; what was decided up to here is reported."""
+
+    # ---------------------------------------------------------------- state
+
+    @abstractmethod
+    def adopt(self, fresh: Self) -> bool:
+        """Go on as `fresh`, which was started for the same text under a wider schema; False if it is made otherwise."""
+
+    @abstractmethod
+    def save(self) -> dict[str, Array]:
+        """Everything that decides further results; the matches of the last block are not among it."""
+
+    @abstractmethod
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Take over what `save` gave, into runs of the same program."""
+
+    def string_codes(self) -> Iterator[NDArray[np.int32]]:
+        """The codes of all strings that it holds."""
+        return self.store.string_codes()
+
+    def close(self) -> None:
+        """Let go of what the operator's strings hold for this query."""
+        self.store.close()

@@ -1,0 +1,90 @@
+"""What partial matches did, counted for the model builder (P2): per event of the stream and run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from saffron.engine.match.core.kernel_layout import BEGAN, LEFT, LIVED, MET, MOVED, place
+from saffron.engine.match.core.kernel_layout import DIED as DEATHS
+from saffron.engine.match.general.watch import DIED, FORKED, Cells
+
+if TYPE_CHECKING:
+    from saffron.engine.match.runs.query_runs import QueryRuns
+
+
+class Transitions(Protocol):
+    """Counts since they were last taken. A censored block is one of which the query does not see all that matters."""
+
+    @property
+    def counting(self) -> bool:
+        """Whether what happens now is told."""
+
+    def share(self, one_in: int) -> None:
+        """From the next block on one of so many is counted, where counting costs."""
+
+    def censor(self, *, censored: bool) -> None:
+        """A block begins."""
+
+    def end_block(self) -> None:
+        """It has been taken."""
+
+    def take(self) -> tuple[Cells, int, int]:
+        """What happened since the last call, events, and ms that runs lived."""
+
+    def restart(self) -> None:
+        """What was counted up to now is not told."""
+
+
+class FlatTransitions:
+    """Those of flat runs, whose kernels always count: state c + 1 is component c bound."""
+
+    def __init__(self, runs: QueryRuns) -> None:
+        self._runs = runs
+        self._told: dict[str, int] = {}
+        self._censored: dict[str, int] | None = None  # counts before the block at hand
+
+    @property
+    def counting(self) -> bool:
+        return self._censored is None
+
+    def share(self, one_in: int) -> None:
+        """All are."""
+
+    def censor(self, *, censored: bool) -> None:
+        self._censored = self._totals() if censored else None
+
+    def end_block(self) -> None:
+        """What was counted in a censored block counts as told."""
+        before, self._censored = self._censored, None
+        if before is not None:
+            totals = self._totals()
+            self._told = {name: self._told.get(name, 0) + total - before[name] for name, total in totals.items()}
+
+    def take(self) -> tuple[Cells, int, int]:
+        totals, before = self._totals(), self._told
+        self._told = totals
+        grown = {name: value - before.get(name, 0) for name, value in totals.items()}
+        events, lived = grown.pop("events"), grown.pop("lived")
+        return {_cell(name): count for name, count in grown.items() if count > 0}, events, lived
+
+    def restart(self) -> None:
+        self._told = self._totals()
+
+    def _totals(self) -> dict[str, int]:
+        runs = self._runs
+        counters = runs.counters
+        began = int(counters[BEGAN])
+        totals = {"events": runs.ordinal, "lived": int(counters[LIVED]), "0>1": began, "0>0": runs.ordinal - began}
+        for index in range(min(len(runs.program.states), len(runs.plan.components) - 1)):
+            met, moved, left, died = (int(counters[place(index, which)]) for which in (MET, MOVED, LEFT, DEATHS))
+            state = index + 1
+            totals[f"{state}>{state}"] = met - left - died
+            totals[f"{state}>{state + 1}"] = moved
+            totals[f"{state}>{DIED}"] = died
+            totals[f"{state}>{FORKED}"] = moved - left
+        return totals
+
+
+def _cell(name: str) -> tuple[int, int]:
+    source, target = name.split(">")
+    return int(source), int(target)

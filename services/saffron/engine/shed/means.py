@@ -1,0 +1,136 @@
+"""The two means of shedding compared: dropping events and dropping partial matches, by what they save and lose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from saffron.engine.shed.drops.allocation import Candidate, allocate
+from saffron.engine.shed.drops.evenly import UNKNOWN
+from saffron.engine.shed.drops.loss_curve import LossCurve
+from saffron.engine.shed.drops.lossless import ENOUGH, LosslessShares
+from saffron.engine.shed.drops.splits import Droppable, Splits
+from saffron.engine.shed.drops.utility_tables import UtilityTables
+from saffron.engine.shed.known import Known
+from saffron.engine.shed.load.detector import READER
+
+_LEAST_SHARE = 0.1
+"""Least share of the time at which means are compared: curves of loss have points 1/64 apart, and below this only a few
+of them tell the means apart."""
+_COARSE = 8
+"""Means are compared anew where a query's share of the time has moved by an eighth or so."""
+
+
+@dataclass
+class Means:
+    """Curves, splits and lossless shares of one chain, kept while what they follow from stays the same."""
+
+    tables: UtilityTables
+    _splits: Splits = field(default_factory=Splits)
+    _lossless: dict[str, LosslessShares] = field(default_factory=dict)
+    _curves: dict[str, LossCurve] = field(default_factory=dict)
+    _follows: tuple[object, ...] = ()
+
+    def use(self, known: Known) -> None:
+        """Forget what was computed from other models, costs, corrections or beliefs."""
+        queries, events = known.queries, known.events
+        self.tables.use(queries.models, {name: known.weight(name) for name in queries.traits})
+        partial = ((name, one.query_version, one.version) for name, one in queries.models.items())
+        learned = ((name, one.query_version, one.version) for name, one in events.models.items())
+        costs = [round(_COARSE * cost) for own in known.costs.values() for cost in own.values()]
+        measured = (*queries.corrections.items(), *known.believed.items())
+        evenly = ((events.even(name, own.by), known.errors(name)) for name, own in queries.traits.items())
+        follows: tuple[object, ...] = (
+            *partial, None, *learned, *measured, *queries.traits.items(), *costs, *evenly
+        )  # fmt: skip
+        if follows != self._follows:
+            self._follows = follows
+            self._curves.clear()
+            self._splits.forget()
+            self._lossless.clear()
+
+    def split(self, known: Known, share: float) -> float:
+        """The part (0 to 1) of the share to be saved that dropping events saves best, where both means are allowed."""
+        self.use(known)
+        return self._splits.split(
+            max(_LEAST_SHARE, share), lambda: (self._candidates(known, READER), self._droppable(known))
+        )
+
+    def lossless(self, known: Known, reader: str, share: float) -> float:
+        """The share of the reader's time that dropping events may save, without more loss than at this share.
+
+        Where little is known it follows from what the queries cannot take. Baselines know of neither.
+        """
+        names = known.of(reader, known.queries.by_events)
+        if not all(known.queries.traits[name].by.evenly for name in names):
+            return share
+        if not all(_is_certain(known, name) for name in names):
+            spare = sum(known.events.taking.spare_now(name) * known.costs[reader][name] for name in names)
+            return max(share, spare)
+        self.use(known)
+        reach = known.share(reader, names)
+        found = self._lossless.setdefault(reader, LosslessShares())
+        return reach * found.share(min(1.0, share / reach), lambda: self._candidates(known, reader))
+
+    def shares(self, known: Known, saved: Mapping[str, float]) -> dict[str, float]:
+        """By query the share of its events to drop. `saved`: the share of its time that each reader is to save."""
+        self.use(known)
+        shares: dict[str, float] = {}
+        for reader, share in saved.items():
+            candidates = self._candidates(known, reader)
+            shares |= allocate(candidates, min(1.0, share / sum(one.cost for one in candidates.values())))
+        return shares
+
+    def _droppable(self, known: Known) -> dict[str, Droppable]:
+        return {
+            name: Droppable(
+                self.tables.curve(name, order),
+                known.worth(name),
+                known.costs[READER][name],
+                known.queries.correction(name).partial,
+                known.believed[name].partial,
+            )
+            for name, order in known.droppable().items()
+        }
+
+    def _candidates(self, known: Known, reader: str) -> dict[str, Candidate]:
+        return {
+            name: Candidate(
+                self._curve(known, name),
+                known.worth(name),
+                known.costs[reader][name],
+                known.queries.length(name),
+                known.queries.correction(name).events,
+                known.errors(name),
+                self._not_begun(known, name),
+            )
+            for name in known.of(reader, known.queries.by_events)
+        }
+
+    def _not_begun(self, known: Known, name: str) -> LossCurve | None:
+        """The share of partial matches that do not begin, by the share of events that goes."""
+        even = known.events.even(name, known.queries.traits[name].by)
+        if even is UNKNOWN:
+            return None
+        learned = self._curve(known, name).of_each(known.queries.length(name))
+        return even.not_begun.towards(learned, known.believed[name].events)
+
+    def _curve(self, known: Known, name: str) -> LossCurve:
+        """What dropping a query's events loses, corrected by what was measured of such promises."""
+        if name not in self._curves:
+            at_random = known.queries.correction(name).at_random
+            self._curves[name] = promised(known, name).towards_random(at_random, known.queries.length(name))
+        return self._curves[name]
+
+
+def promised(known: Known, name: str) -> LossCurve:
+    """What dropping a query's events loses: by its model as far as that is believed, else by even dropping."""
+    by = known.queries.traits[name].by
+    learned, evenly = known.events.curve(name, by), known.events.even(name, by).curve(known.queries.length(name))
+    return learned.towards(evenly, 1.0 - known.believed[name].events)
+
+
+def _is_certain(known: Known, name: str) -> bool:
+    """Whether enough matches taught what the query's events are worth, and all of it is believed."""
+    model = known.events.models.get(name)
+    return model is not None and model.matches >= ENOUGH and known.believed[name].events == 1.0

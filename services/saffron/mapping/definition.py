@@ -1,0 +1,130 @@
+"""A stream's definition: the topics that its events come from, and how each of their messages is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from zoneinfo import ZoneInfo
+
+from saffron.mapping.paths import Path
+
+
+class OfMessage(Enum):
+    """A part of a Kafka message beside its value."""
+
+    KEY = "key"
+    TIME = "time"
+    TOPIC = "topic"
+    PARTITION = "partition"
+    OFFSET = "offset"
+
+
+@dataclass(frozen=True)
+class Header:
+    """The header of a message with this name."""
+
+    name: str
+
+
+Origin = Path | Header | OfMessage
+"""Where a value comes from: the message's JSON, a header, or the message itself."""
+
+
+class As(Enum):
+    """What a value is read as, whatever it is written as."""
+
+    NUMBER = "number"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+
+
+class TimeFormat(Enum):
+    """How an event's time is written, where it is not by a strptime pattern."""
+
+    ISO = "iso8601"
+    SECONDS = "epoch_s"
+    MILLISECONDS = "epoch_ms"
+    MICROSECONDS = "epoch_us"
+    NANOSECONDS = "epoch_ns"
+
+
+@dataclass(frozen=True)
+class TypeRule:
+    """The type of a source's events: `constant`, or the text at `origin`, by `names` where it is one of them.
+
+    `names` that are not empty leave no other type: a message with another text is refused.
+    """
+
+    constant: str | None = None
+    origin: Origin | None = None
+    names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True)
+class TimeRule:
+    """The time of an event: at `origin`, written by `form` (a TimeFormat, or a strptime pattern).
+
+    `zone`: of times without an offset; None: UTC.
+    """
+
+    origin: Origin = OfMessage.TIME
+    form: TimeFormat | str = TimeFormat.MILLISECONDS
+    zone: ZoneInfo | None = None
+
+
+@dataclass(frozen=True)
+class AttributeRule:
+    """One attribute: where its value comes from, and what it is read as; None: as it is written."""
+
+    origin: Origin
+    kind: As | None = None
+
+
+class Envelope(Enum):
+    """What is around an event's own object in a message."""
+
+    NONE = "none"
+    DEBEZIUM = "debezium"
+    CLOUDEVENTS = "cloudevents"
+    LINES = "lines"
+    ARRAY = "array"
+
+
+@dataclass(frozen=True)
+class SourceDefinition:
+    """One topic of a stream. `number`: its place among the stream's sources, from 0, never used again.
+
+    `attributes`: those that are said; `only`: no others. `explode`: the array of which each element is an event.
+    `where`: a condition on the message before its envelope is opened. `disorder`, `idle`: ms; None: the stream's.
+    """
+
+    topic: str
+    number: int
+    type: TypeRule
+    time: TimeRule = TimeRule()
+    attributes: Mapping[str, AttributeRule] = field(default_factory=lambda: MappingProxyType({}))
+    only: bool = False
+    envelope: Envelope = Envelope.NONE
+    explode: Path | None = None
+    where: str | None = None
+    disorder: int | None = None
+    idle: int | None = None
+
+
+@dataclass(frozen=True)
+class StreamDefinition:
+    """A stream of several topics. `key`: the attribute by which the inner topic is keyed; None: none is.
+
+    `partitions`: of the inner topic; None: as many as the largest source has. `disorder`, `idle`: ms. `dead_letters`:
+    a value that is no such number, truth value or time is a dead letter, and not null.
+    """
+
+    name: str
+    sources: tuple[SourceDefinition, ...]
+    key: str | None = None
+    partitions: int | None = None
+    disorder: int = 0
+    idle: int | None = None
+    dead_letters: bool = False

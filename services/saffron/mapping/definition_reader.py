@@ -1,0 +1,153 @@
+"""From the YAML text of a definition to a StreamDefinition (schemas/stream.schema.json)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from saffron.mapping.definition import (
+    As,
+    AttributeRule,
+    Envelope,
+    Header,
+    OfMessage,
+    Origin,
+    SourceDefinition,
+    StreamDefinition,
+    TimeFormat,
+    TimeRule,
+    TypeRule,
+)
+from saffron.mapping.mapper import RESERVED
+from saffron.mapping.paths import PATH_FORM, Path, PathError
+from saffron.mapping.times import TimeError, zone_of
+from saffron.mapping.yaml_nodes import Node, optional
+from saffron.records.stream import is_name
+
+STREAM_FIELDS = ("stream", "key", "partitions", "disorder", "idle", "on_mismatch", "sources")
+SOURCE_FIELDS = (
+    "topic", "type", "ts", "attributes", "only", "envelope", "explode", "where", "disorder", "idle",
+)  # fmt: skip
+ORIGINS = ("field", "header", "message")
+TYPE_FIELDS = (*ORIGINS, "constant", "map")
+TIME_FIELDS = (*ORIGINS, "format", "zone")
+ATTRIBUTE_FIELDS = ("from", "header", "message", "as")
+MISMATCH = ("tell", "dead-letter")
+MAX_SOURCES, MAX_PARTITIONS = 64, 10_000
+
+
+def read_definition(text: str) -> StreamDefinition:
+    """The definition that a text writes. DefinitionError, with the place, where it writes none."""
+    fields = Node.root(text).fields(STREAM_FIELDS, needed=("stream", "sources"))
+    name = fields["stream"].scalar()
+    if not is_name(name):
+        fields["stream"].error("a stream's name has letters, digits, _ and - only")
+    items = fields["sources"].items()
+    if not 1 <= len(items) <= MAX_SOURCES:
+        fields["sources"].error(f"a stream has 1 to {MAX_SOURCES} sources, this one {len(items)}")
+    mismatch = fields["on_mismatch"].scalar() if "on_mismatch" in fields else MISMATCH[0]
+    if mismatch not in MISMATCH:
+        fields["on_mismatch"].error(f"`on_mismatch` is {' or '.join(MISMATCH)}")
+    return StreamDefinition(
+        name,
+        tuple(_source(item, number) for number, item in enumerate(items)),
+        optional(fields, "key", Node.scalar),
+        optional(fields, "partitions", lambda node: node.whole(1, MAX_PARTITIONS)),
+        optional(fields, "disorder", Node.milliseconds) or 0,
+        optional(fields, "idle", Node.milliseconds),
+        mismatch == MISMATCH[1],
+    )
+
+
+def _source(node: Node, number: int) -> SourceDefinition:
+    fields = node.fields(SOURCE_FIELDS, needed=("topic",))
+    topic = fields["topic"].scalar()
+    return SourceDefinition(
+        topic,
+        number,
+        _type(fields["type"]) if "type" in fields else TypeRule(constant=topic),
+        _time(fields["ts"]) if "ts" in fields else TimeRule(),
+        _attributes(fields["attributes"]) if "attributes" in fields else MappingProxyType({}),
+        optional(fields, "only", Node.flag) or False,
+        optional(fields, "envelope", lambda one: one.choice(Envelope)) or Envelope.NONE,
+        optional(fields, "explode", _path),
+        optional(fields, "where", Node.scalar),
+        optional(fields, "disorder", Node.milliseconds),
+        optional(fields, "idle", Node.milliseconds),
+    )
+
+
+def _type(node: Node) -> TypeRule:
+    if node.is_text:
+        return TypeRule(constant=node.scalar())
+    fields = node.fields(TYPE_FIELDS)
+    names = {key.scalar(): value.scalar() for key, value in fields["map"].pairs()} if "map" in fields else {}
+    if "constant" in fields:
+        return TypeRule(constant=fields["constant"].scalar())
+    return TypeRule(origin=_origin(node, fields, "field"), names=MappingProxyType(names))
+
+
+def _time(node: Node) -> TimeRule:
+    if node.is_text:
+        if node.scalar() != "message":
+            node.error(
+                "`ts` is `message`, or says where the time is", "Write: ts: {field: created_at, format: iso8601}"
+            )
+        return TimeRule()
+    fields = node.fields(TIME_FIELDS)
+    zone = None
+    if "zone" in fields:
+        try:
+            zone = zone_of(fields["zone"].scalar())
+        except TimeError as error:
+            fields["zone"].error(str(error), "Zones are named as in Europe/Berlin.")
+    form = _format(fields["format"]) if "format" in fields else TimeFormat.ISO
+    return TimeRule(_origin(node, fields, "field"), form, zone)
+
+
+def _format(node: Node) -> TimeFormat | str:
+    text = node.scalar()
+    if "%" not in text:
+        return node.choice(TimeFormat)
+    try:
+        datetime.strptime(datetime(2000, 2, 3, tzinfo=UTC).strftime(text), text)  # noqa: DTZ007 (only whether it fits)
+    except ValueError as error:
+        node.error(f"this is no pattern of strptime: {error}")
+    return text
+
+
+def _attributes(node: Node) -> Mapping[str, AttributeRule]:
+    found = {}
+    for key, value in node.pairs():
+        name = key.scalar()
+        if name in RESERVED:
+            key.error(f"an event has its own `{name}`", f"Name the attribute otherwise, as event_{name}.")
+        found[name] = _attribute(value)
+    return MappingProxyType(found)
+
+
+def _attribute(node: Node) -> AttributeRule:
+    if node.is_text:
+        return AttributeRule(_path(node))
+    fields = node.fields(ATTRIBUTE_FIELDS)
+    return AttributeRule(_origin(node, fields, "from"), optional(fields, "as", lambda one: one.choice(As)))
+
+
+def _origin(node: Node, fields: Mapping[str, Node], path: str) -> Origin:
+    """Where a value comes from: one of a path, a header, and a part of the message."""
+    said = [name for name in (path, "header", "message") if name in fields]
+    if len(said) != 1:
+        node.error(f"{node.what} needs one of `{path}`, `header` and `message`, and has {len(said)}")
+    value = fields[said[0]]
+    if said[0] == "header":
+        return Header(value.scalar())
+    return value.choice(OfMessage) if said[0] == "message" else _path(value)
+
+
+def _path(node: Node) -> Path:
+    text = node.scalar()
+    try:
+        return Path.parse(text)
+    except PathError as error:
+        node.error(str(error), f"Paths are {PATH_FORM}.", start=error.place)

@@ -1,0 +1,96 @@
+"""A dry run of a definition: how the newest messages of a source would be read."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from saffron.mapping.definition import SourceDefinition, TimeFormat
+from saffron.mapping.mapper import Mapped, Refused, events_of
+from saffron.mapping.message import Message
+
+_DAY = 86_400_000
+_UNITS = {
+    TimeFormat.SECONDS: 10**9,
+    TimeFormat.MILLISECONDS: 10**6,
+    TimeFormat.MICROSECONDS: 10**3,
+    TimeFormat.NANOSECONDS: 1,
+}
+"""Nanoseconds of a unit."""
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """The elements that are no events for one reason: how many, and the first of them."""
+
+    count: int
+    message: Message
+    first: Refused
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What becomes of a source's messages. `types`, `attributes`: how many events have each. `misfits`: by attribute
+    the values that are null, not being what their rule says, and the first message of each. `warning`: what seems
+    wrong with the times, "" where nothing does."""
+
+    source: SourceDefinition
+    messages: int
+    events: int
+    types: Mapping[str, int]
+    attributes: Mapping[str, int]
+    refused: Mapping[str, Refusals]
+    misfits: Mapping[str, tuple[int, Message]]
+    examples: Sequence[Mapped]
+    warning: str
+
+
+def read_all(source: SourceDefinition, messages: Iterable[Message], *, strict: bool = False) -> Reading:
+    """Read the messages of a source as its stream would."""
+    types: Counter[str] = Counter()
+    attributes: Counter[str] = Counter()
+    refused: dict[str, Refusals] = {}
+    misfits: dict[str, tuple[int, Message]] = {}
+    examples: list[Mapped] = []
+    ages: list[tuple[int, int]] = []
+    count = events = 0
+    for message in messages:
+        count += 1
+        for one in events_of(message, source, strict=strict):
+            if isinstance(one, Refused):
+                before = refused.get(one.reason, Refusals(0, message, one))
+                refused[one.reason] = replace(before, count=before.count + 1)
+                continue
+            events += 1
+            types[one.type] += 1
+            attributes.update(one.values.keys())
+            for name in one.misfits:
+                number, first = misfits.get(name, (0, message))
+                misfits[name] = number + 1, first
+            if len(examples) < _SHOWN:
+                examples.append(one)
+            if message.time is not None:
+                ages.append((one.ts, message.time))
+    return Reading(source, count, events, types, attributes, refused, misfits, examples, _warning(source, ages))
+
+
+def _warning(source: SourceDefinition, times: Sequence[tuple[int, int]]) -> str:
+    """Whether another unit would bring the times to the messages' own."""
+    form = source.time.form
+    if not times or not isinstance(form, TimeFormat) or form not in _UNITS:
+        return ""
+    if statistics.median(abs(ts - own) for ts, own in times) < 300 * _DAY:
+        return ""
+    for other, nanoseconds in _UNITS.items():
+        factor = nanoseconds / _UNITS[form]
+        if statistics.median(abs(ts * factor - own) for ts, own in times) < 30 * _DAY:
+            return f"times are far from the messages' own as {form.value}; they fit as {other.value}"
+    return ""
+
+
+def place_of(message: Message, number: int) -> str:
+    """Where an element is: TOPIC/PARTITION/OFFSET, and its number in the message from the second on."""
+    return f"{message.topic}/{message.partition}/{message.offset}" + (f", element {number}" if number else "")

@@ -1,0 +1,129 @@
+"""Envelopes: what Debezium, CloudEvents and arrays put around an event's own object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from saffron.mapping.definition import Envelope, SourceDefinition
+from saffron.mapping.message import Message, MessageError, object_of, parse
+from saffron.mapping.paths import MISSING, Path
+
+_CLOUDEVENT = "ce_"
+"""Before the name of a context attribute: in the header of a binary CloudEvent, and in the event."""
+_OF_ROW = {"op": "__op", "ts_ms": "__ts_ms"}
+_OF_SOURCE = {"db": "__db", "schema": "__schema", "table": "__table"}
+"""Names as in Debezium's own flattened form (ExtractNewRecordState)."""
+
+
+def contents(message: Message, source: SourceDefinition) -> Iterator[Mapping[str, Any] | MessageError]:
+    """The objects in a message that a source's filter and envelope leave, in order; an error for each bad element."""
+    if message.value is None:
+        return
+    try:
+        for value in _messages(message.value, source.envelope):
+            opened = value if isinstance(value, MessageError) else _opened(value, message, source)
+            yield from _exploded(opened, source.explode)
+    except MessageError as error:
+        yield error
+
+
+def _messages(value: bytes, envelope: Envelope) -> Iterator[Any]:
+    """The JSON values of a message: one, or those of its lines, or of its array."""
+    if envelope is Envelope.LINES:
+        for line in value.splitlines():
+            if line.strip():
+                try:
+                    yield parse(line)
+                except MessageError as error:
+                    yield error
+        return
+    found = parse(value)
+    if envelope is not Envelope.ARRAY:
+        yield found
+    elif isinstance(found, list):
+        yield from found
+    else:
+        raise MessageError("not-an-array", "the message is no JSON array, as its envelope says")
+
+
+def _opened(value: Any, message: Message, source: SourceDefinition) -> Mapping[str, Any] | MessageError | None:
+    """An event's object out of its envelope; None: the message is of a kind that carries none."""
+    try:
+        whole = object_of(value)
+        if source.envelope is Envelope.DEBEZIUM:
+            return _of_debezium(whole)
+        if source.envelope is Envelope.CLOUDEVENTS:
+            return _of_cloudevent(whole, message)
+    except MessageError as error:
+        return error
+    return whole
+
+
+def _of_debezium(whole: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The row as it is after the change, or before it where it was deleted, with `__op`, `__table` and the like."""
+    change = whole["payload"] if "payload" in whole and "schema" in whole else whole
+    if change is None:
+        return None
+    change = object_of(change, "its payload")
+    if "op" not in change or not ("after" in change or "before" in change):
+        return change  # flattened by the connector
+    row = change.get("after")
+    row = change.get("before") if row is None else row
+    if row is None:
+        return None  # a truncation, or a message of the connector's own
+    found = dict(object_of(row, "the changed row"))
+    origin = change.get("source")
+    names = [(change, _OF_ROW), (origin if isinstance(origin, dict) else {}, _OF_SOURCE)]
+    for fields, renamed in names:
+        found |= {new: fields[old] for old, new in renamed.items() if fields.get(old) is not None}
+    return found | ({"__deleted": True} if change["op"] == "d" else {})
+
+
+def _of_cloudevent(whole: Mapping[str, Any], message: Message) -> Mapping[str, Any]:
+    """The data with the context attributes beside it, as `ce_type`, `ce_source`, `ce_id`, `ce_time`, ..."""
+    if "specversion" not in whole:
+        context = {name: text(value) for name, value in message.headers.items() if name.startswith(_CLOUDEVENT)}
+        if not context:
+            raise MessageError("no-cloudevent", "it has neither a specversion nor headers that begin with ce_")
+        return {**whole, **context}
+    if "data_base64" in whole:
+        raise MessageError("no-cloudevent", "its data is bytes (data_base64), and should be JSON")
+    data = whole.get("data")
+    fields = data if isinstance(data, dict) else {} if data is None else {"data": data}
+    context = {f"{_CLOUDEVENT}{name}": value for name, value in whole.items() if name != "data"}
+    return {**fields, **context}
+
+
+def text(value: bytes) -> str:
+    """The text of a header or a key; bytes that are no UTF-8 are replaced."""
+    return value.decode("utf-8", "replace")
+
+
+def _exploded(
+    opened: Mapping[str, Any] | MessageError | None, array: Path | None
+) -> Iterator[Mapping[str, Any] | MessageError]:
+    """The object itself, or one for each element of its array: the other fields, overlaid by those of the element."""
+    if opened is None:
+        return
+    if array is None or isinstance(opened, MessageError):
+        yield opened
+        return
+    elements = array.of(opened)
+    if elements is MISSING or elements is None:
+        return
+    if not isinstance(elements, list):
+        yield MessageError("not-an-array", f"{array} is no array, as `explode` says")
+        return
+    rest = _without(opened, array)
+    for element in elements:
+        yield {**rest, **element} if isinstance(element, dict) else {**rest, str(array): element}
+
+
+def _without(whole: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """The object without the value at the end of a path of names."""
+    first, *rest = path.steps
+    if not rest or isinstance(first, int):
+        return {name: value for name, value in whole.items() if name != first}
+    inner = whole.get(first)
+    return {**whole, first: _without(inner, Path(tuple(rest)))} if isinstance(inner, dict) else dict(whole)

@@ -1,0 +1,215 @@
+"""From one message to flat events: the exact path, which says every rule; `flattening` does the same fast."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from saffron.mapping.definition import (
+    As,
+    AttributeRule,
+    Header,
+    OfMessage,
+    Origin,
+    SourceDefinition,
+    TimeRule,
+    TypeRule,
+)
+from saffron.mapping.envelopes import contents, text
+from saffron.mapping.message import MAX_DEPTH, Message, MessageError, Number, noun
+from saffron.mapping.paths import MISSING, Path
+from saffron.mapping.times import TimeError, instant
+
+Value = str | bool | list[Any]
+"""Of an attribute: a Number, a text, a truth value or an array. Null is no value."""
+
+_NUMBER = re.compile(r"\s*(?:\+|(?P<sign>-))?0*(?P<rest>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*", re.ASCII)
+"""A text that holds a number; in the event it stands without a plus sign and leading zeros, as JSON has numbers."""
+_TRUTHS = {"true": True, "false": False, "1": True, "0": False}
+RESERVED = ("type", "ts")
+"""Names of an event's own fields; a message's fields of these names are kept under `OWN` before them."""
+OWN = "$."
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """An event, element `number` of its message. `misfits`: attributes whose value is not what its rule says: null."""
+
+    number: int
+    type: str
+    ts: int
+    values: Mapping[str, Value]
+    misfits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Element `number` of a message that is no event, and why."""
+
+    number: int
+    reason: str
+    detail: str
+
+
+def events_of(message: Message, source: SourceDefinition, *, strict: bool = False) -> Iterator[Mapped | Refused]:
+    """The events of a message in order, or why an element is none. `strict`: one with a misfit is refused."""
+    for number, content in enumerate(contents(message, source)):
+        try:
+            if isinstance(content, MessageError):
+                raise content
+            yield _event(number, content, message, source, strict=strict)
+        except MessageError as error:
+            yield Refused(number, error.reason, str(error))
+
+
+def _event(
+    number: int, content: Mapping[str, Any], message: Message, source: SourceDefinition, *, strict: bool
+) -> Mapped:
+    kind = _type(content, message, source.type)
+    ts = _time(content, message, source.time)
+    values: dict[str, Value] = {} if source.only else _rest(content, source)
+    misfits = []
+    for name, rule in source.attributes.items():
+        found = _valued(content, message, rule)
+        if found is MISSING:
+            misfits.append(name)
+        elif found is not None:
+            values[name] = found
+    if misfits and strict:
+        raise MessageError("schema", f"{misfits[0]!r} is not what its rule says")
+    return Mapped(number, kind, ts, values, tuple(misfits))
+
+
+def _at(origin: Origin, content: Mapping[str, Any], message: Message) -> Any:
+    """The value at an origin; MISSING where there is none."""
+    match origin:
+        case Path():
+            return origin.of(content)
+        case Header(name):
+            return text(message.headers[name]) if name in message.headers else MISSING
+        case OfMessage.KEY:
+            return MISSING if message.key is None else text(message.key)
+        case OfMessage.TIME:
+            return MISSING if message.time is None else Number(message.time)
+        case OfMessage.TOPIC:
+            return message.topic
+        case OfMessage.PARTITION:
+            return Number(message.partition)
+        case OfMessage.OFFSET:
+            return Number(message.offset)
+
+
+def _type(content: Mapping[str, Any], message: Message, rule: TypeRule) -> str:
+    if rule.constant is not None:
+        return rule.constant
+    assert rule.origin is not None
+    found = _at(rule.origin, content, message)
+    if isinstance(found, bool) or not isinstance(found, str):
+        raise MessageError("no-type", f"{described(rule.origin)} is {_noun(found)}, and should be the event's type")
+    if rule.names and found not in rule.names:
+        known = ", ".join(list(rule.names)[:5])
+        raise MessageError("no-type", f"{described(rule.origin)} is {found!r}, which `map` does not name: {known}")
+    return rule.names.get(found, found)
+
+
+def _time(content: Mapping[str, Any], message: Message, rule: TimeRule) -> int:
+    found = _at(rule.origin, content, message)
+    if found is MISSING or found is None:
+        raise MessageError("no-ts", f"{described(rule.origin)} is {_noun(found)}, and should be the event's time")
+    try:
+        return instant(found, rule.form, rule.zone, message.time)
+    except TimeError as error:
+        raise MessageError("bad-ts", f"{described(rule.origin)} is {_shown(found)}: {error}") from None
+
+
+def _valued(content: Mapping[str, Any], message: Message, rule: AttributeRule) -> Any:
+    """An attribute's value; None: it has none; MISSING: it is not what the rule says."""
+    found = _at(rule.origin, content, message)
+    if found is MISSING or found is None:
+        return None
+    if isinstance(found, dict):
+        return MISSING
+    match rule.kind:
+        case None:
+            return found
+        case As.NUMBER:
+            return _number(found)
+        case As.BOOLEAN:
+            return _truth(found)
+        case As.TEXT:
+            return ("true" if found else "false") if isinstance(found, bool) else _text(found)
+
+
+def _number(found: Any) -> Any:
+    if isinstance(found, Number):
+        return found
+    written = _NUMBER.fullmatch(found) if isinstance(found, str) else None
+    return MISSING if written is None else Number((written["sign"] or "") + written["rest"])
+
+
+def _truth(found: Any) -> Any:
+    if isinstance(found, bool):
+        return found
+    return _TRUTHS.get(found.lower(), MISSING) if isinstance(found, str) else MISSING
+
+
+def _text(found: Any) -> Any:
+    return str(found) if isinstance(found, str) else MISSING
+
+
+def _rest(content: Mapping[str, Any], source: SourceDefinition) -> dict[str, Value]:
+    """The leaves that no rule names, under their paths."""
+    origins = (rule.origin for rule in source.attributes.values())
+    named = {*_dotted(origins), *source.attributes}
+    roles = set(_dotted((source.type.origin, source.time.origin)))
+    values: dict[str, Value] = {}
+    for steps, value in leaves(content):
+        name = ".".join(steps)
+        if name in named:
+            continue
+        if name in RESERVED:
+            if name in roles:
+                continue
+            name = OWN + name
+        if name not in values or len(steps) == 1:  # a flat name counts before a nested one
+            values[name] = value
+    return values
+
+
+def _dotted(origins: Iterable[Origin | None]) -> Iterator[str]:
+    """The names, with dots, of those origins that are paths."""
+    for origin in origins:
+        if isinstance(origin, Path):
+            yield ".".join(map(str, origin.steps))
+
+
+def leaves(value: Mapping[str, Any], before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Value]]:
+    """Path and value of all that is neither an object nor null. MessageError: it is too deep."""
+    if len(before) >= MAX_DEPTH:
+        raise MessageError("too-deep", f"objects and arrays are read to a depth of {MAX_DEPTH}")
+    for name, inner in value.items():
+        if isinstance(inner, dict):
+            yield from leaves(inner, (*before, name))
+        elif inner is not None:
+            yield (*before, name), inner
+
+
+def described(origin: Origin) -> str:
+    """An origin as a sentence names it."""
+    match origin:
+        case Path():
+            return f"'{origin}'"
+        case Header(name):
+            return f"the header {name!r}"
+        case OfMessage():
+            return f"the message's {origin.value}"
+
+
+def _noun(found: Any) -> str:
+    return "missing" if found is MISSING else noun(found)
+
+
+def _shown(found: Any) -> str:
+    return repr(str(found)) if isinstance(found, str) else noun(found)

@@ -1,0 +1,120 @@
+"""`stream infer` and `stream check` over files: what a person sees first of a stream of several topics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from saffron.cli.client import Client
+from saffron.cli.streams.samples import of_topic
+from saffron.cli.streams.stream import app
+from saffron.errors import InputError, LogError
+from saffron.mapping.definition_reader import read_definition
+from saffron.mapping.yaml_nodes import DefinitionError
+from saffron.runtime.log import TopicSpec
+from saffron.runtime.process.config import Settings
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
+
+NOON = 1_777_629_600_000
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two topics as files: records with keys and times, and values alone."""
+    monkeypatch.chdir(tmp_path)
+    orders = [{"order_id": f"O-{n}", "total": 10.5 + n, "created_at": "2026-05-01T12:00:00+02:00"} for n in range(5)]
+    payments = [{"order": {"id": f"O-{n}"}, "paid_at": NOON // 1000 + n, "status": "OK"} for n in range(4)]
+    records = [{"key": one["order_id"], "time": NOON, "value": one} for one in orders]
+    (tmp_path / "orders.ndjson").write_text("".join(f"{json.dumps(one)}\n" for one in records), "utf-8")
+    (tmp_path / "payments.ndjson").write_text("".join(f"{json.dumps(one)}\n" for one in payments), "utf-8")
+    return tmp_path
+
+
+def saffron(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+BOTH = ("orders=orders.ndjson", "payments=payments.ndjson")
+
+
+def test_what_is_proposed_is_what_reads_the_messages(files: Path) -> None:
+    done = saffron("infer", "orders.ndjson", "payments.ndjson", "--name", "shop", "--out", "shop.yaml")
+    assert done.exit_code == 0, done.output
+    shop = read_definition((files / "shop.yaml").read_text("utf-8"))
+    assert [one.topic for one in shop.sources] == ["orders", "payments"]
+    assert shop.key == "order_id"
+    done = saffron("check", "shop.yaml", *BOTH, "--json")
+    assert done.exit_code == 0, done.output
+    orders, payments = json.loads(done.stdout)
+    assert (orders["messages"], orders["events"], orders["refused"]) == (5, 5, {})
+    assert payments["examples"][0]["order_id"] == "O-0"
+    assert payments["examples"][0]["ts"] == NOON
+    assert "orders" in saffron("check", "shop.yaml", *BOTH).stdout
+
+
+def test_a_definition_is_printed_where_no_file_is_named(files: Path) -> None:
+    done = saffron("infer", "orders.ndjson", "--name", "shop")
+    assert done.exit_code == 0
+    assert read_definition(done.stdout).name == "shop"
+
+
+def test_what_is_refused_is_shown_with_its_place_and_fails_the_command(files: Path) -> None:
+    sources = "- {topic: orders, type: {field: kind}}\n- {topic: payments, ts: {field: paid_at, format: epoch_s}}\n"
+    text = f"stream: s\nsources:\n{sources}"
+    (files / "s.yaml").write_text(text, "utf-8")
+    done = saffron("check", "s.yaml", *BOTH)
+    assert done.exit_code == 1
+    assert "orders: 5 refused (no-type); the first is orders/0/0: 'kind' is missing" in done.output
+    with (files / "orders.ndjson").open("a", encoding="utf-8") as orders:
+        orders.write("{\n")
+    body = json.loads(saffron("check", "s.yaml", *BOTH, "--json").stdout)
+    assert body[0]["refused"]["not-json"]["first"] == "orders/0/5"
+
+
+def test_seconds_that_are_read_as_milliseconds_are_noticed(files: Path) -> None:
+    record = {"key": None, "time": NOON, "value": {"at": NOON // 1000}}
+    (files / "t.ndjson").write_text(json.dumps(record) + "\n", "utf-8")
+    (files / "s.yaml").write_text("stream: s\nsources:\n- {topic: t, ts: {field: at, format: epoch_ms}}\n", "utf-8")
+    assert "they fit as epoch_s" in saffron("check", "s.yaml", "t=t.ndjson").output
+
+
+def test_a_source_without_messages_is_said(files: Path) -> None:
+    (files / "none.ndjson").write_text("", "utf-8")
+    (files / "s.yaml").write_text("stream: s\nsources: [{topic: none}]\n", "utf-8")
+    done = saffron("check", "s.yaml", "none=none.ndjson")
+    assert done.exit_code == 1
+    assert "no message has been found" in done.output
+
+
+@pytest.mark.parametrize("words", [("check", "missing.yaml"), ("check", "s.yaml", "other=x")])
+def test_a_wrong_argument_is_named(files: Path, words: tuple[str, ...]) -> None:
+    (files / "s.yaml").write_text("stream: s\nsources: [{topic: t}]\n", "utf-8")
+    done = saffron(*words)
+    assert isinstance(done.exception, InputError)
+
+
+def test_of_a_topic_the_newest_messages_of_each_partition_are_read() -> None:
+    log = MemoryLog(MemoryBroker(lambda: NOON))
+    log.create_topics([TopicSpec("orders", 2, {})])
+    producer = log.producer(client_id="test")
+    for number in range(10):
+        value = json.dumps({"n": number}).encode()
+        producer.send("orders", number % 2, value, key=b"k", headers=[("trace", b"t")], timestamp=NOON + number)
+    producer.flush(1.0)
+    found = of_topic(Client(Settings(), log), "orders", 4)
+    assert [message.value for message in found] == [b'{"n": %d}' % number for number in (6, 7, 8, 9)]
+    assert (found[0].topic, found[0].partition, found[0].offset) == ("orders", 0, 3)
+    assert (found[0].key, found[0].time, found[0].headers) == (b"k", NOON + 6, {"trace": b"t"})
+    with pytest.raises(LogError, match="does not exist"):
+        of_topic(Client(Settings(), log), "missing", 4)
+
+
+def test_an_error_in_the_definition_shows_its_line(files: Path) -> None:
+    (files / "s.yaml").write_text("stream: s\nsources:\n- topic: t\n  typ: x\n", "utf-8")
+    done = saffron("check", "s.yaml", "t=orders.ndjson")
+    assert isinstance(done.exception, DefinitionError)
+    assert "LINE 4:   typ: x" in str(done.exception)

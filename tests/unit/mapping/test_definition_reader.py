@@ -1,0 +1,120 @@
+"""Definitions of streams: what is written is what is read, and an error shows its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path as File
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from saffron.mapping import definition_reader as reader
+from saffron.mapping.definition import As, AttributeRule, Envelope, Header, OfMessage, TimeFormat, TimeRule, TypeRule
+from saffron.mapping.definition_reader import read_definition
+from saffron.mapping.paths import Path
+from saffron.mapping.yaml_nodes import DefinitionError
+
+SCHEMA: dict[str, Any] = json.loads((File(__file__).parents[3] / "schemas/stream.schema.json").read_text("utf-8"))
+SHOP = """\
+stream: shop
+key: order_id
+partitions: 6
+disorder: 5s
+idle: 10s
+on_mismatch: dead-letter
+sources:
+- topic: orders
+  ts: {field: created_at, format: iso8601, zone: Europe/Berlin}
+  attributes:
+    total: {from: total, as: number}
+    sku: items[1].sku
+    trace: {header: trace-id}
+    sent: {message: time}
+- topic: payments
+  type: {field: status, map: {SUCCEEDED: Paid, FAILED: PaymentFailed}}
+  ts: {field: paid_at, format: epoch_s}
+  only: true
+  attributes: {order_id: order.id, brand: '"card.data".brand'}
+- topic: shipments
+  type: {header: ce_type}
+  envelope: debezium
+  explode: Records
+  disorder: 1m
+"""
+
+
+def test_a_definition_is_read_whole() -> None:
+    shop = read_definition(SHOP)
+    assert (shop.name, shop.key, shop.partitions, shop.disorder, shop.idle) == ("shop", "order_id", 6, 5000, 10_000)
+    assert shop.dead_letters
+    orders, payments, shipments = shop.sources
+    assert orders.type == TypeRule(constant="orders")
+    assert orders.time.form is TimeFormat.ISO
+    assert str(orders.time.zone) == "Europe/Berlin"
+    assert orders.attributes["total"] == AttributeRule(Path(("total",)), As.NUMBER)
+    assert orders.attributes["sku"] == AttributeRule(Path(("items", 1, "sku")))
+    assert orders.attributes["trace"] == AttributeRule(Header("trace-id"))
+    assert orders.attributes["sent"] == AttributeRule(OfMessage.TIME)
+    assert payments.type.names == {"SUCCEEDED": "Paid", "FAILED": "PaymentFailed"}
+    assert payments.only
+    assert payments.attributes["brand"] == AttributeRule(Path(("card.data", "brand")))
+    assert (shipments.number, shipments.type) == (2, TypeRule(origin=Header("ce_type")))
+    assert (shipments.envelope, shipments.explode) == (Envelope.DEBEZIUM, Path(("Records",)))
+    assert (shipments.time, shipments.disorder) == (TimeRule(), 60_000)
+
+
+def test_the_schema_for_editors_takes_it() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    assert not list(Draft202012Validator(SCHEMA).iter_errors(yaml.safe_load(SHOP)))
+
+
+@pytest.mark.parametrize(
+    ("known", "properties"),
+    [
+        (reader.STREAM_FIELDS, SCHEMA["properties"]),
+        (reader.SOURCE_FIELDS, SCHEMA["$defs"]["source"]["properties"]),
+        (reader.TYPE_FIELDS, SCHEMA["$defs"]["source"]["properties"]["type"]["oneOf"][1]["properties"]),
+        (reader.TIME_FIELDS, SCHEMA["$defs"]["source"]["properties"]["ts"]["oneOf"][1]["properties"]),
+        (
+            reader.ATTRIBUTE_FIELDS,
+            SCHEMA["$defs"]["source"]["properties"]["attributes"]["additionalProperties"]["oneOf"][1]["properties"],
+        ),
+    ],
+)
+def test_the_schema_has_the_fields_that_are_read(known: tuple[str, ...], properties: dict[str, Any]) -> None:
+    assert sorted(known) == sorted(properties)
+
+
+ERRORS = {
+    "stream: a b\nsources: [{topic: t}]": ("a stream's name", "LINE 1: stream: a b", "        ^^^"),
+    "sources: [{topic: t}]": ("needs `stream`", "LINE 1", ""),
+    "stream: a\nsources: []": ("1 to 64 sources", "LINE 2", ""),
+    "stream: a\nsources:\n- topic: t\n  typ: x": ("has no `typ`", "LINE 4:   typ: x", "Did you mean 'type'?"),
+    "stream: a\nsources:\n- topic: t\n  topic: u": ("stands twice", "LINE 4", ""),
+    "stream: a\nsources:\n- topic: t\n  ts: {field: a..b}": ("names joined by dots", "LINE 4", "order.id"),
+    "stream: a\nsources:\n- topic: t\n  ts: {field: 'a[0]'}": ("counted from 1", "LINE 4", "items[1].sku"),
+    "stream: a\nsources:\n- topic: t\n  ts: created_at": ("is `message`", "LINE 4", "ts: {field: created_at"),
+    "stream: a\nsources:\n- topic: t\n  ts: {field: a, format: epoch}": ("cannot be 'epoch'", "LINE 4", "epoch_s"),
+    "stream: a\nsources:\n- topic: t\n  ts: {field: a, format: '%Q'}": ("no pattern of strptime", "LINE 4", ""),
+    "stream: a\nsources:\n- topic: t\n  ts: {field: a, zone: Berlin}": ("no time zone 'Berlin'", "LINE 4", "Europe/"),
+    "stream: a\nsources:\n- topic: t\n  type: {map: {a: b}}": ("needs one of `field`", "LINE 4", ""),
+    "stream: a\nsources:\n- topic: t\n  attributes: {ts: a}": ("an event has its own `ts`", "LINE 4", "event_ts"),
+    "stream: a\nidle: 5x\nsources: [{topic: t}]": ("should be a duration", "LINE 2: idle: 5x", "500ms"),
+    "stream: a\npartitions: 0\nsources: [{topic: t}]": ("from 1 to 10000", "LINE 2", ""),
+    "stream: a\non_mismatch: drop\nsources: [{topic: t}]": ("tell or dead-letter", "LINE 2", ""),
+    "stream: a\nsources: [{topic: t, only: maybe}]": ("true or false", "LINE 2", ""),
+    "stream: a\nsources: {topic: t}": ("should be a list", "LINE 2", "dash"),
+    "stream: a\nsources:\n- topic: t\n  ts: {field: a[1]}": ("no YAML", "LINE 4", "stands in quotes"),
+    "stream: [": ("no YAML", "LINE 1", ""),
+    "": ("empty", "stream: NAME", ""),
+}
+
+
+@pytest.mark.parametrize("text", ERRORS)
+def test_an_error_says_what_where_and_how_to_mend_it(text: str) -> None:
+    with pytest.raises(DefinitionError) as raised:
+        read_definition(text)
+    for part in ERRORS[text]:
+        assert part in str(raised.value)

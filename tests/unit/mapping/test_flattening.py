@@ -1,0 +1,135 @@
+"""The flattening kernel beside the exact path: the same events, or the same refusals, of any JSON by any definition."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saffron.engine.events.raw import batch_of_values
+from saffron.mapping.definition import (
+    As,
+    AttributeRule,
+    OfMessage,
+    SourceDefinition,
+    TimeFormat,
+    TimeRule,
+    TypeRule,
+)
+from saffron.mapping.flatten_plan import is_served
+from saffron.mapping.flattening import Flattener
+from saffron.mapping.mapper import Mapped, Refused, events_of
+from saffron.mapping.message import Message, Number
+from saffron.mapping.paths import Path
+
+NAMES = ["a", "b", "c", "type", "ts", "a.b", "b.c", "é", "x y"]
+RECEIVED = 1_777_629_600_123
+SCALARS: st.SearchStrategy[Any] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["", "1", "-2.5", " 3", "x", "é", 'q"', "a\\b", "true", "2026-05-01T12:00:00+02:00", "2026-05-01"]),
+    st.sampled_from([1777629600, 1777629600123, 1777629600.5, "1777629600"]),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(NAMES), inner, max_size=4)),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=5)
+PATHS = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map(lambda steps: Path(tuple(steps)))
+RULES = st.builds(AttributeRule, PATHS, st.sampled_from([None, *As]))
+TYPES = st.one_of(
+    st.just(TypeRule(constant='T"é')),
+    st.builds(
+        lambda path, names: TypeRule(origin=path, names=names), PATHS, st.sampled_from([{}, {"x": "X", "1": "é"}])
+    ),
+)
+TIMES = st.one_of(st.just(TimeRule()), st.builds(TimeRule, PATHS, st.sampled_from(list(TimeFormat))))
+ATTRIBUTES = st.dictionaries(st.sampled_from(["a", "b", "total", "a.b", "c.d"]), RULES, max_size=3)
+SOURCES = st.builds(
+    lambda kind, time, attributes, only: SourceDefinition("t", 0, kind, time, attributes, only),
+    TYPES,
+    TIMES,
+    ATTRIBUTES,
+    st.booleans(),
+)
+SPACES = st.sampled_from([(", ", ": "), (",", ":")])
+
+
+def parsed(text: bytes) -> dict[str, Any]:
+    found = json.loads(text, parse_int=Number, parse_float=Number)
+    assert isinstance(found, dict)
+    return found
+
+
+def expected(message: Message, source: SourceDefinition) -> list[dict[str, Any]]:
+    return [
+        {**one.values, "type": one.type, "ts": str(one.ts)}
+        for one in events_of(message, source)
+        if isinstance(one, Mapped)
+    ]
+
+
+def same(source: SourceDefinition, texts: list[bytes]) -> int:
+    """Holds the two against each other; how many messages the kernel was sure of."""
+    assert is_served(source)
+    batch = batch_of_values(list(texts), times=np.full(len(texts), RECEIVED))
+    flattener = Flattener(source)
+    found = flattener.flatten(batch)
+    messages = [Message(text, time=RECEIVED) for text in texts]
+    wanted = [(row, one) for row, message in enumerate(messages) for one in expected(message, source)]
+    got = [(int(row), parsed(found.value(event))) for event, row in enumerate(found.rows.tolist())]
+    assert got == wanted
+    refused = [(row, one) for row, m in enumerate(messages) for one in events_of(m, source) if isinstance(one, Refused)]
+    assert list(found.refused) == refused
+    output = flattener._by_kernel(batch)
+    assert output is not None
+    return int(np.count_nonzero(output.exact == 0))
+
+
+@settings(deadline=None)
+@given(SOURCES, st.lists(OBJECTS, min_size=1, max_size=4), SPACES)
+def test_kernel_and_exact_path_agree(source: SourceDefinition, objects: list[Any], spaces: tuple[str, str]) -> None:
+    same(source, [json.dumps(one, separators=spaces, ensure_ascii=len(objects) > 2).encode() for one in objects])
+
+
+@settings(deadline=None)
+@given(SOURCES, OBJECTS, st.data())
+def test_whatever_is_cut_out_of_a_message_is_refused_alike(
+    source: SourceDefinition, one: Any, data: st.DataObject
+) -> None:
+    text = json.dumps(one, ensure_ascii=False).encode()
+    cut = data.draw(st.integers(0, len(text)))
+    until = data.draw(st.integers(cut, len(text)))
+    put = data.draw(st.sampled_from([b"", b",", b"}", b"]", b'"', b"\\", b"\xff", b"0", b"NaN", b"{", b"\x01"]))
+    same(source, [text[:cut] + put + text[until:]])
+
+
+def test_the_common_form_is_left_to_the_kernel() -> None:
+    source = SourceDefinition(
+        "t",
+        0,
+        TypeRule(origin=Path(("kind",)), names={"x": "X"}),
+        TimeRule(Path(("meta", "at")), TimeFormat.ISO),
+        {"total": AttributeRule(Path(("order", "total")), As.NUMBER)},
+    )
+    one = {
+        "kind": "x",
+        "meta": {"at": "2026-05-01 12:00:00.123+02:00", "e": None},
+        "order": {"total": "12.50", "items": [{"sku": "a\n"}]},
+        "text": 'a "quoted" \u00e9',
+    }
+    assert same(source, [json.dumps(one).encode(), json.dumps(one, ensure_ascii=False).encode()]) == 2
+
+
+def test_an_output_that_grows_begins_again_where_it_was_full() -> None:
+    deep: dict[str, Any] = {"x": 1, "y": 2}
+    for level in range(20):
+        deep = {f"a_long_name_{level}": deep, f"b{level}": level}
+    source = SourceDefinition("t", 0, TypeRule(constant="T"), TimeRule(OfMessage.TIME))
+    assert same(source, [json.dumps(deep).encode()] * 50) == 50

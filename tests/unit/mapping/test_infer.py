@@ -1,0 +1,120 @@
+"""Proposals: the definition that a person would write after a look at the newest messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from saffron.mapping.definition import Envelope, TimeFormat
+from saffron.mapping.definition_reader import read_definition
+from saffron.mapping.definition_writer import write_definition
+from saffron.mapping.infer import Topic, infer
+from saffron.mapping.message import Message
+from saffron.mapping.paths import Path
+
+NOON = 1_777_629_600_000
+
+
+def topic(name: str, values: Sequence[Any], every_ms: int = 60_000) -> Topic:
+    return Topic(name, [Message(json.dumps(one).encode(), None, NOON + every_ms * n) for n, one in enumerate(values)])
+
+
+ORDERS = topic(
+    "orders",
+    [
+        {"order_id": f"O-{n}", "created_at": f"2026-05-01T12:{n:02d}:00+02:00", "total": "12.50" if n % 2 else 99,
+         "customer": {"id": f"C{n % 3}"}, "zip": "01067"}
+        for n in range(10)
+    ],
+)  # fmt: skip
+PAYMENTS = topic(
+    "payments",
+    [
+        {
+            "id": f"P-{n}",
+            "order": {"id": f"O-{n}"},
+            "paid_at": NOON // 1000 + 60 * n,
+            "status": "FAILED" if n % 3 else "SUCCEEDED",
+        }
+        for n in range(8)
+    ],
+)
+SHIPMENTS = topic("shipments", [{"orderId": f"O-{n}", "ts_us": (NOON + 60_000 * n) * 1000} for n in range(5)])
+
+
+def test_three_topics_agree_on_a_key_by_their_values() -> None:
+    orders, payments, shipments = infer([ORDERS, PAYMENTS, SHIPMENTS])
+    keys = [None if one.key is None else str(one.key.path) for one in (orders, payments, shipments)]
+    assert keys == ["order_id", "order.id", "orderId"]
+    assert [(one.time.path, one.time.form) for one in (orders, payments, shipments)] == [
+        (Path(("created_at",)), TimeFormat.ISO),
+        (Path(("paid_at",)), TimeFormat.SECONDS),
+        (Path(("ts_us",)), TimeFormat.MICROSECONDS),
+    ]
+    assert orders.numbers == [Path(("total",))], "a postcode is a text"
+    assert payments.kinds == (Path(("status",)), ["FAILED", "SUCCEEDED"])
+
+
+def test_the_proposal_is_a_definition_with_reasons() -> None:
+    text = write_definition("shop", infer([ORDERS, PAYMENTS, SHIPMENTS]))
+    shop = read_definition(text)
+    assert (shop.name, shop.key) == ("shop", "order_id")
+    assert [one.topic for one in shop.sources] == ["orders", "payments", "shipments"]
+    assert "map: {FAILED: Failed, SUCCEEDED: Succeeded}" in text
+    assert "order_id: order.id  # has values of orders's order_id: 100%" in text
+    assert "# is a time in all messages, within a second of the message's own" in text
+
+
+def test_topics_that_share_no_values_have_no_key() -> None:
+    others = topic("clicks", [{"page": f"/p{n}", "at": NOON + n} for n in range(5)])
+    assert [one.key for one in infer([ORDERS, others])] == [None, None]
+    assert "without a key there is one partition" in write_definition("s", infer([ORDERS, others]))
+
+
+@pytest.mark.parametrize(
+    ("form", "write"),
+    [
+        (TimeFormat.SECONDS, lambda ms: ms / 1000),
+        (TimeFormat.MILLISECONDS, lambda ms: ms),
+        (TimeFormat.MILLISECONDS, str),
+        (TimeFormat.NANOSECONDS, lambda ms: ms * 1_000_000),
+        ("%d/%b/%Y:%H:%M:%S %z", lambda ms: f"01/May/2026:12:{(ms - NOON) // 60_000:02d}:00 +0200"),
+    ],
+)
+def test_the_unit_of_a_time_is_that_nearest_to_the_messages(form: TimeFormat | str, write: Any) -> None:
+    own = topic("t", [{"n": n, "when": write(NOON + 60_000 * n), "born": 631_152_000} for n in range(5)])
+    (found,) = infer([own])
+    assert (found.time.path, found.time.form) == (Path(("when",)), form)
+
+
+def test_where_no_field_is_a_time_the_message_says_it() -> None:
+    (found,) = infer([topic("t", [{"x": n, "note": "noon"} for n in range(3)])])
+    assert found.time.path is None
+    assert "ts: message" in write_definition("s", [found])
+
+
+def test_envelopes_are_seen() -> None:
+    change = {"before": None, "after": {"id": 1}, "source": {"db": "d"}, "op": "c", "ts_ms": NOON}
+    cloud = {"specversion": "1.0", "type": "a.b", "time": "2026-05-01T12:00:00+02:00", "data": {"x": 1}}
+    for value, envelope in (
+        (change, Envelope.DEBEZIUM),
+        ({"schema": {}, "payload": change}, Envelope.DEBEZIUM),
+        (cloud, Envelope.CLOUDEVENTS),
+        ([{"x": 1}], Envelope.ARRAY),
+        ({"x": 1}, Envelope.NONE),
+    ):
+        (found,) = infer([topic("t", [value, value])])
+        assert found.envelope is envelope
+    (found,) = infer([Topic("t", [Message(b'{"x": 1}\n{"x": 2}\n', None, NOON)])])
+    assert (found.envelope, found.messages) == (Envelope.LINES, 2)
+
+
+def test_messages_that_cannot_be_read_are_passed_over() -> None:
+    (found,) = infer([Topic("t", [Message(None), Message(b"\xff"), *ORDERS.messages])])
+    assert found.messages == len(ORDERS.messages)
+    (none,) = infer([Topic("t", [])])
+    assert (none.messages, none.time.path, none.key) == (0, None, None)
+    read_definition(write_definition("s", [none]))
