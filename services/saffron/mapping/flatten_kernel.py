@@ -14,6 +14,7 @@ import numpy as np
 from saffron.engine.events.decoding.scan_numbers import scan_number
 from saffron.engine.events.decoding.utf8 import is_utf8
 from saffron.engine.events.raw import MAX_EVENT_BYTES
+from saffron.engine.kernels.hashing import no_bytes, with_byte
 from saffron.engine.kernels.jit import inlined, kernel
 from saffron.mapping.flatten_plan import (
     BY_CONSTANT,
@@ -38,7 +39,6 @@ _EXACT, _FULL = -1, -2
 _TEXT_VALUE, _NUMBER_VALUE, _TRUTH_VALUE, _NULL_VALUE, _ARRAY_VALUE, _ESCAPED_VALUE = range(6)
 _MOST_OF_A_NUMBER = 24
 """Bytes that a time takes in the output."""
-_HASH_START, _HASH_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 _TYPE = np.frombuffer(b'"type":"', np.uint8).copy()
 _TS = np.frombuffer(b'","ts":', np.uint8).copy()
 _NULL = np.frombuffer(b"null", np.uint8).copy()
@@ -78,7 +78,7 @@ def _flatten_one(buffer, start, end, time, plan, scratch, text, at):
     for child in range(len(scratch.seen)):
         scratch.seen[child] = 0
     scratch.seen_names[0] = 0
-    scratch.node[0], scratch.prefix_end[0], scratch.is_list[0], scratch.hash[0] = 0, 0, 0, _HASH_START
+    scratch.node[0], scratch.prefix_end[0], scratch.is_list[0], scratch.hash[0] = 0, 0, 0, no_bytes()
     if at + 1 > len(text):
         return _FULL
     text[at] = _OPEN
@@ -243,7 +243,7 @@ def _is_new(buffer, name, name_end, depth, plan, scratch):
     for k in range(name, name_end):
         if buffer[k] == _DOT and plan.dotted:
             return False
-        value = (value ^ np.uint64(buffer[k])) * _HASH_PRIME
+        value = with_byte(value, buffer[k])
     count = scratch.seen_names[0]
     if count >= np.uint64(len(scratch.seen_names) - 1):
         return False
@@ -264,10 +264,10 @@ def _push_prefix(buffer, name, name_end, depth, scratch):
     value = scratch.hash[depth]
     for k in range(name, name_end):
         scratch.prefix[at] = buffer[k]
-        value = (value ^ np.uint64(buffer[k])) * _HASH_PRIME
+        value = with_byte(value, buffer[k])
         at += 1
     scratch.prefix[at] = _DOT
-    scratch.hash[depth + 1] = (value ^ np.uint64(_DOT)) * _HASH_PRIME
+    scratch.hash[depth + 1] = with_byte(value, _DOT)
     scratch.prefix_end[depth + 1] = at + 1
     return True
 
