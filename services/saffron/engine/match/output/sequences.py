@@ -20,10 +20,11 @@ def sequences(runs: QueryRuns) -> tuple[Ints, Ints]:
     once here, whatever windows it lies in. Valid copies: the next block changes nothing in them.
     """
     seqs = runs.rows.columns[SEQ].astype(np.int64, copy=False)
-    if runs.program.builder is None and runs.program.flat:
+    enumerated = runs.source.enumerated()
+    if enumerated is None and runs.program.flat:
         merging = runs.program.defers
         return written(runs.found, runs.plan.positive, runs.rows.mask, runs.nodes, seqs, merging=merging)
-    counts, places = bound(runs, runs.found)
+    counts, places = bound(runs, runs.found) if enumerated is None else enumerated
     return counts, seqs[places]
 
 

@@ -115,6 +115,11 @@ class Linking(Source):
         runs.buffer[[FIRST_ROW, CHAIN, LAST_ROW], start:stop] = listed
         runs.flat_found(start, stop, shared=graphs.shared)
 
+    def enumerated(self) -> tuple[Ints, Ints]:
+        """All matches of the block, straight from their graphs."""
+        _, counts, places = self.graphs().enumerate()
+        return counts, places
+
     def forget_matches(self) -> None:
         """The matches of the last block have been published."""
         self._ends = []

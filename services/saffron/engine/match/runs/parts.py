@@ -6,6 +6,9 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from saffron.engine.events.block import Block
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.selection.entries import Entries
@@ -13,6 +16,8 @@ from saffron.engine.operators.results import Fired
 
 if TYPE_CHECKING:
     from saffron.engine.match.runs.query_runs import QueryRuns
+
+Ints = NDArray[np.int64]
 
 
 class Source(Protocol):
@@ -29,6 +34,10 @@ class Source(Protocol):
 
     def list_found(self) -> None:
         """Write what was found, where that is put off until somebody reads the list."""
+
+    def enumerated(self) -> tuple[Ints, Ints] | None:
+        """[n, components] how many events each match bound, and the places of all; None: they are read off the list."""
+        return None
 
     def forget_matches(self) -> None:
         """The matches of the last block have been published."""
