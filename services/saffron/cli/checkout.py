@@ -1,4 +1,4 @@
-"""The tools that a checkout of the project has beside the package: benchmarks and experiments."""
+"""The tools of a checkout of the project: benchmarks and experiments, which the package does not have."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ TOOLS = Path(__file__).parents[3] / "tools"
 
 
 def environment() -> dict[str, str]:
-    """What `python -m bench.NAME` needs: these tools, over the package that the command is of."""
+    """The environment variables of `python -m bench.NAME`: these tools come before the command's own package."""
     return {**os.environ, "PYTHONPATH": f"{TOOLS}{os.pathsep}{Path(__file__).parents[2]}"}

@@ -39,7 +39,7 @@ class Client:
         self.topics = Topics(settings.prefix)
 
     def records(self, topic: str) -> Iterator[Record]:
-        """All that stands in a topic now, older values of a key included where nobody has compacted."""
+        """The present content of a topic, older values of a key included until they are compacted."""
         follower = Follower(self.log, topic)
         try:
             while not follower.caught_up:
@@ -55,7 +55,7 @@ class Client:
         return self.known_streams().all()
 
     def known_streams(self) -> KnownStreams:
-        """What stands on `streams`."""
+        """The content of `streams`."""
         known = KnownStreams(self.topics)
         for record in self.records(self.topics.streams):
             known.apply(record.key, record.value, record.offset)
@@ -66,11 +66,11 @@ class Client:
         return self._read(query_table(self.topics.queries), self.topics.queries).rows
 
     def statuses(self) -> list[QueryStatus]:
-        """What services have said of queries, removed ones included."""
+        """The reports of services on queries, removed ones included."""
         return list(self._read(status_table(self.topics.query_status), self.topics.query_status).rows.values())
 
     def unreadable(self) -> list[Unreadable]:
-        """The control records that nobody can read."""
+        """The control records that cannot be read."""
         names = self.topics
         tables: list[tuple[Table[Any], str]] = [
             (stream_table(names.streams), names.streams),
@@ -80,7 +80,7 @@ class Client:
         return [one for table, topic in tables for one in self._read(table, topic).unreadable.values()]
 
     def wait_for_statuses(self, until: Callable[[list[QueryStatus]], bool], seconds: float) -> bool:
-        """Follow what services say until `until` holds of it; False when `seconds` have passed before."""
+        """Follows the reports on queries until `until` holds of them; False after `seconds`."""
         deadline = time.monotonic() + seconds
         topic = self.topics.query_status
         followed = ControlTopic(self.log, topic, status_table(topic), lambda unreadable: None)
@@ -97,7 +97,7 @@ class Client:
             followed.close()
 
     def put(self, topic: str, key: str, value: bytes | None) -> None:
-        """Write one message (None: a tombstone) and wait for the broker's word."""
+        """Writes one message (None: a tombstone) and waits until the broker has acknowledged it."""
         producer = self.log.producer(client_id="cli")
         try:
             producer.send(topic, 0, value, key=key.encode())
@@ -111,7 +111,7 @@ class Client:
         return table
 
     def partitions(self, topic: str) -> int:
-        """How many partitions a topic has; LogError if there is no such topic."""
+        """The number of partitions of a topic; LogError if there is no such topic."""
         count = self.log.partitions(topic)
         if count is None:
             raise LogError(f"topic {topic!r} does not exist at {self.settings.bootstrap}: is the prefix right?")
@@ -120,7 +120,7 @@ class Client:
 
 @contextmanager
 def connection(settings: Settings) -> Iterator[Client]:
-    """Connect; UnavailableError where there is no broker (one that is being started again is waited for)."""
+    """A connected client. UnavailableError: no broker answers, after a wait for one that is being restarted."""
     hush()
     log = kafka_log.connect(settings)
     try:
@@ -133,11 +133,12 @@ def connection(settings: Settings) -> Iterator[Client]:
 
 
 def hush() -> None:
-    """Kafka's client says nothing by itself: errors reach the user by exceptions."""
+    """Silences Kafka's client: errors reach the user as exceptions."""
     logging.getLogger("saffron.kafka").setLevel(logging.CRITICAL)
 
 
 def _require(client: Client) -> None:
+    """Waits for a broker that is being restarted. LogError: the topics do not exist."""
     until = time.monotonic() + _RESTART_SECONDS
     while True:
         try:
@@ -155,6 +156,6 @@ def _require(client: Client) -> None:
 
 
 def _coming_back(settings: Settings) -> bool:
-    """Whether the broker is an embedded one, whose supervisor starts it again when it ends."""
+    """Whether the broker is an embedded one, which its supervisor restarts."""
     state = running(settings)
     return state is not None and state.embedded

@@ -1,4 +1,4 @@
-"""What the commands print: results on standard output, everything else on standard error."""
+"""The output of commands: results on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from saffron.errors import SettingsError
 
 
 def say(line: str) -> None:
-    """One line to the user."""
+    """Prints one line to the user."""
     _progress.clear()
     print(line, file=sys.stderr, flush=True)
 
 
 def progress(line: str) -> None:
-    """A line that replaces the one before it; only on a terminal."""
+    """Shows a line that replaces the one before it; only on a terminal."""
     _progress.show(line)
 
 
 def step(line: str) -> None:
-    """What is being waited for: replaces itself on a terminal, one line each in a log."""
+    """Shows the step that is waited for: a line that replaces itself on a terminal, one line each in a log."""
     if _progress.enabled:
         _progress.show(line)
     else:
@@ -39,18 +39,18 @@ def is_live() -> bool:
 
 
 def done() -> None:
-    """Remove the progress line."""
+    """Removes the progress line."""
     _progress.clear()
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output, indented on a terminal."""
+    """Prints one JSON document on standard output, indented on a terminal."""
     option = orjson.OPT_INDENT_2 if sys.stdout.isatty() else None
     sys.stdout.write(orjson.dumps(value, option=option).decode() + "\n")
 
 
 def moment(ms: int) -> str:
-    """A time in UTC, to the second; `ms` since 1970, which stay a number where they are in no year from 1 to 9999."""
+    """A time in UTC, to the second. `ms`: since 1970; shown as a number outside the years 1 to 9999."""
     try:
         return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):
@@ -58,7 +58,7 @@ def moment(ms: int) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A plain table on standard output, as wide as its contents; it can be cut and sorted by other tools."""
+    """Prints a plain table on standard output, as wide as its content, for other tools to cut and sort."""
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(len(name), *(len(row[i]) for row in cells), 0) for i, name in enumerate(columns)]
     for line in ([*columns], *cells):
@@ -67,7 +67,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 
 def log_to_stderr(level: str) -> None:
-    """Log lines of a service, with their time; SettingsError for a level that is none."""
+    """Sends log lines to standard error, with their time. SettingsError: an unknown level."""
     known = ("debug", "info", "warning", "error")
     if level.lower() not in known:
         raise SettingsError(f"setting 'log_level' is {level!r}: it must be one of {', '.join(known)}")
@@ -78,12 +78,12 @@ def log_to_stderr(level: str) -> None:
 
 
 def bold(text: str) -> str:
-    """Bold on a terminal, unless NO_COLOR is set."""
+    """The text in bold on a terminal, unless NO_COLOR is set."""
     return _styled(text, "1")
 
 
 def dim(text: str) -> str:
-    """Faint on a terminal, unless NO_COLOR is set."""
+    """The text in faint on a terminal, unless NO_COLOR is set."""
     return _styled(text, "2")
 
 
@@ -94,6 +94,8 @@ def _styled(text: str, code: str) -> str:
 
 
 class _Progress:
+    """The progress line of standard error."""
+
     def __init__(self) -> None:
         self._shown = False
 

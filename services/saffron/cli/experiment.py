@@ -66,7 +66,7 @@ def experiment(
 
 
 def listed() -> tuple[str, ...]:
-    """Names of all experiments; none where this is no checkout."""
+    """The names of all experiments; none outside a checkout."""
     if not (TOOLS / "experiments").is_dir():
         return ()
     command = [sys.executable, "-m", "experiments"]

@@ -1,4 +1,4 @@
-"""What one check has found."""
+"""The result of one check."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ OK, WARNING, ERROR = "ok", "warning", "error"
 
 @dataclass(frozen=True)
 class Finding:
-    """`state`: ok, warning (it works, or will not for long) or error. `fix` is empty where there is nothing to mend.
+    """A result of a check.
 
-    `what`: is so, with the value; `where`: the file, setting, topic, partition, service or query.
+    `state`: ok, warning (it works, or will not for long) or error. `what`: the fact, with its value. `where`: the file,
+    setting, topic, partition, service or query. `fix`: empty where nothing is to be done.
     """
 
     check: str
@@ -21,7 +22,7 @@ class Finding:
     fix: str = ""
 
     def row(self) -> dict[str, str]:
-        """For `--json`."""
+        """The object of `--json`."""
         return asdict(self)
 
 

@@ -42,7 +42,7 @@ _COMMANDS = {
 
 
 class _Commands(TyperGroup):
-    """Imports a command when it is called: `saffron replay` need not load Kafka's client, nor `status` Numba."""
+    """A group that imports a command when it is called: `replay` loads no Kafka client, `status` no Numba."""
 
     _listing = False
 
@@ -90,7 +90,7 @@ def saffron(version: bool = typer.Option(False, "--version", help="Print the ver
 
 
 def run() -> None:
-    """Entry point of the command: errors raised on purpose become one message and an exit status."""
+    """The entry point of the command: expected errors become one message and an exit status."""
     try:
         app()
     except SaffronError as error:
@@ -107,7 +107,7 @@ def run() -> None:
 
 
 def exit_status(error: SaffronError) -> int:
-    """1 failed, 2 wrong usage or a wrong query, 3 no broker."""
+    """The exit status of an error: 1 failed, 2 wrong usage or a wrong query, 3 no broker."""
     if isinstance(error, QueryError | SettingsError):
         return 2
     return 3 if isinstance(error, UnavailableError) else 1

@@ -33,18 +33,18 @@ AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")
 
 @dataclass(frozen=True)
 class System:
-    """What `--data`, `--brokers` and `--prefix` say."""
+    """The values of `--data`, `--brokers` and `--prefix`."""
 
     data: Path | None = None
     brokers: str | None = None
     prefix: str | None = None
 
     def loaded(self) -> config.Loaded:
-        """Settings with these flags on top."""
+        """The settings with these flags on top."""
         return config.load({"data": self.data, "bootstrap": self.brokers, "prefix": self.prefix})
 
     def connected(self) -> Settings:
-        """Settings of the system named, or that runs under the data directory; UnavailableError if there is none."""
+        """The settings of the named system, or of that under the data directory. UnavailableError: there is none."""
         from saffron.runtime.local.state import connect
 
         return connect(self.loaded())

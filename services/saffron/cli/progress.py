@@ -19,15 +19,17 @@ _EVERY_SECONDS = 0.25
 
 
 def bar(done: float, total: float) -> str:
-    """[#####...............] 25 %"""
+    """A bar of progress: [#####...............] 25 %"""
     share = min(1.0, done / total) if total else 1.0
     full = round(_CELLS * share)
     return f"[{'#' * full}{'.' * (_CELLS - full)}] {100 * share:3.0f} %"
 
 
 class Reading:
-    """Over files that are read: how much of them, where that can be said before they are unpacked; else how many
-    events."""
+    """The progress over files that are read.
+
+    It is a share of them, or a number of events where the size is not known before they are unpacked.
+    """
 
     def __init__(
         self,
@@ -56,7 +58,7 @@ class Reading:
 
 
 def _size(names: Sequence[str]) -> int:
-    """Bytes of lines in all files; 0 where one is packed, a table, or standard input."""
+    """The bytes of lines in all files; 0 if one is packed, a table, or standard input."""
     paths = [Path(name) for name in names]
     if not all(path.suffix in _PLAIN and path.is_file() for path in paths):
         return 0

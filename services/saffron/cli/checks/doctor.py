@@ -45,6 +45,7 @@ def doctor(*, system: options.System, json: options.AsJson = False) -> None:
 
 
 def _findings(system: options.System) -> Iterator[Finding]:
+    """All findings, of this machine and, if a broker is named or runs, of the system."""
     flags = {"data": system.data, "bootstrap": system.brokers, "prefix": system.prefix}
     loaded, found = given_settings.read(flags, os.environ)
     yield from found
@@ -74,7 +75,7 @@ def _now() -> int:
 
 
 def _print(findings: Iterable[Finding]) -> None:
-    """What is well in one line each, and what is not with its fix; the count at the end."""
+    """Prints a line for each finding, the fix of each problem, and the counts at the end."""
     marks = {OK: "ok     ", WARNING: "warning", ERROR: "ERROR  "}
     counts = {WARNING: 0, ERROR: 0}
     for one in findings:

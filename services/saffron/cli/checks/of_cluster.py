@@ -57,7 +57,7 @@ _OF_ALL = (
 
 
 def cluster_findings(settings: Settings, state: SystemState | None, clock: Callable[[], int]) -> Iterator[Finding]:
-    """The state of a broker, and what is wrong with our way to it. `clock`: ms since 1970."""
+    """The findings on a broker and the system on it, or on our connection to it. `clock`: ms since 1970."""
     hush()
     try:
         inspector = Inspector(settings)
@@ -75,6 +75,6 @@ def cluster_findings(settings: Settings, state: SystemState | None, clock: Calla
 
 
 def judge(look: Look) -> Iterator[Finding]:
-    """What each check says of one look."""
+    """The findings of all checks on one snapshot."""
     for check in _OF_ALL:
         yield from check(look)

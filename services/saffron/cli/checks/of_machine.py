@@ -1,4 +1,4 @@
-"""All checks of this machine: none needs a broker."""
+"""The checks of this machine, none of which needs a broker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from saffron.runtime.process.config import Settings, user_cache_directory
 
 
 def machine_findings(settings: Settings, *, runs: bool, environ: Mapping[str, str] = os.environ) -> Iterator[Finding]:
-    """`runs`: whether a system runs under the data directory, so that its ports are taken by right."""
+    """The findings of all checks of this machine.
+
+    `runs`: whether a system runs under the data directory, and so has its ports.
+    """
     python, requirements = packages.required()
     versions = packages.installed(requirements)
     yield from packages.check_python(python)

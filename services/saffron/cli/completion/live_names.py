@@ -1,4 +1,4 @@
-"""Names that the running system knows, asked of its API: fast, since Kafka's client need not be loaded."""
+"""Names of the running system for completion, from its API, so that Kafka's client is not loaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SECONDS = 1.0
 
 
 def live_names(kind: str) -> list[str]:
-    """Names of "queries" or "streams"; none where no system runs under the data directory, or it does not answer."""
+    """The names of "queries" or "streams"; none if no system runs under the data directory, or it does not answer."""
     try:
         settings = load().settings
         state = read_state(settings.data)

@@ -1,4 +1,4 @@
-"""The completion of each shell, written from the tree of commands: scripts that ask Python for live names only."""
+"""The completion scripts of each shell, generated from the tree of commands. Only live names need Python."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _saffron_words() {{ # $1: the command so far, $2: the word before, $3: the progr
 
 
 def script(shell: str, commands: Sequence[Command], names: Mapping[str, Sequence[str]]) -> str:
-    """What `saffron completion SHELL` prints."""
+    """The output of `saffron completion SHELL`."""
     if shell == "fish":
         return _fish(commands, names)
     head = "# Completion of saffron: written by `saffron completion` for this version.\n"
@@ -80,7 +80,7 @@ def script(shell: str, commands: Sequence[Command], names: Mapping[str, Sequence
 
 
 def _common(commands: Sequence[Command], names: Mapping[str, Sequence[str]]) -> str:
-    """For bash and zsh alike: which words may come."""
+    """The part that bash and zsh share: the words that may come."""
     by_kind: dict[str, list[str]] = {}
     for one in commands:
         for option, kind in one.options.items():
@@ -102,7 +102,7 @@ def _first(command: Command, names: Mapping[str, Sequence[str]]) -> str:
 
 
 def _given(kind: str, names: Mapping[str, Sequence[str]]) -> str:
-    """Prints the names of a kind; nothing for files, which the shell completes itself."""
+    """A command that prints the names of a kind; empty for files, which the shell completes itself."""
     if kind in LIVE:
         return f'"$3" completion {kind} 2>/dev/null; '
     return f"{_printed(names[kind])}; " if names.get(kind) else ""
@@ -113,7 +113,7 @@ def _printed(words: Sequence[str] | Mapping[str, object]) -> str:
 
 
 def _fish(commands: Sequence[Command], names: Mapping[str, Sequence[str]]) -> str:
-    """fish completes files where nothing is said."""
+    """The script of fish, which completes files where no rule applies."""
     known = " ".join(f'"{one.path}"' for one in commands if one.path)
     lines = ["# Completion of saffron: written by `saffron completion` for this version."]
     lines += _FISH.strip().replace("{known}", known).split("\n")

@@ -1,4 +1,4 @@
-"""All commands with their options and arguments, and what each takes: what the shells' completion is written from."""
+"""The tree of commands with their options and arguments, and the kinds of their values."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ _NAMES = {"query": "queries", "stream": "streams", "experiment": "experiments"}
 
 @dataclass(frozen=True)
 class Command:
-    """`path`: "query add". `words`: subcommands. `options`: to the kind of what they take, None for nothing.
-    `takes`: the kind of its arguments."""
+    """A command.
+
+    `path`: "query add". `words`: subcommands. `options`: to the kind of their value, None for a flag. `takes`: the kind
+    of its arguments.
+    """
 
     path: str
     words: tuple[str, ...] = ()
@@ -29,16 +32,17 @@ class Command:
 
 
 def commands(root: Any) -> list[Command]:
-    """The whole tree below a Typer group, itself first. All commands are imported."""
+    """The whole tree below a Typer group, the group first. All commands are imported."""
     return list(_walk(root, ""))
 
 
 def known_names() -> dict[str, tuple[str, ...]]:
-    """By kind, the names that do not change while a version is installed."""
+    """The names of each kind that are fixed for a version of the package."""
     return {"shedders": SHEDDERS, "services": SERVICES, "experiments": listed(), "shells": SHELLS}
 
 
 def _walk(command: Any, path: str) -> list[Command]:
+    """A command and those below it, depth first."""
     names = command.list_commands(None) if hasattr(command, "list_commands") else []
     options: dict[str, str | None] = {"--help": None}
     takes = None

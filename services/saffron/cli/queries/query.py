@@ -220,7 +220,7 @@ def remove(name: Name, *, system: options.System, timeout: Timeout = 60.0, json:
 
 
 def _running(system: options.System) -> Settings | None:
-    """Settings of the running system; None: none is named, and none runs here."""
+    """The settings of the running system; None if none is named and none runs here."""
     try:
         return system.connected()
     except UnavailableError:
@@ -230,7 +230,7 @@ def _running(system: options.System) -> Settings | None:
 
 
 def _addable(settings: Settings, texts: Sequence[QueryText]) -> list[Checked]:
-    """The queries as `add` would take them, or put them in place of those of their names."""
+    """The queries as `add` would add them, or as `replace` would put them in place of others."""
     with connection(settings) as client:
         ordered = in_makers_order(texts)
         beside = {name: one.record.text for name, one in read_standing(client).items()}
@@ -239,6 +239,7 @@ def _addable(settings: Settings, texts: Sequence[QueryText]) -> list[Checked]:
 
 
 def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float, json: bool) -> None:
+    """Writes a query's record with another `op`, and waits until all partitions are in the state `wanted`."""
     with connection(settings) as client:
         one = existing(read_standing(client), name)
         record = put(client, replace_fields(one.record, op=op))
@@ -246,7 +247,7 @@ def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float,
 
 
 def _shedder(given: str | None) -> str | None:
-    """A name that was given, checked."""
+    """The given name of a shedder. BadParameter: there is none of this name."""
     if given is not None and (why := refusal(given)):
         raise typer.BadParameter(why, param_hint="--shed")
     return given

@@ -1,4 +1,4 @@
-"""What the commands of `saffron query` do to the standing queries: checked, written, waited for."""
+"""Changes of standing queries by commands: checked, written, and waited for."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from saffron.records.query import QueryRecord
 
 
 class QueryRefused(SaffronError):
-    """A query that is right but cannot be added as asked, or that a service has rejected, or failed at."""
+    """The error for a valid query that cannot be added, or that a service has rejected or failed at."""
 
 
 def in_makers_order(texts: Sequence[QueryText]) -> list[QueryText]:
-    """Under the names that they will have: queries after those whose results they read."""
+    """The queries under their final names, each after those whose results it reads."""
     named = {bind_text(one.text, None, one.name).plan.name: one.text for one in texts}
     if len(named) < len(texts):
         raise QueryRefused(f"two of the queries have the same name; the names are {', '.join(named)}")
@@ -49,7 +49,7 @@ def require_addable(
 
 
 def existing(standing: Mapping[str, Standing], name: str) -> Standing:
-    """A standing query by name; QueryRefused where there is none."""
+    """The standing query of a name. QueryRefused: there is none."""
     if name not in standing:
         there = f"there are {', '.join(sorted(standing))}" if standing else "there is none"
         raise QueryRefused(f"there is no query {name!r}; {there}")
@@ -57,14 +57,14 @@ def existing(standing: Mapping[str, Standing], name: str) -> Standing:
 
 
 def put(client: Client, record: QueryRecord) -> QueryRecord:
-    """Write a record as the query's next version; what was written."""
+    """Writes a record as the query's next version, and returns it."""
     written = replace(record, version=next_version(client, record.name))
     client.put(client.topics.queries, record.name, written.encode())
     return written
 
 
 def wait_until(client: Client, rows: Sequence[QueryRecord], wanted: str, timeout: float, json: bool) -> None:
-    """Follow what the services say of these records until all are in the state that is wanted, and report."""
+    """Follows the reports on these records until all are in the wanted state, and prints the outcome."""
     names = ", ".join(row.name for row in rows)
     console.step(f"waiting until every partition has taken up {names} (kernels are compiled the first time)")
     found = wait_for(client, rows, lambda one: one.state in (wanted, "rejected", "failed"), timeout)
@@ -72,7 +72,7 @@ def wait_until(client: Client, rows: Sequence[QueryRecord], wanted: str, timeout
 
 
 def finish(found: Sequence[Standing], wanted: str, failed: Sequence[Standing], timeout: float, json: bool) -> None:
-    """Report what became of each; QueryRefused where one is not in the state that is wanted."""
+    """Prints the outcome of each. QueryRefused: one is not in the wanted state."""
     console.done()
     if json:
         states = [(one.record, one.state if one in failed else wanted, one.reason) for one in found]

@@ -144,6 +144,7 @@ def _plan(streams: KnownStreams, name: str, texts: Mapping[str, str]) -> tuple[P
 
 
 def _print_versions(versions: Sequence[Mapping[str, Any]], json: bool, *, texts: bool = False) -> None:
+    """Prints versions as a table. `texts`: with the text of each that was added."""
     if json:
         console.print_json(versions)
         return
@@ -159,6 +160,7 @@ def _print_versions(versions: Sequence[Mapping[str, Any]], json: bool, *, texts:
 
 
 def _places(version: Mapping[str, Any]) -> str:
+    """The positions of a version, by partition."""
     return ", ".join(f"{one['partition']}: {one['position']}" for one in version["positions"]) or "-"
 
 

@@ -1,4 +1,4 @@
-"""Standing queries as the commands see them: the topic `queries`, and what the services say on `query-status`."""
+"""Standing queries for commands: the topic `queries`, and the reports of services on `query-status`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Standing:
 
     @property
     def reason(self) -> str | None:
-        """Why it is rejected, has failed or ended, or waits."""
+        """The reason why it is rejected, has failed or ended, or waits."""
         return summary(self.record.op, self.statuses)[1]
 
     def view(self) -> dict[str, Any]:
-        """As `--json` shows it."""
+        """The object of `--json`."""
         return {**self.record.body(), "state": self.state, "reason": self.reason, "services": shown(self.statuses)}
 
 
@@ -42,7 +42,7 @@ def read_standing(client: Client) -> dict[str, Standing]:
 
 
 def read_versions(client: Client) -> RegisteredQueries:
-    """All versions that still stand in the topics, with the positions from which they were in force."""
+    """All versions that the topics still have, with the positions from which they were in force."""
     found = RegisteredQueries()
     queries, statuses = query_table(client.topics.queries), status_table(client.topics.query_status)
     for record in client.records(client.topics.queries):
@@ -57,7 +57,7 @@ def read_versions(client: Client) -> RegisteredQueries:
 
 
 def next_version(client: Client, name: str) -> int:
-    """A version above every one that is known under this name, removed ones included."""
+    """A version above all known ones of this name, removed ones included."""
     record = client.queries().get(name)
     known = [one.version for one in client.statuses() if one.name == name]
     return max([*known, record.version if record else 0]) + 1
@@ -66,7 +66,7 @@ def next_version(client: Client, name: str) -> int:
 def wait_for(
     client: Client, records: Sequence[QueryRecord], settled: Callable[[Standing], bool], seconds: float
 ) -> list[Standing]:
-    """Follow the statuses until all of `records` are settled or the time is up; the queries as they are then."""
+    """Follows the statuses until all `records` are settled or the time is up. Returns the queries as they are then."""
     found = [Standing(record, ()) for record in records]
 
     def until(statuses: list[QueryStatus]) -> bool:

@@ -1,4 +1,4 @@
-"""Query files and schema files, as the commands take them."""
+"""The query files and schema files of commands."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from saffron.schema.schema import Schema
 
 @dataclass(frozen=True)
 class QueryText:
-    """A query as given: `name` is the file's stem, unless the text names itself (QUERY name)."""
+    """A query as given. `name`: the file's stem, unless the text names itself (QUERY name)."""
 
     name: str
     text: str
 
 
 def know_aggregates() -> None:
-    """The aggregates of the settings become known."""
+    """Loads the aggregates of the settings."""
     import_modules(config.load().settings.aggregates)
 
 
 def read_texts(files: Sequence[Path], texts: Sequence[str]) -> list[QueryText]:
-    """Queries from files and from `-e`; a usage error if there is none. Aggregates of the settings become known."""
+    """The queries of files and of `-e`. BadParameter: there is none. Aggregates of the settings are loaded."""
     know_aggregates()
     queries = [QueryText(path.stem, _read(path).decode("utf-8", "replace")) for path in files]
     queries += [QueryText("query" if len(texts) == 1 else f"query{i}", text) for i, text in enumerate(texts, 1)]
@@ -42,12 +42,12 @@ def read_texts(files: Sequence[Path], texts: Sequence[str]) -> list[QueryText]:
 
 
 def bind_text(text: str, schema: Schema | None, name: str) -> Bound:
-    """Bind a query's text; without a schema names are not checked."""
+    """The bound query of a text. Without a schema names are not checked."""
     return bind(text, schema, name=name, lenient=schema is None, aggregates=frozenset(registered()))
 
 
 def read_schema(path: Path) -> Schema:
-    """A stream's JSON Schema from a file."""
+    """The schema in a file with a stream's JSON Schema."""
     try:
         document = orjson.loads(_read(path))
     except orjson.JSONDecodeError as error:

@@ -1,4 +1,4 @@
-"""What `saffron replay` writes: results as lines, as a table or as counts, and dead letters."""
+"""The output of `saffron replay`: results as lines, as a table or as counts, and dead letters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DAY = 86_400_000
 
 
 class Sink(Protocol):
-    """Where results go."""
+    """The receiver of results."""
 
     def take(self, merged: Merged) -> None: ...
 
@@ -34,7 +34,7 @@ class Sink(Protocol):
 
 
 class Counts:
-    """`--count`: one object per query, in the order in which the queries were given."""
+    """The sink of `--count`: one object per query, in the order of the queries."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -48,7 +48,7 @@ class Counts:
 
 
 class Lines:
-    """JSON lines, the time of detection added."""
+    """The sink of JSON lines, with the time of detection added."""
 
     def take(self, merged: Merged) -> None:
         if not len(merged):
@@ -63,7 +63,7 @@ class Lines:
 
 
 class Table:
-    """One readable line a result, for people."""
+    """The sink of a terminal: one readable line per result."""
 
     def __init__(self) -> None:
         self._shown = 0
@@ -81,7 +81,10 @@ class Table:
 
 
 class DeadLetterFile:
-    """`--dead-letters FILE` and `--strict`; counts in any case. `places`: where events stand."""
+    """The receiver of dead letters for `--dead-letters FILE` and `--strict`; it counts them in any case.
+
+    `places`: the places of events in the files.
+    """
 
     def __init__(self, path: Path | None, strict: bool, places: Places) -> None:
         self.written = 0
@@ -106,7 +109,7 @@ class DeadLetterFile:
             self._file.close()
 
     def write(self, letters: Iterable[DeadLetter]) -> None:
-        """Write what has come since the last call; InputError at the first one when strict."""
+        """Writes the dead letters since the last call. InputError: there is one, and it is strict."""
         for letter in letters:
             self.written += 1
             self._first = self._first or f"{self._places.of(letter.offset)}: {letter.reason}: {letter.detail}"
@@ -116,7 +119,7 @@ class DeadLetterFile:
                 raise InputError(f"{self._first}\n{_shown(letter.value)}")
 
     def report(self) -> str:
-        """How many there were, the first one, and where to find them; empty: none."""
+        """The message on them: their number, the first one, and where they are; "" if there are none."""
         if not self.written:
             return ""
         kept = "--dead-letters FILE keeps them" if self._path is None else f"they are in {self._path}"
@@ -125,7 +128,7 @@ class DeadLetterFile:
 
 
 def _line(result: dict[str, Any]) -> str:
-    """One result on one line: what was asked for (RETURN), else how many events each variable has."""
+    """One result on one line: its values (RETURN), or the number of events of each variable."""
     low, high = result["window"] or (result["start"], result["end"])
     span = f"{console.moment(low)} + {(high - low) / 1000:,.3f} s" if abs(low) > _DAY else f"{low} to {high}"
     key = " ".join(f"{value}" for value in (result.get("key") or result.get("group") or {}).values())
@@ -134,7 +137,7 @@ def _line(result: dict[str, Any]) -> str:
 
 
 def _values(result: dict[str, Any]) -> dict[str, Any]:
-    """What was asked for; of compressed results and of timeouts what they are."""
+    """A result's values by name; of compressed results and timeouts a summary."""
     if "nodes" in result:
         return {"matches": result["count"]} | {name: result[name] for name in ("chunk", "chunks") if name in result}
     bound = {name: len(one) if isinstance(one, list) else 1 for name, one in result.get("events", {}).items() if one}

@@ -1,4 +1,4 @@
-"""Where events stand in the files that were read."""
+"""The places of events in the files that were read."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 class Places:
-    """The file and line of each event, by its position in all files; lines in a row take no memory of their own."""
+    """The file and line of each event, by its position in all files. Consecutive lines take no memory of their own."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._lines: list[tuple[str, int]] = []
 
     def watch(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        """The same chunks, noted as they go by."""
+        """The same chunks, each noted as it passes."""
         for chunk in chunks:
             self._note(chunk)
             yield chunk
 
     def of(self, position: int) -> str:
-        """FILE, line N (of a table: the number of its row)."""
+        """The place of an event: FILE, line N (of a table: the number of its row)."""
         at = bisect_right(self._starts, position) - 1
         if at < 0:
             return f"event {position}"
@@ -34,6 +34,7 @@ class Places:
         return f"{name}, line {line + position - self._starts[at]}"
 
     def _note(self, chunk: Chunk) -> None:
+        """Notes a chunk's positions and lines."""
         if not len(chunk.batch):
             return
         first = int(chunk.batch.offsets[0])

@@ -131,8 +131,10 @@ def replay(
 def _require_together(
     split: tuple[bool, bool], why: str | None, *, json: bool, results: object, sheds: Sequence[str]
 ) -> None:
-    """Refuse options that do not go together. `split`: whether --partitions, and --key, are given; `results`: any that
-    is about results; `sheds`: those about shedding."""
+    """BadParameter: options that exclude each other.
+
+    `split`: whether --partitions, and --key, are given. `results`: any option of results. `sheds`: those of shedding.
+    """
     if split[0] != split[1]:
         raise typer.BadParameter("--partitions N and --key ATTR go together")
     if why is None:
@@ -149,7 +151,7 @@ def _require_together(
 def _print_results(
     run: Replay, events: list[str], schema: Schema | None, sink: Sink, letters: DeadLetterFile, places: Places
 ) -> None:
-    """As the events bring them about."""
+    """Prints the results as the events produce them."""
     from saffron.engine.events.formats.files import read_events
 
     chunks = places.watch(read_events(events, schema=schema, stdin=sys.stdin.buffer))
@@ -175,7 +177,7 @@ def _explain(
     shown: int,
     json: bool,
 ) -> None:
-    """`--why`: the events are read more than once."""
+    """Prints the explanations of `--why`. The events are read more than once."""
     if "-" in events:
         raise typer.BadParameter("--why reads the events more than once: name files instead of -")
     from saffron.engine.events.formats.files import read_events
@@ -196,6 +198,7 @@ def _explain(
 
 
 def _sink(count: bool) -> Sink:
+    """The sink of the results: counts, a table on a terminal, or JSON lines."""
     if count:
         return Counts()
     return Table() if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Lines()

@@ -27,7 +27,7 @@ POLICY: Final = "shed"
 
 @dataclass(frozen=True)
 class ShedOptions:
-    """As given on the command line; `cost` is NS or QUERY=NS each."""
+    """The options as given on the command line. `cost`: NS or QUERY=NS each."""
 
     latency_bound: str | None
     rate: str | None
@@ -44,7 +44,7 @@ class ShedOptions:
 
     @property
     def given(self) -> list[str]:
-        """The options that say something else than where they are left out."""
+        """The options that differ from their defaults."""
         says = {
             "--latency-bound": self.latency_bound is not None,
             "--rate": self.rate is not None,
@@ -63,8 +63,7 @@ class ShedOptions:
 
     @property
     def asked(self) -> bool:
-        """Whether there is a bound to hold; `typer.BadParameter` where an option needs one and there is none, or names
-        a shedder that there is not."""
+        """Whether there is a bound to keep. BadParameter: an option needs one, or there is no such shedder."""
         if wrong := refusal(self.shed):
             raise typer.BadParameter(f"--shed: {wrong}")
         given = self.given
@@ -73,7 +72,7 @@ class ShedOptions:
         return bool(given)
 
     def run(self) -> VirtualRun:
-        """What the replay is asked to do."""
+        """The shedding of a replay, from the options. BadParameter: there is no rate."""
         from saffron.engine.models.features.features import Pane
         from saffron.engine.shed.load.settings import Overload
         from saffron.experiments.virtual import VirtualRun
@@ -95,7 +94,7 @@ class ShedOptions:
         )
 
     def save(self, models: Records) -> None:
-        """Write the models that were trained, one record a line."""
+        """Writes the trained models, one record per line."""
         if self.save_models is None:
             return
         lines = [orjson.dumps({"key": key.decode(), "value": value.decode()}) + b"\n" for key, value in models]
@@ -106,7 +105,7 @@ class ShedOptions:
 
 
 def _costs(given: Sequence[str]) -> Mapping[str, float] | None:
-    """ns a check by query, "" for all others; None where nothing is stated."""
+    """ns per check by query, "" for all others; None if no cost is stated."""
     costs = {}
     for one in given:
         query, _, number = one.rpartition("=")
@@ -120,7 +119,7 @@ def _costs(given: Sequence[str]) -> Mapping[str, float] | None:
 
 
 def _read(path: Path | None) -> Records | None:
-    """Records of models, as `save` wrote them; None without a file."""
+    """The model records of a file that `save` has written; None without a file."""
     if path is None:
         return None
     try:

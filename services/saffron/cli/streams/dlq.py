@@ -174,6 +174,7 @@ def _names(client: Client) -> dict[str, str]:
 
 
 def _topics(client: Client, stream: str | None) -> list[str] | None:
+    """The topics of a stream's dead letters, or None for all streams. InputError: there is no such stream."""
     if stream is None:
         return None
     record = client.streams().get(stream)
@@ -195,7 +196,7 @@ def _try(
     again: bool,
     dry_run: bool,
 ) -> dict[str, Any]:
-    """Send one; what became of it. Messages of one call go out in the order in which they were put aside."""
+    """Sends one, and returns its outcome. Messages of one call go out in the order of their dead letters."""
     outcome = {"id": letter.id, "sent": False, "refused": None, "topic": letter.topic, "partition": None, "key": None}
     try:
         sending = sender.prepare(letter, known, correction, time.time_ns() // 1_000_000, again=again)
@@ -207,6 +208,7 @@ def _try(
 
 
 def _say(outcome: Mapping[str, Any]) -> None:
+    """Prints the outcome of one."""
     if outcome["refused"]:
         console.say(f"not sent: {outcome['refused']}")
         return
@@ -226,6 +228,7 @@ def _require_sensible(letters: Sequence[str], reason: str | None, file: Path | N
 
 
 def _by_hand(letter: Letter) -> bytes:
+    """The message as corrected in the user's editor. InputError: it is no text."""
     require_message(letter)
     text, encoding = encoded(letter.value)
     if encoding != "utf-8":
@@ -243,7 +246,7 @@ def _read(path: Path) -> bytes:
 
 
 def _assignment(text: str) -> tuple[str, Any]:
-    """price=12.5: the value as JSON where it is some (12.5, true, null, "12"), else as text."""
+    """The attribute and value of price=12.5: a JSON value (12.5, true, null, "12"), else text."""
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise typer.BadParameter(f"{text!r} is no ATTR=VALUE", param_hint="--set")

@@ -1,4 +1,4 @@
-"""The user's own editor, for a text that is to be changed."""
+"""The user's own editor, for corrections of a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Event files as single lines: what `produce` sends is what the file says, byte for byte, be it an event or not."""
+"""Event files as single lines for `produce`: byte for byte, valid events or not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from saffron.engine.events.raw import MAX_EVENT_BYTES
 
 
 class LeftOut:
-    """Lines that are too long for a message. `events`: how many; `first`: where the first one stands."""
+    """The lines that are too long for a message. `events`: their number. `first`: the place of the first one."""
 
     def __init__(self) -> None:
         self.events = 0
@@ -24,9 +24,9 @@ class LeftOut:
 
 
 def batches(files: Sequence[str], left_out: LeftOut) -> Iterator[list[bytes]]:
-    """Events of the files, one after another, as messages; "-" is standard input.
+    """The events of files as messages, one file after another; "-" is standard input.
 
-    Rows of tables are JSON objects; a line that is none stays as it is, for the stream to make a dead letter of.
+    Rows of tables become JSON objects. A line that is no event stays as it is, and becomes a dead letter of the stream.
     """
     for chunk in read_events(files):
         data = chunk.batch.buffer.tobytes()

@@ -1,4 +1,4 @@
-"""How fast `produce` sends: as fast as it can, so many events a second, or as the events' own times say."""
+"""The pace of `produce`: as fast as possible, a number of events per second, or by the events' times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLAIN_TS = re.compile(rb'"ts": ?(-?\d{1,16})[,}]')
 
 
 def slices(batches: Iterator[list[bytes]], rate: float | None, speedup: float | None) -> Iterator[list[bytes]]:
-    """The events in the slices in which they are due; waits until each one is."""
+    """The events in slices, each at the time when it is due."""
     if rate is not None:
         return _at_rate(batches, rate)
     return batches if speedup is None else _by_time(batches, speedup)
@@ -43,7 +43,7 @@ def _at_rate(batches: Iterator[list[bytes]], rate: float) -> Iterator[list[bytes
 
 
 def _by_time(batches: Iterator[list[bytes]], speedup: float) -> Iterator[list[bytes]]:
-    """What has no time that can be read goes with what is before it: the stream makes a dead letter of it."""
+    """Slices by the events' times. An event without a readable time goes with those before it."""
     begun = time.monotonic()
     first: float | None = None
     for batch in batches:
@@ -66,7 +66,7 @@ def _by_time(batches: Iterator[list[bytes]], speedup: float) -> Iterator[list[by
 
 
 def _moment(line: bytes) -> float | None:
-    """An event's ts in ms; None: it has none that can be read."""
+    """An event's ts in ms; None if it has none that can be read."""
     try:
         value: Any = orjson.loads(line)["ts"]
         value = value[0] if isinstance(value, list) else value
@@ -76,13 +76,13 @@ def _moment(line: bytes) -> float | None:
 
 
 class Latest:
-    """Remembers the largest ts that has gone by (ms); an event without one counts as now."""
+    """The largest ts that has passed (ms). An event without one counts as now."""
 
     def __init__(self) -> None:
         self.ts = 0
 
     def watch(self, batches: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
-        """Pass everything on."""
+        """The same lines, with `ts` noted as they pass."""
         for batch in batches:
             self.ts = max(self.ts, *(self._ts(line) for line in batch))
             yield batch

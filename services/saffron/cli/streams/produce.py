@@ -76,7 +76,7 @@ def produce(
 
 
 def _require_plain(stream: StreamRecord) -> None:
-    """Only JSON events are produced here, and only where events come from."""
+    """InputError: the stream is not of JSON events, or is made from another."""
     if origin := stream.source:
         raise InputError(f"stream {stream.name!r} is made from {origin}: produce to that, `--stream {origin}`")
     if stream.format != JSON:
@@ -86,7 +86,7 @@ def _require_plain(stream: StreamRecord) -> None:
 
 
 def send(producer: EventProducer, slices: Iterator[list[bytes]], key: str | None) -> tuple[int, float]:
-    """Send all, with a progress line; (events, seconds until all were acknowledged)."""
+    """Sends all, with a progress line. Returns (events, seconds until all were acknowledged)."""
     begun = shown = time.monotonic()
     sent = 0
     try:
@@ -104,11 +104,12 @@ def send(producer: EventProducer, slices: Iterator[list[bytes]], key: str | None
 
 
 def _keys(lines: list[bytes], attribute: str) -> list[bytes | None]:
-    """An event without the attribute gets the empty key, which has one partition; no key at all would have any."""
+    """The key of each event. An event without the attribute gets the empty key, which has one partition."""
     return [key or b"" for key in keys_of(lines, attribute)]
 
 
 def _close(producer: EventProducer, topic: str, partitions: int, ts: int) -> None:
+    """Ends the stream at `ts` in every partition."""
     watermark = orjson.dumps({"type": "$watermark", "ts": ts, "end": True})
     for partition in range(partitions):
         producer.send([watermark], partition=partition)

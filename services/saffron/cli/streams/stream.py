@@ -14,6 +14,7 @@ from saffron.cli.client import Client, connection
 from saffron.cli.durations import milliseconds
 from saffron.cli.queries.standing import read_standing
 from saffron.cli.queries.texts import bind_text, read_schema
+from saffron.cli.streams.rows import cell, differences, shown_row
 from saffron.control.checks import Refused
 from saffron.control.stream_changes import (
     StreamChange,
@@ -26,7 +27,6 @@ from saffron.control.stream_changes import (
 from saffron.control.used_topics import UsedTopics
 from saffron.errors import InputError, QueryError
 from saffron.records.status import ENDED, QueryStatus
-from saffron.records.stream import StreamRecord
 from saffron.records.version import version_key
 
 Format = Literal["json", "json-schema", "avro", "protobuf"]
@@ -181,17 +181,17 @@ def list_streams(*, system: options.System, json: options.AsJson = False) -> Non
     """
     with connection(system.connected()) as client:
         now = present(client)
-        rows = [{**_shown(one, now), "partitions": now.partitions(one.topic)} for one in now.streams.values()]
+        rows = [{**shown_row(one, now), "partitions": now.partitions(one.topic)} for one in now.streams.values()]
     if json:
         console.print_json(rows)
         return
     columns = ("name", "topic", "partitions", "key", "from", "format", "schema", "disorder", "idle")
-    shown = [[_cell(name, row.get(name)) for name in columns] for row in rows]
+    shown = [[cell(name, row.get(name)) for name in columns] for row in rows]
     console.print_table(columns, shown)
 
 
 def present(client: Client) -> StreamContext:
-    """What a change of a stream is judged by."""
+    """The facts by which a change of a stream is judged."""
     settings, known = client.settings, client.known_streams()
     return StreamContext(
         prefix=settings.prefix,
@@ -211,6 +211,7 @@ def present(client: Client) -> StreamContext:
 def _put(
     client: Client, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange, json: bool
 ) -> None:
+    """Writes the record of a stream, and prints the change."""
     now = present(client)
     found = _checked(lambda: plan(change, now))
     record, count = found.record, found.partitions
@@ -224,22 +225,13 @@ def _put(
         console.say(f"stream {record.name} is so already: nothing is changed")
         return
     console.say(f"stream {record.name}: topic {record.topic}, {count} partition{'s' if count > 1 else ''}")
-    for line in _differences(found):
+    for line in differences(found):
         console.say(f"  {line}")
     if record.source is not None and record.idle is None:
         console.say(
             f"a partition of {record.source} that is silent holds {record.name} back, since an earlier event may come "
             "of it: with --idle 5s the others go on without it"
         )
-
-
-def _differences(found: StreamPlan) -> list[str]:
-    """What is otherwise now, of a stream that was there."""
-    if found.before is None:
-        return []
-    before, after = found.before.body(), found.record.body()
-    names = [name for name in after if after[name] != before.get(name)]
-    return [f"{name}: {_cell(name, before.get(name))} -> {_cell(name, after[name])}" for name in names]
 
 
 def _over(client: Client, stream: str) -> list[str]:
@@ -268,6 +260,7 @@ def _wait_until_ended(client: Client, stream: str, queries: list[str], timeout: 
 
 
 def _checked(act: Callable[[], T]) -> T:
+    """The result of `act`. InputError: the change is refused."""
     try:
         return act()
     except Refused as refused:
@@ -275,6 +268,7 @@ def _checked(act: Callable[[], T]) -> T:
 
 
 def _schema(path: Path | None) -> Any:
+    """The JSON Schema in a file, read once as services will read it. SchemaError: they could not."""
     if path is None:
         return None
     read_schema(path)  # a schema that no service could read is refused here, with the file's name
@@ -283,22 +277,3 @@ def _schema(path: Path | None) -> Any:
 
 def _duration(text: str | None, option: str) -> int | None:
     return None if text is None else milliseconds(text, option)
-
-
-def _shown(record: StreamRecord, now: StreamContext) -> dict[str, Any]:
-    """A stream as it is listed: of the default one what the settings say, where its record says nothing."""
-    row = record.body()
-    if record.name == next(iter(now.streams)):
-        row["disorder"] = now.disorder if record.disorder is None else record.disorder
-        row["idle"] = now.idle if record.idle is None else record.idle
-    return row
-
-
-def _cell(name: str, value: object) -> object:
-    if name == "schema":
-        return "inferred" if value is None else "given"
-    if name == "format":
-        return value or "json"
-    if name in ("disorder", "idle"):
-        return "-" if value is None else f"{value} ms"
-    return "-" if value is None else value

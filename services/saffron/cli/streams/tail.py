@@ -1,4 +1,4 @@
-"""`saffron tail`: what stands in a topic, as JSON lines, and what comes."""
+"""`saffron tail`: the messages of a topic as JSON lines, present and coming ones."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def tail(
 
 
 def follow(client: Client, topics: list[str], earliest: bool, timeout: float | None, end: bool) -> Iterator[Record]:
-    """Committed records of the topics, from the earliest or from now on, until the end, a silence, or for ever."""
+    """The committed records of topics, from the earliest or from now on, until the end, a silence, or for ever."""
     consumer = client.log.consumer(client.settings.group("tail"), committed_only=True, client_id="tail")
     try:
         where = [TopicPartition(name, one) for name in topics for one in range(client.partitions(name))]
@@ -89,7 +89,7 @@ def follow(client: Client, topics: list[str], earliest: bool, timeout: float | N
 
 
 def line(record: Record) -> bytes:
-    """A message as one JSON line: a result, or a JSON object, as it is; else wrapped with its place."""
+    """A message as one JSON line: a JSON object as it is, any other value wrapped with its place."""
     value = result_json(record)
     if value is not None and b"\n" not in value:
         return value
@@ -104,5 +104,5 @@ def line(record: Record) -> bytes:
 
 
 def _full_name(client: Client, name: str) -> str:
-    """A topic by its short name, or by its full one."""
+    """The full name of a topic, from its short or full name."""
     return client.topics.named(name) if name in topic_files() else name

@@ -37,7 +37,7 @@ _PATH = frozenset({"windowing", "shedder", "matcher", "greta"})
 _READERS = {"rally": ("matcher", COMPLEX_EVENTS), "downtrends": ("greta", TRENDS)}
 """The demo's queries: who runs each, and the metric that counts its results."""
 _STUCK_SECONDS = 60.0
-_TOLD_SECONDS = 5.0
+_COUNTED_SECONDS = 5.0
 _POLL = 0.1
 _BATCH = 2000
 
@@ -103,7 +103,7 @@ def _play(directory: Path, rate: float, events: int) -> None:
 
 
 class _Production:
-    """Produces in a thread of its own, so that results are shown meanwhile."""
+    """The production of events in a thread of its own, while results are shown."""
 
     def __init__(self, client: Client, quotes: Path, rate: float, events: int) -> None:
         self.sent = 0
@@ -122,7 +122,7 @@ class _Production:
         return self._thread.is_alive()
 
     def end(self) -> None:
-        """Stop sending and wait for the thread."""
+        """Stops sending and waits for the thread."""
         self._ending = True
         self._thread.join()
 
@@ -150,7 +150,7 @@ class _Production:
 
 
 def _watch(client: Client, production: _Production, screen: Screen, directory: Path) -> None:
-    """Show results until all events are produced and what they lead to is committed and shown."""
+    """Shows results until all events are produced, and all their results are committed and shown."""
     consumer = client.log.consumer(client.settings.group("demo"), committed_only=True, client_id="demo")
     readers = Readers(client, read_state(directory))
     try:
@@ -185,6 +185,7 @@ def _watch(client: Client, production: _Production, screen: Screen, directory: P
 
 
 def _summary(production: _Production, screen: Screen, directory: Path, seconds: float) -> None:
+    """Prints the numbers of events, results and latencies."""
     pages = _reported(directory, screen)
     print()
     print(console.bold(f"{production.sent:,} events in {seconds:.1f} s ({production.sent / seconds:,.0f}/s)"))
@@ -200,8 +201,8 @@ def _summary(production: _Production, screen: Screen, directory: Path, seconds: 
 
 
 def _reported(directory: Path, screen: Screen) -> dict[str, Page]:
-    """Each query's numbers, once its reader has reported those of all results; after some seconds as they are."""
-    state, until = read_state(directory), time.monotonic() + _TOLD_SECONDS
+    """The metrics pages of the readers, once they have counted all results, or after some seconds."""
+    state, until = read_state(directory), time.monotonic() + _COUNTED_SECONDS
     while True:
         pages = {name: scrape(state, reader) for name, (reader, _) in _READERS.items()}
         counted = {
@@ -214,7 +215,7 @@ def _reported(directory: Path, screen: Screen) -> dict[str, Page]:
 
 @contextmanager
 def _interruptible() -> Iterator[threading.Event]:
-    """SIGTERM and a closed terminal end the demo as Ctrl-C does; the event says that one of them came."""
+    """A context with an event that Ctrl-C, SIGTERM and a closed terminal set; each of them ends the demo."""
     came = threading.Event()
 
     def interrupt(number: int, frame: object) -> None:

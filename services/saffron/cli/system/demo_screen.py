@@ -1,4 +1,4 @@
-"""What the demo shows: results in words, as many as one can read, and a progress line."""
+"""The demo's output: results in words, at a readable rate, and a progress line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PROGRESS_SECONDS_IN_A_LOG = 5.0
 
 
 class Screen:
-    """Counts every result, and prints of each query as many as can be read."""
+    """The counter of results. It prints as many of each query as can be read."""
 
     def __init__(self, wanted: int) -> None:
         self.results: Counter[str] = Counter()
@@ -31,7 +31,7 @@ class Screen:
         self._next_progress = 0.0
 
     def take(self, result: Mapping[str, Any]) -> None:
-        """Count one result and print it, if the last line of its query is old enough."""
+        """Counts one result, and prints it if the last line of its query is old enough."""
         name = str(result["query"])
         self.results[name] += 1
         now = time.monotonic()
@@ -43,7 +43,7 @@ class Screen:
             print(describe(result), flush=True)
 
     def progress(self, sent: int) -> None:
-        """Renew the progress line now and then."""
+        """Renews the progress line at intervals."""
         now = time.monotonic()
         if now >= self._next_progress:
             live = console.is_live()
@@ -54,7 +54,7 @@ class Screen:
 
 
 def describe(result: Mapping[str, Any]) -> str:
-    """One result in words; results of other queries than the demo's as they are."""
+    """One result in words; of other queries than the demo's its values."""
     values = result["return"]
     name = console.bold(f"{result['query']:<10}")
     if result["query"] == "rally":

@@ -1,4 +1,4 @@
-"""Single keys as they are pressed, from a terminal."""
+"""Single keys from a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def single_keys() -> Iterator[None]:
-    """Keys come at once and are not shown; the terminal is as before when this ends."""
+    """A context in which keys come at once and are not shown. It restores the terminal."""
     number = sys.stdin.fileno()
     before = termios.tcgetattr(number)
     tty.setcbreak(number)
@@ -24,6 +24,6 @@ def single_keys() -> Iterator[None]:
 
 
 def pressed(seconds: float) -> str:
-    """The next key, waited for so long; "" if none came, "q" when the terminal is gone."""
+    """The next key within `seconds`; "" if none came, "q" when the terminal is gone."""
     ready, _, _ = select.select([sys.stdin], [], [], seconds)
     return "" if not ready else os.read(sys.stdin.fileno(), 1).decode("ascii", "replace") or "q"

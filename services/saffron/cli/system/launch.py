@@ -1,4 +1,4 @@
-"""Starting and ending the whole system, as `up`, `down` and `demo` do it."""
+"""The start and end of the whole system for `up`, `down` and `demo`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DOWN_SECONDS = 90.0
 
 
 def chosen_services(without: Sequence[str]) -> tuple[str, ...]:
-    """All services but those named; a usage error for a name that is none."""
+    """All services but those named. BadParameter: an unknown name."""
     left_out = {name.replace("-", "_") for name in without}
     if unknown := sorted(left_out - set(SERVICES)):
         raise typer.BadParameter(f"there is no service {unknown[0]!r}; there are {', '.join(SERVICES)}")
@@ -42,7 +42,7 @@ def chosen_services(without: Sequence[str]) -> tuple[str, ...]:
 
 
 def require_extras(services: Collection[str], *, embedded: bool) -> None:
-    """SettingsError where packages of these services, or of the embedded broker, are not installed: it names all."""
+    """SettingsError: packages of these services, or of the embedded broker, are missing; all are named."""
     wanted = [extra for service, extra in _EXTRAS.items() if service in services]
     if embedded and jars.missing(jars.KAFKA):
         wanted.append("local")
@@ -58,8 +58,7 @@ def require_extras(services: Collection[str], *, embedded: bool) -> None:
 
 
 def prepare(settings: Settings, services: Sequence[str]) -> None:
-    """What can take long or fail before anything is started: leftovers, how results are written, Java, the jars, the
-    broker that was named."""
+    """Does before the start all that takes long or may fail: leftovers, output format, Java, jars, the named broker."""
     require_extras(services, embedded=not settings.bootstrap)
     require_writable(settings)
     if (before := read_state(settings.data)) is not None and (leftovers := end_leftovers(before)):
@@ -83,9 +82,9 @@ def prepare(settings: Settings, services: Sequence[str]) -> None:
 def start_detached(
     settings: Settings, services: Sequence[str], *, fresh: bool = False, enough: Collection[str] = ()
 ) -> SystemState:
-    """Start a supervisor that outlives this command and wait until all is ready; SaffronError says why it is not.
+    """Starts a supervisor that outlives this command, and waits until all is ready. SaffronError: the reason why not.
 
-    `enough`: return as soon as these services are ready, and let the others come up meanwhile.
+    `enough`: return once these services are ready; the others start meanwhile.
     """
     claim(settings.data)
     log_path = settings.data / "supervisor.log"
@@ -109,7 +108,7 @@ def start_detached(
 
 
 def _follow(data: Path, child: subprocess.Popen[bytes], log: Path, enough: frozenset[str]) -> SystemState:
-    """Show what the supervisor waits for until the system runs."""
+    """Shows the progress of the supervisor until the system runs."""
     shown = ""
     while True:
         state = read_state(data)
@@ -133,7 +132,7 @@ def _ready(state: SystemState) -> set[str]:
 
 
 def stop(data: Path) -> bool:
-    """End the system under `data`, its leftovers included; False if nothing ran."""
+    """Ends the system under `data` with its leftovers; False if nothing ran."""
     state = read_state(data)
     if state is None:
         return False

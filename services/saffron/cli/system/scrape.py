@@ -1,4 +1,4 @@
-"""Numbers of running services, as their /metrics pages give them."""
+"""The metrics of running services, from their /metrics pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GROWING = ("_total", "_bucket", "_count", "_sum")
 
 
 class Page:
-    """One service's metrics at one moment; empty if it did not answer."""
+    """The metrics of one service at one moment; empty if it did not answer."""
 
     def __init__(self, samples: list[Sample]) -> None:
         self._samples = samples
@@ -28,25 +28,27 @@ class Page:
         return any(one.name == name for one in self._samples)
 
     def total(self, name: str, **labels: str) -> float:
-        """Sum of a counter or gauge over all series that have these labels."""
+        """The sum of a counter or gauge over all series with these labels."""
         return float(
             sum(one.value for one in self._samples if one.name == name and labels.items() <= one.labels.items())
         )
 
     def largest(self, name: str, **labels: str) -> float:
-        """The largest of all series that have these labels; 0 where there is none."""
+        """The largest value of all series with these labels; 0 if there are none."""
         return max(
             (one.value for one in self._samples if one.name == name and labels.items() <= one.labels.items()),
             default=0.0,
         )
 
     def beside(self, other: Page) -> Page:
-        """Both as one."""
+        """Both pages as one."""
         return Page(self._samples + other._samples)
 
     def since(self, before: Page) -> Page:
-        """What counters and histograms have grown by since an earlier page; gauges as they are now. A process that was
-        started anew counts from 0."""
+        """The growth of counters and histograms since an earlier page; gauges as they are now.
+
+        A restarted process counts from 0.
+        """
         known = {(one.name, *sorted(one.labels.items())): one.value for one in before._samples}
 
         def grown(one: Sample) -> Sample:
@@ -80,7 +82,7 @@ def scrape(state: SystemState | None, service: str) -> Page:
 
 
 def inputs(host: str, port: int) -> list[dict[str, Any]]:
-    """What the service there says became of the topics that it reads; nothing where it does not answer."""
+    """A service's reports on the topics that it reads; empty if it does not answer."""
     try:
         with urllib.request.urlopen(f"http://{host}:{port}/status", timeout=_SECONDS) as answer:
             found: list[dict[str, Any]] = json.load(answer).get("inputs", [])

@@ -1,4 +1,4 @@
-"""Whether all that was produced has come out at the other end, committed."""
+"""The check that all produced events have been processed and committed."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class Readers:
         }
 
     def pages(self) -> Mapping[str, Page]:
-        """What each says of itself."""
+        """The metrics page of each reader."""
         return {reader: scrape(self._state, reader) for reader in READERS}
 
     def progress(self) -> tuple[float, ...]:
-        """Numbers that move as long as any of them gets on."""
+        """Numbers that change while any reader makes progress."""
         applied = (page.total(_APPLIED) for page in self.pages().values())
         return (*applied, *(self._committed(one) for one in self._consumers.values()))
 
     def settled(self, events: int, until_ms: int) -> bool:
-        """Whether each has applied so many events and the stream up to that time, and committed all that it led to.
+        """Whether each reader has applied so many events up to that time, and committed their results.
 
-        A position and the results of what lies before it are committed in one transaction, so that what is applied is
-        committed when nothing is left to read behind the committed position.
+        A position and the results before it are committed in one transaction. So nothing is uncommitted when nothing is
+        left to read behind the committed position.
         """
         for page in self.pages().values():
             if page.total(_APPLIED) < events or page.largest(WATERMARK.name) < until_ms / 1000:
@@ -59,6 +59,7 @@ class Readers:
         return 0 if found is None else found.offset
 
     def _nothing_behind(self, consumer: Consumer) -> bool:
+        """Whether no message is left to read behind the committed position."""
         consumer.assign({self._place: self._committed(consumer)})
         until = time.monotonic() + _PATIENCE
         while not consumer.at_end(self._place) and time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""`saffron status`: what runs."""
+"""`saffron status`: the state of broker and services."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def status(data: options.Data = None, json: options.AsJson = False) -> None:
 
 
 def document(state: SystemState | None) -> dict[str, Any]:
-    """What `--json` prints: broker {bootstrap, pid}, prefix, services [{name, pid, state, restarts}], and more.
+    """The object of `--json`: broker {bootstrap, pid}, prefix, services [{name, pid, state, restarts}], and more.
 
-    `lag`: messages that a service has not yet read of its input; null where that is not known. `inputs`: what became of
-    the topics that are read, as in schemas/health.yaml.
+    `lag`: unread messages of a service's input; null if not known. `inputs`: the incidents of its topics, as in
+    schemas/health.yaml.
     """
     if state is None:
         return {"phase": "stopped", "broker": None, "prefix": None, "services": []}
@@ -81,7 +81,7 @@ def document(state: SystemState | None) -> dict[str, Any]:
 
 
 def _lags(state: SystemState) -> dict[str, int]:
-    """Of the services that are ready and say so, by name; one that compiles answers late and holds up no other."""
+    """The lag of each ready service, by name. They are queried at once, so that a slow one delays no other."""
     names = [one.name for one in state.services if one.state == "ready"]
     with ThreadPoolExecutor() as pool:
         pages = dict(zip(names, pool.map(lambda name: scrape(state, name), names), strict=True))
@@ -89,11 +89,12 @@ def _lags(state: SystemState) -> dict[str, int]:
 
 
 def _inputs(state: SystemState) -> list[dict[str, Any]]:
-    """What services say became of the topics that they read."""
+    """The services' reports on the topics that they read."""
     running = [one for one in state.services if one.process is not None]
     with ThreadPoolExecutor() as pool:
         return [row for rows in pool.map(lambda one: inputs(one.host, one.port), running) for row in rows]
 
 
 def _pid(process: object) -> str:
+    """The pid of a process, or "-"."""
     return str(getattr(process, "pid", "-"))

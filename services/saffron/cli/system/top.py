@@ -64,10 +64,10 @@ def top(
 
 
 class Watch:
-    """Follows the control topics, and asks the services of this machine for what they have counted."""
+    """The follower of the control topics and of this machine's metrics pages."""
 
     def __init__(self, client: Client, followers: dict[str, Follower], of_now: Collection[str]) -> None:
-        """`of_now`: topics of which only what comes from now on counts; a busy one has no end to come to."""
+        """`of_now`: topics of which only new records count; a busy one has no end to reach."""
         self._settings = client.settings
         self._followers = followers
         self._of_now = of_now
@@ -75,7 +75,7 @@ class Watch:
         self._before: tuple[float, Page] | None = None
 
     def look(self, interval: float) -> View:
-        """Everything as it is now. `interval`: taken for the time since the last look where there was none."""
+        """The present view. `interval`: the time since the last look, for the first one."""
         for topic, follower in self._followers.items():
             for _ in range(_STEPS):
                 records = follower.step()
@@ -99,6 +99,7 @@ class Watch:
 
 @contextmanager
 def _followed(client: Client) -> Iterator[Watch]:
+    """A `Watch` over the control topics, closed at the end."""
     names = client.topics
     topics = (names.queries, names.query_status, names.streams, names.load, names.health)
     of_now = names.load, names.health  # what is old there says nothing of now
@@ -111,7 +112,7 @@ def _followed(client: Client) -> Iterator[Watch]:
 
 
 def _print(found: View, json: bool) -> None:
-    """One frame into a pipe, or at the end of a terminal."""
+    """Prints one frame, into a pipe or at the end of a terminal."""
     if json:
         console.print_json(asdict(found))
         sys.stdout.flush()
@@ -121,7 +122,7 @@ def _print(found: View, json: bool) -> None:
 
 
 def _live(watch: Watch, interval: float) -> None:
-    """The whole screen, until q."""
+    """Shows frames on the whole screen until the key q."""
     from saffron.cli.system.keyboard import pressed, single_keys
 
     shown = top_screen.Shown(keys=True, ascii_only=_ascii_only())
@@ -151,7 +152,7 @@ def _live(watch: Watch, interval: float) -> None:
 
 
 def _draw(lines: list[str]) -> None:
-    """Over what stands there, so that nothing flickers."""
+    """Draws over the frame before, without flicker."""
     sys.stdout.write(_HOME + "\r\n".join(line + _CLEAR_LINE for line in lines) + _CLEAR_REST)
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""What `saffron top` shows: lines that are never wider than the terminal. Columns that matter least go first."""
+"""The screen of `saffron top`: lines that fit the terminal. The least important columns are dropped first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SORTS = ("name", "p99", "results/s", "partial", "loss")
 
 @dataclass(frozen=True)
 class Column(Generic[T]):
-    """`weight`: of two columns the lighter goes first when there is no room."""
+    """A column of a table. `weight`: the lightest is dropped first when there is no room."""
 
     title: str
     weight: int
@@ -31,7 +31,7 @@ class Column(Generic[T]):
 
 @dataclass(frozen=True)
 class Shown:
-    """How it is to be shown. `ascii_only`: the terminal has no other letters. `rows`: None for as many as there are."""
+    """The form of a frame. `ascii_only`: the terminal has no other characters. `rows`: None for no limit."""
 
     width: int = 120
     rows: int | None = None
@@ -42,7 +42,7 @@ class Shown:
 
 
 def lines(view: View, shown: Shown) -> list[str]:
-    """The whole frame."""
+    """The lines of a frame."""
     moment = datetime.fromtimestamp(view.at / 1000, UTC).strftime("%H:%M:%S UTC")
     title = "PAUSED  " if shown.paused else ""
     title += f"saffron {view.where}  {moment}  bound {_ms(view.bound_ms)}  by {shown.sort}"
@@ -65,11 +65,12 @@ def lines(view: View, shown: Shown) -> list[str]:
 
 
 def next_sort(sort: str) -> str:
-    """What the key s changes to."""
+    """The order after this one, for the key s."""
     return SORTS[(SORTS.index(sort) + 1) % len(SORTS)]
 
 
 def _orders() -> dict[str, Callable[[QueryLine], tuple[float, str]]]:
+    """The sort key of each order."""
     return {
         "name": lambda one: (0.0, one.name),
         "p99": lambda one: (-(one.p99 or 0.0), one.name),
@@ -107,7 +108,7 @@ def _of_services() -> list[Column[ServiceLine]]:
 
 
 def _table(columns: Sequence[Column[T]], rows: Sequence[T], shown: Shown) -> list[str]:
-    """Titles and rows; numbers to the right. Columns are left out, then names shortened, until all fits."""
+    """Titles and rows, numbers to the right. Columns are dropped, then names shortened, until all fits."""
     kept = list(columns)
     while True:
         cells = [[column.cell(row) for column in kept] for row in rows]
@@ -131,7 +132,7 @@ def _table(columns: Sequence[Column[T]], rows: Sequence[T], shown: Shown) -> lis
 
 
 def _bar(value: float | None, bound: float, ascii_only: bool) -> str:
-    """How much of the bound is used; what is beyond it ends with a mark."""
+    """A bar of the used share of the bound. "!" marks a value beyond it."""
     if value is None or bound <= 0:
         return "-"
     full, empty = (_FULL_ASCII, _EMPTY_ASCII) if ascii_only else (_FULL, _EMPTY)
@@ -140,7 +141,7 @@ def _bar(value: float | None, bound: float, ascii_only: bool) -> str:
 
 
 def _count(value: float | None) -> str:
-    """1234567 as 1.23M."""
+    """A number in at most five characters: 1234567 as 1.23M."""
     if value is None:
         return "-"
     for size, letter, least in ((1e9, "G", 1e9), (1e6, "M", 1e6), (1e3, "k", 1e4)):
@@ -160,6 +161,7 @@ def _share(value: float | None) -> str:
 
 
 def _cut(text: str, width: int, ascii_only: bool) -> str:
+    """The text cut to a width, with an ellipsis."""
     if len(text) <= width:
         return text
     return text[:width] if ascii_only or width < 2 else f"{text[: width - 1]}…"

@@ -18,7 +18,7 @@ _READERS = ("matcher", "greta")
 
 @dataclass(frozen=True)
 class QueryLine:
-    """One standing query. Rates are a second; latencies in ms; None: not known from here."""
+    """One standing query. Rates are per second, latencies in ms. None: not known from here."""
 
     name: str
     state: str
@@ -35,7 +35,7 @@ class QueryLine:
 
 @dataclass(frozen=True)
 class ServiceLine:
-    """One service. `age_ms`: since its last word; `position`: sequence numbers applied, all partitions together."""
+    """One service. `age_ms`: since its last report. `position`: sequence numbers applied, over all partitions."""
 
     name: str
     state: str
@@ -47,7 +47,7 @@ class ServiceLine:
 
 @dataclass(frozen=True)
 class View:
-    """Everything on the screen. `at`: ms since 1970. `where`: which system it is."""
+    """The content of the screen. `at`: ms since 1970. `where`: the system."""
 
     at: int
     where: str
@@ -58,7 +58,7 @@ class View:
 
 @dataclass(frozen=True)
 class Counted:
-    """What the services of this machine have counted: by `now`, and in the `seconds` before (`grown`)."""
+    """The metrics of this machine's services: `now`, and their growth in the last `seconds`."""
 
     now: Page
     grown: Page
@@ -66,7 +66,10 @@ class Counted:
 
 
 def view(tables: Tables, counted: Counted | None, state: SystemState | None, now: int, where: str) -> View:
-    """`counted`: None where no service can be asked from here: a query then has what its service says of all."""
+    """The view at one moment.
+
+    `counted`: None where no service can be reached; a query then has the latencies of its service.
+    """
     live = tables.live.view(now)
     bound = 0.0 if counted is None else counted.now.largest(names.LATENCY_BOUND.name) * 1000
     return View(
@@ -81,6 +84,7 @@ def view(tables: Tables, counted: Counted | None, state: SystemState | None, now
 def _query(
     row: Mapping[str, Any], tables: Tables, counted: Counted | None, live: Mapping[str, Any], now: int
 ) -> QueryLine:
+    """The line of one query."""
     name, said = str(row["name"]), row["services"]
     stream = str(said[0]["stream"]) if said else DEFAULT_STREAM
     missed = ((live["overload"] or {}).get("missed") or {}).get(name)
@@ -101,14 +105,14 @@ def _query(
 
 
 def _of_service(live: Mapping[str, Any], said: Sequence[Mapping[str, Any]]) -> Mapping[str, float | None]:
-    """The latencies of the service that runs the query: of all its queries together."""
+    """The latencies of the service that runs the query, over all its queries."""
     reader = next((one["service"] for one in said if one["service"] in _READERS), None)
     row = next((one for one in live["services"] if one["service"] == reader), None)
     return {} if row is None or row["latency_ms"] is None else row["latency_ms"]
 
 
 def _of_query(counted: Counted, query: str) -> Mapping[str, float | None]:
-    """Latencies are those of late, or of all time where nothing came of late."""
+    """Recent latencies of the query, or of all time if there are no recent ones."""
     results = sum(counted.grown.total(f"{one.name}_total", query=query) for one in (names.COMPLEX_EVENTS, names.TRENDS))
     latency = counted.grown if results else counted.now
     p50, p99 = (latency.quantile_ms(names.DETECTION_LATENCY.name, share, query=query) for share in (0.5, 0.99))
@@ -123,7 +127,7 @@ def _of_query(counted: Counted, query: str) -> Mapping[str, float | None]:
 
 
 def _services(tables: Tables, rows: list[Mapping[str, Any]], state: SystemState | None) -> list[ServiceLine]:
-    """Those that speak, and those that the supervisor knows and that do not."""
+    """The services that report, and those that the supervisor knows and that do not."""
     said = {str(one["service"]): one for one in rows}
     supervised = {} if state is None else {one.name: one.state for one in state.services}
     positions: dict[str, int] = {}

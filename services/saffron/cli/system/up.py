@@ -87,6 +87,7 @@ def up(
 
 
 def _report(state: SystemState, json: bool) -> None:
+    """Prints the addresses of the running system."""
     if json:
         console.print_json(document(state))
         return

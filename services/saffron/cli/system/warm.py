@@ -18,11 +18,12 @@ def warm() -> None:
 
         saffron warm
     """
-    compile_all(user_cache_directory() / "kernels", _told)
+    compile_all(user_cache_directory() / "kernels", _show)
     console.done()
     console.say("warm: all kernels that no query decides are compiled")
 
 
-def _told(done: int, total: int) -> None:
+def _show(done: int, total: int) -> None:
+    """Shows the progress; in a log only its begin and its end."""
     if console.is_live() or done in (0, total):
         console.step(f"compiling {total} kernels, once: {bar(done, total)}")

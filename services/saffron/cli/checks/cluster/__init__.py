@@ -1,1 +1,1 @@
-"""Checks of a running system, each a function of one look at it."""
+"""Checks of a running system, each a function of one snapshot of it."""

@@ -1,4 +1,4 @@
-"""Clocks that differ: of services, of producers, and ours, each against the broker's."""
+"""The check of clocks: those of services, of producers, and ours, each against the broker's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FIX = "synchronise it (NTP: chronyc tracking, timedatectl)"
 
 
 def check_clocks(look: Look) -> Iterator[Finding]:
-    """What a service stamps with its own clock the broker stamps again on arrival."""
+    """Findings on clocks that differ. The broker stamps each message on arrival, beside the service's own time."""
     good = True
     latest = {(one.service, one.stream, one.partition): one for one in sorted(look.digests, key=lambda one: one.at)}
     skews = {one.service: one.stamped - one.at for one in latest.values()}

@@ -1,4 +1,4 @@
-"""Dead letters: some are put right by hand, many are a producer gone wrong."""
+"""The check of dead letters: a few are corrected by hand, many come from a faulty producer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MANY, _SHARE = 10, 0.01
 
 
 def check_dead_letters(look: Look) -> Iterator[Finding]:
-    """Of the last ten minutes, beside the events of the same time."""
+    """Findings on the dead letters of the last ten minutes, beside the events of the same time."""
     recent = [one for one in look.letters if look.now - one.at < _RECENT_MS]
     where = look.settings.topic("dead-letters")
     if not recent:

@@ -1,4 +1,4 @@
-"""Other formats than JSON, of streams and of results: what they need is installed, and their registry answers."""
+"""The check of other formats than JSON: their packages are installed, and their registries answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ Has = Callable[[str], object]
 
 
 def check_formats(look: Look, connect: Connect = over_http, has: Has = find_spec) -> Iterator[Finding]:
-    """`connect`: to a registry by URL and credentials; `has`: whether a package is installed."""
+    """Findings on formats of streams and of results.
+
+    `connect`: gives a registry by URL and credentials. `has`: whether a package is installed.
+    """
     asked = [
         (f"stream {one.name}", one.format, one.registry or "", _another(one.name)) for one in look.streams.values()
     ]
@@ -40,4 +43,5 @@ def check_formats(look: Look, connect: Connect = over_http, has: Has = find_spec
 
 
 def _another(stream: str) -> str:
+    """The command that gives a stream another registry."""
     return f"saffron stream set {stream} --registry URL names another"

@@ -1,4 +1,4 @@
-"""Input topics: what services say became of them, and what keeps streams from going on."""
+"""The check of input topics: their incidents, and obstacles that stop their streams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SAID_MS = 10_000
 
 
 def check_inputs(look: Look) -> Iterator[Finding]:
-    """Topics made anew, partitions added, records lost; and streams that wait for somebody to mend them."""
+    """Findings on topics made anew, partitions added, records lost, and streams that wait for an operator."""
     words = [one for one in look.inputs if look.now - one.stamped < _SAID_MS]
     for trouble, service in sorted({(trouble, one.service) for one in words for trouble in one.troubles}):
         what, _, fix = trouble.rpartition(": ")

@@ -1,4 +1,7 @@
-"""Do keys lie where murmur2 puts them? A producer with another partitioner tears the events of a key apart."""
+"""The check of keys: whether they lie where murmur2 puts them.
+
+Another partitioner spreads the events of a key over partitions.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _FIX = "partitioner=murmur2_random in the producer (librdkafka's default is CRC3
 
 
 def check_keys(look: Look) -> Iterator[Finding]:
-    """Among the newest events of each stream."""
+    """Findings on the newest events of each stream."""
     for name, record in look.streams.items():
         facts = look.topics.get(record.topic)
         count = len(facts.partitions) if facts is not None else 0

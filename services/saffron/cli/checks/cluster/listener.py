@@ -1,4 +1,4 @@
-"""TLS and SASL: what the listener speaks, and what our settings do."""
+"""The check of TLS and SASL: the protocol of the listener beside that of the settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from saffron.runtime.process.config import Settings
 def check_listener(
     settings: Settings, failure: Exception, ask: Callable[[str, int, str], Listener] = probe
 ) -> Iterator[Finding]:
-    """Why no broker could be spoken to: each of its addresses is asked what it is."""
+    """Findings when no broker answers: each address is probed for its protocol."""
     if isinstance(failure, RefusedError):
         fix = "set SAFFRON_USERNAME and SAFFRON_PASSWORD to those of a Kafka user with SCRAM-SHA-512 (KafkaUser)"
         yield error("security", f"wrong name or password for {settings.username!r}", settings.bootstrap, fix)

@@ -1,4 +1,4 @@
-"""One look at a running system: everything that the checks of it judge, gathered at once and never changed."""
+"""The snapshot of a running system that all checks judge, gathered once and never changed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ READ_ALWAYS = ("queries", "query-status", "streams", "health", "models", "dead-l
 
 
 class Cluster(Protocol):
-    """What is asked of Kafka beside messages (`runtime.log.inspect.Inspector`)."""
+    """The facts of Kafka besides messages (`runtime.log.inspect.Inspector`)."""
 
     @property
     def brokers(self) -> int: ...
@@ -64,7 +64,7 @@ class Digest:
 
 @dataclass(frozen=True)
 class InputWord:
-    """What a service says of the topics that it reads. `stamped`: when the broker had it (ms)."""
+    """A report of a service on the topics that it reads. `stamped`: when the broker had it (ms)."""
 
     service: str
     stamped: int
@@ -74,10 +74,12 @@ class InputWord:
 
 @dataclass(frozen=True)
 class Look:
-    """`now`: our clock (ms). `names`: all topics there are; `topics`: those of ours. `wanted`: full name -> what it is
-    to be. `events`: newest messages of each stream's topic. `open`: where a transaction is open, and since when (ms).
-    `models`: when each was published. `state`: of the system, where it runs on this machine. `unreadable`: control
-    records that nobody can read.
+    """A snapshot of a running system.
+
+    `now`: our clock (ms). `names`: all topics of the broker. `topics`: facts of ours. `wanted`: by full name, the topic
+    as it should be. `events`: newest messages of each stream's topic. `open`: open transactions, and since when (ms).
+    `models`: when each was published. `state`: of the system, if it runs on this machine. `unreadable`: control records
+    that cannot be read.
     """
 
     settings: Settings
@@ -112,7 +114,7 @@ class Look:
 
 
 def look_at_topics(cluster: Cluster, settings: Settings, now: int) -> Look:
-    """What can be seen without reading a message."""
+    """The snapshot without messages: topics, settings, permissions."""
     files = topic_files()
     wanted = {spec.name: files[spec.name.removeprefix(settings.prefix)] for spec in topic_specs(settings.prefix, 1)}
     denied = cluster.denied(name for name in wanted if name not in cluster.names)
@@ -122,7 +124,10 @@ def look_at_topics(cluster: Cluster, settings: Settings, now: int) -> Look:
 def look_further(
     first: Look, cluster: Cluster, client: Client, state: SystemState | None, clock: Callable[[], int]
 ) -> Look:
-    """The same with what the topics hold. `clock` is asked once all is read: nothing of that is of the future."""
+    """The snapshot with the content of topics.
+
+    The clock is read after all messages, so that no message lies in the future.
+    """
     streams = client.streams()
     wanted = dict(first.wanted)
     for record in streams.values():
@@ -152,7 +157,7 @@ def look_further(
 
 
 def newest(client: Client, topic: str, count: int) -> list[Record]:
-    """The newest messages of each partition; none where there is no such topic."""
+    """The newest messages of each partition; none if the topic does not exist."""
     places = [TopicPartition(topic, one) for one in range(client.log.partitions(topic) or 0)]
     consumer = client.log.consumer(client.settings.group("doctor"), committed_only=True, client_id="doctor")
     try:
@@ -164,7 +169,7 @@ def newest(client: Client, topic: str, count: int) -> list[Record]:
 
 
 def _since(client: Client, where: TopicPartition, offset: int) -> int:
-    """When the first message of an open transaction came (ms)."""
+    """The time of the first message of an open transaction (ms)."""
     consumer = client.log.consumer(client.settings.group("doctor"), committed_only=False, client_id="doctor")
     try:
         records = read_to_end(consumer, {where: offset}, batch=_BATCH, polls=_POLLS)
@@ -174,6 +179,7 @@ def _since(client: Client, where: TopicPartition, offset: int) -> int:
 
 
 def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
+    """The digests in messages of `health`."""
     parts = ("service", "stream", "partition", "at", "interval_ms", "events", "lag")
     found = []
     for record in records:

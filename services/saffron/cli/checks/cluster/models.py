@@ -1,4 +1,4 @@
-"""Models by which load is shed: there, and learned from what the stream is like now."""
+"""The check of models for shedding: they exist, and were learned from the stream as it is now."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OLD_MS = 3_600_000
 
 
 def check_models(look: Look) -> Iterator[Finding]:
-    """Only where load may be shed, and events come."""
+    """Findings on models, only where load may be shed and events come."""
     sheds = look.settings.overload != PASS or any(one.shed and one.shed["why"] != "pass" for one in look.digests)
     busy = any(one.events for one in look.digests if one.service == "matcher")
     if not sheds or not busy or not look.queries:

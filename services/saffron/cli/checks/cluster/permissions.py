@@ -1,4 +1,4 @@
-"""What Kafka lets us do: the operator's commands read control topics and write to some."""
+"""The check of permissions: commands read control topics and write to some of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from saffron.cli.finding import Finding, error, ok, warning
 
 
 def check_permissions(look: Look) -> Iterator[Finding]:
-    """Topics that we may not see, read, or write to."""
+    """Findings on topics that we may not see, read, or write to."""
     user = look.settings.username or "ANONYMOUS"
     allow = f"kafka-acls --add --allow-principal User:{user} --operation"
     for name in sorted(look.denied):

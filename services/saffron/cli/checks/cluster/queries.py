@@ -1,4 +1,4 @@
-"""Standing queries: taken up, refused, or waited for."""
+"""The check of standing queries: active, refused, or waiting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from saffron.records.status import FAILED
 
 
 def check_queries(look: Look) -> Iterator[Finding]:
-    """Each by what the services say of it."""
+    """Findings on each query, by the reports of the services."""
     for name, one in look.queries.items():
         where = f"query {name}"
         if one.state in ("active", "paused"):
@@ -32,7 +32,7 @@ def check_queries(look: Look) -> Iterator[Finding]:
 
 
 def _stopped(one: Standing) -> str:
-    """Where windowing has stopped it."""
+    """The positions at which windowing has stopped it, in words."""
     said = [status for status in one.statuses if status.service == "windowing" and status.state == FAILED]
     places = sorted((status.partition or 0, status.position) for status in said if status.position is not None)
     shown = ", ".join(f"at {position} of partition {partition}" for partition, position in places)

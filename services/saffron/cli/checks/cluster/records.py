@@ -1,4 +1,4 @@
-"""Control records: readable, and streams that do not stand in each other's way."""
+"""The check of control records: they can be read, and no two streams share a topic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from saffron.runtime.log.topics import Topics
 
 
 def check_records(look: Look) -> Iterator[Finding]:
-    """The newest record under each key. Services keep to the one before, but only for as long as Kafka has it."""
+    """Findings on the newest record of each key.
+
+    Services keep the record before an unreadable one, but only as long as Kafka has it.
+    """
     topics = Topics(look.settings.prefix)
     for one in look.unreadable:
         what = f"the record cannot be read: {one.reason}; the one before it stays in force until Kafka compacts it away"
@@ -19,7 +22,7 @@ def check_records(look: Look) -> Iterator[Finding]:
 
 
 def check_shared_topics(look: Look) -> Iterator[Finding]:
-    """Of two streams on one topic only one is read."""
+    """Findings on streams that share a topic: only one of them is read."""
     readers: dict[str, list[str]] = {}
     for record in look.streams.values():
         readers.setdefault(record.topic, []).append(record.name)
@@ -31,7 +34,7 @@ def check_shared_topics(look: Look) -> Iterator[Finding]:
 
 
 def _fix(one: Unreadable, topics: Topics) -> str:
-    """What writes a record anew under this key."""
+    """The command that writes the record of a key again."""
     if one.topic == topics.streams:
         return (
             f"saffron stream set {one.key} writes it anew where there was one before; saffron stream remove {one.key}"

@@ -1,4 +1,4 @@
-"""Schemas of streams: there, readable, and such that the queries over them, and their shedders, hold."""
+"""The check of streams' schemas: they exist, can be read, and fit the queries and their shedders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BROKEN = ("schema", "unknown-schema", "bad-payload")
 
 
 def check_schemas(look: Look) -> Iterator[Finding]:
-    """Of each stream that was given one: it can be read, and the queries over the stream fit it."""
+    """Findings on each schema that was given: it can be read, and the queries over the stream fit it."""
     known: dict[str, Schema] = {}
     for name, record in look.streams.items():
         if record.schema is not None:
@@ -37,7 +37,7 @@ def check_schemas(look: Look) -> Iterator[Finding]:
 
 
 def check_broken(look: Look) -> Iterator[Finding]:
-    """Events that break their stream's schema."""
+    """Findings on events that break their stream's schema."""
     broken = [one for one in look.letters if one.reason in _BROKEN and look.now - one.at < 3_600_000]
     for topic in sorted({one.topic for one in broken}):
         of = [one for one in broken if one.topic == topic]
@@ -51,7 +51,10 @@ def check_broken(look: Look) -> Iterator[Finding]:
 
 
 def check_losses(look: Look) -> Iterator[Finding]:
-    """Values that windowing has not kept: of another kind than their attribute, or of attributes beyond the schema."""
+    """Findings on values that windowing has not kept.
+
+    They are of another kind than their attribute, or of attributes beyond the schema.
+    """
     for (service, stream, partition), digests in sorted(look.sources().items(), key=str):
         newest = digests[-1]
         if service == "windowing":
@@ -61,6 +64,7 @@ def check_losses(look: Look) -> Iterator[Finding]:
 
 
 def _query(look: Look, name: str, text: str, known: dict[str, Schema], composed: bool) -> Iterator[Finding]:
+    """Findings on one query: its text, its shedder, its stream, and the schema of that."""
     try:
         plan = bind_text(text, None, name).plan
     except QueryError as wrong:

@@ -1,4 +1,4 @@
-"""Services: started, ready, heard of on `health` and going on."""
+"""The check of services: started, ready, reporting on `health`, and making progress."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PATH = ("windowing", "shedder", "matcher", "greta")
 
 
 def check_processes(look: Look) -> Iterator[Finding]:
-    """Of this machine's system: what its supervisor says."""
+    """Findings on this machine's services, by the state of their supervisor."""
     for one in look.state.services if look.state is not None else ():
         again = f", started again {one.restarts} times" if one.restarts else ""
         if one.state == "ready":
@@ -24,7 +24,7 @@ def check_processes(look: Look) -> Iterator[Finding]:
 
 
 def check_heartbeats(look: Look) -> Iterator[Finding]:
-    """Each service says once a second how it is; the model builder with each batch."""
+    """Findings on silent services. Each reports once a second; the model builder reports with each batch."""
     heard: dict[str, Digest] = {}
     for one in sorted(look.digests, key=lambda one: one.stamped):
         heard[one.service] = one
@@ -41,7 +41,7 @@ def check_heartbeats(look: Look) -> Iterator[Finding]:
 
 
 def check_progress(look: Look) -> Iterator[Finding]:
-    """Lag without progress: messages wait in a partition, and none was taken for long, though its owner speaks."""
+    """Findings on lag without progress: messages wait for long in a partition whose owner reports."""
     waiting = []
     for (service, stream, partition), found in look.sources().items():
         last = found[-1]

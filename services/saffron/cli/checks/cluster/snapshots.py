@@ -1,4 +1,4 @@
-"""Snapshots: young enough that a restart is short. They are looked at where this machine can see them."""
+"""The check of snapshots: young enough for a short restart. It needs access to their directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SNAPPED = ("matcher", "greta")
 
 
 def check_snapshots(look: Look) -> Iterator[Finding]:
-    """Of each partition in which events came all the while."""
+    """Findings on the snapshots of partitions that kept receiving events."""
     root = look.settings.snapshots
     topics = Topics(look.settings.prefix)
     oldest = max(_LEAST_MS, _INTERVALS * look.settings.snapshot_ms)

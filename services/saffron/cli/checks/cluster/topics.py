@@ -1,4 +1,4 @@
-"""Topics: there, with the partitions and settings that schemas/ has, and kept long enough."""
+"""The check of topics: existence, partitions, settings, retention and replication, as in schemas/."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _MARKER = "query-status"
 
 
 def check_there(look: Look) -> Iterator[Finding]:
-    """Missing ones; all of them missing is another prefix more often than no system."""
+    """Findings on missing topics.
+
+    If all are missing, the prefix is more often wrong than the system absent.
+    """
     missing = look.missing
     prefix = look.settings.prefix
     if not missing:
@@ -31,7 +34,7 @@ def check_there(look: Look) -> Iterator[Finding]:
 
 
 def check_settings(look: Look) -> Iterator[Finding]:
-    """Each as schemas/ says: cleanup.policy, retention, times, sizes."""
+    """Findings on settings that differ from schemas/: cleanup.policy, retention, times, sizes."""
     bad = 0
     for name, facts in look.topics.items():
         for setting, value in look.wanted[name].config.items():
@@ -46,7 +49,10 @@ def check_settings(look: Look) -> Iterator[Finding]:
 
 
 def check_partitions(look: Look) -> Iterator[Finding]:
-    """Control topics have one; windows and admitted as many as their stream's topic."""
+    """Findings on numbers of partitions.
+
+    Control topics have one; windows and admitted have as many as their stream's topic.
+    """
     topics = Topics(look.settings.prefix)
     for name, facts in look.topics.items():
         stream = topics.stream_of(name)
@@ -69,7 +75,7 @@ def check_partitions(look: Look) -> Iterator[Finding]:
 
 
 def check_retention(look: Look) -> Iterator[Finding]:
-    """Blocks must outlive the largest window: a service starts again from them."""
+    """Findings on retention below the largest window. A service restarts from the blocks of that window."""
     topics = Topics(look.settings.prefix)
     largest: dict[str, tuple[int, str]] = {}
     for name, query in look.queries.items():
@@ -86,7 +92,7 @@ def check_retention(look: Look) -> Iterator[Finding]:
 
 
 def check_replication(look: Look) -> Iterator[Finding]:
-    """Copies of each partition: as many as asked for, in step, and enough of them needed for a write."""
+    """Findings on copies of each partition: their number, how many are in step, and how many a write needs."""
     asked = look.settings.replication
     for name, facts in look.topics.items():
         least = int(facts.config.get("min.insync.replicas") or 1)
@@ -108,7 +114,7 @@ def check_replication(look: Look) -> Iterator[Finding]:
 
 
 def _harmless(setting: str, have: str | None, wanted: str) -> bool:
-    """Longer kept, or larger allowed, than we ask for."""
+    """Whether a setting only keeps messages longer, or allows larger ones, than schemas/ asks."""
     if setting not in ("retention.ms", "max.message.bytes", "delete.retention.ms") or have is None:
         return False
     return have == "-1" or (wanted != "-1" and int(have) >= int(wanted))

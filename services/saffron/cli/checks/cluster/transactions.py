@@ -1,4 +1,4 @@
-"""Transactions that stay open: readers of what is committed wait behind them."""
+"""The check of open transactions: readers of committed records wait behind them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from saffron.cli.finding import Finding, error, ok
 
 
 def check_transactions(look: Look) -> Iterator[Finding]:
-    """Open for longer than ours ever are."""
+    """Findings on transactions that are open for longer than ours ever are."""
     longest = 2 * look.settings.transaction_ms
     hanging = {where: since for where, since in look.open.items() if look.now - since > longest}
     for where, since in sorted(hanging.items()):

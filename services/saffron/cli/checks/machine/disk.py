@@ -1,4 +1,4 @@
-"""Directories that must be written to, and room for them."""
+"""The check of directories: they can be written, and have room."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LITTLE_FREE = 2 << 30
 def check_directory(
     path: Path, setting: str, free: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free
 ) -> Iterator[Finding]:
-    """A directory of the settings; where it is not made yet, the one that it would be made in."""
+    """Findings on a directory of the settings, or on the one in which it would be made."""
     there = nearest(path)
     where = f"setting {setting}"
     name = f"name another with SAFFRON_{setting.upper()}"
@@ -34,5 +34,5 @@ def check_directory(
 
 
 def nearest(path: Path) -> Path:
-    """The path, or the nearest directory above it that is there."""
+    """The path, or the nearest existing directory above it."""
     return next(one for one in (path, *path.parents) if one.exists())

@@ -1,4 +1,4 @@
-"""Java, Kafka's jars, and what Spark needs of both."""
+"""The check of Java, Kafka's jars, and Spark's needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from saffron.runtime.local import jars, jvm
 
 
 def check_java(environ: Mapping[str, str] = os.environ, newest_for_spark: int | None = None) -> Iterator[Finding]:
-    """`newest_for_spark`: the newest Java that Spark runs on; None: no model builder runs from here."""
+    """Findings on Java.
+
+    `newest_for_spark`: the newest version that Spark runs on; None: no model builder runs from here.
+    """
     try:
         java = jvm.find_java(environ)
         yield ok("java", f"{java.major} ({java.source})", str(java.path))
@@ -27,7 +30,7 @@ def check_java(environ: Mapping[str, str] = os.environ, newest_for_spark: int | 
 
 
 def check_jars(root: Path) -> Iterator[Finding]:
-    """`root`: where the cache keeps them."""
+    """Findings on Kafka's jars. `root`: their directory in the cache."""
     locked = jars.read_lock(jars.KAFKA)
     missing = [jar for jar in locked if not (root / jar.path).exists()]
     damaged = [jar.path.name for jar in locked if jar not in missing and not jars.intact(root, jar)]
@@ -42,7 +45,7 @@ def check_jars(root: Path) -> Iterator[Finding]:
 
 
 def check_spark_jars(given: str) -> Iterator[Finding]:
-    """`given`: the setting spark_jars."""
+    """Findings on the jars of Spark's connector. `given`: the setting spark_jars."""
     for path in filter(None, (one.strip() for one in given.split(","))):
         if not Path(path).is_file():
             what = f"{path} is not there: Spark cannot read Kafka"

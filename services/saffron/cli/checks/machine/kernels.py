@@ -1,4 +1,4 @@
-"""Kernels that no query decides: compiled ahead, or waited for by the first query."""
+"""The check of kernels that no query decides: compiled ahead, or compiled by the first query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from saffron.runtime.kernels.warmed import is_warm
 
 
 def check_kernels(kernels: Path) -> Iterator[Finding]:
-    """`kernels`: where the cache keeps them."""
+    """Findings on compiled kernels. `kernels`: their directory in the cache."""
     if is_warm(kernels):
         yield ok("kernels", "compiled ahead", str(kernels))
         return

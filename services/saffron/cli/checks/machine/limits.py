@@ -1,4 +1,4 @@
-"""What the system lets a process have."""
+"""The check of the system's limits for a process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PER_PARTITION = 8
 
 
 def check_open_files(partitions: int, limit: int | None = None) -> Iterator[Finding]:
-    """`limit`: the soft one of this process, unless given."""
+    """Findings on the limit of open files. `limit`: the soft limit of this process, unless given."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if limit is None else limit
     enough = _ENOUGH + _PER_PARTITION * partitions
     limits = f"a process may have {limit:,} files and connections open"

@@ -1,4 +1,4 @@
-"""Python and the packages of pyproject.toml: there, and of versions that fit."""
+"""The check of Python and of the packages in pyproject.toml: installed, in fitting versions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Wanted:
 
 
 def required() -> tuple[str, list[Wanted]]:
-    """What the installed package asks for: versions of Python, and packages. Nothing where it is not installed."""
+    """The requirements of the installed package: versions of Python, and packages. Empty if it is not installed."""
     try:
         asked = metadata.requires(NAME) or []
         python = metadata.metadata(NAME)["Requires-Python"] or ""
@@ -47,7 +47,7 @@ def required() -> tuple[str, list[Wanted]]:
 
 
 def _wanted(one: Requirement) -> Iterator[Wanted]:
-    """What is asked for by everybody, or by an extra that the services have; the first extra that names it."""
+    """The packages of one requirement: of all users, or of the first extra that names it."""
     if one.name == NAME:
         return
     if one.marker is None or one.marker.evaluate({"extra": ""}):
@@ -57,7 +57,7 @@ def _wanted(one: Requirement) -> Iterator[Wanted]:
 
 
 def installed(requirements: Iterable[Wanted]) -> dict[str, str]:
-    """Versions of those that are there, by name."""
+    """Versions of installed packages, by name."""
     found = {}
     for one in requirements:
         try:
@@ -68,7 +68,7 @@ def installed(requirements: Iterable[Wanted]) -> dict[str, str]:
 
 
 def check_python(wanted: str, version: str | None = None) -> Iterator[Finding]:
-    """`version`: of this Python, unless given."""
+    """Findings on the version of Python. `version`: of this Python, unless given."""
     version = version or platform.python_version()
     if Wanted("python", wanted).fits(version):
         yield ok("python", version, sys.executable)
@@ -78,7 +78,7 @@ def check_python(wanted: str, version: str | None = None) -> Iterator[Finding]:
 
 
 def check_packages(requirements: Iterable[Wanted], versions: Mapping[str, str]) -> Iterator[Finding]:
-    """Each that is missing or of a wrong version."""
+    """Findings on packages that are missing or of a wrong version."""
     good = 0
     for one in requirements:
         have = versions.get(one.name)

@@ -1,4 +1,4 @@
-"""Ports that the settings or the broker's data name, and that somebody else has."""
+"""The check of ports named by the settings or the broker's data: another process may have them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from saffron.runtime.process.config import Settings
 
 
 def check_ports(settings: Settings) -> Iterator[Finding]:
-    """Of a system that does not run: while it does, its ports are taken, by itself."""
+    """Findings on ports of a system that does not run. A running system has taken its own ports."""
     for setting in ("metrics_port", "control_port"):
         port = getattr(settings, setting)
         if port and _taken(settings.host, port):

@@ -1,4 +1,4 @@
-"""Settings: names that are none, values that do not fit, variables that are almost ours."""
+"""The check of settings: unknown names, wrong values, and variables with misspelt names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ALIKE = 0.85
 
 
 def read(flags: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Loaded | None, list[Finding]]:
-    """The settings as far as they can be read, and what is wrong with them."""
+    """The settings as far as they can be read, and findings on the rest."""
     findings = list(_almost(environ))
     try:
         wrong = list(unknown(environ))
@@ -38,7 +38,7 @@ def _refused(refused: SettingsError) -> Finding:
 
 
 def _almost(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """SAFRON_PREFIX says nothing to anybody."""
+    """Findings on variables whose names are almost ours, such as SAFRON_PREFIX: nobody reads them."""
     for name in sorted(environ):
         first, _, rest = name.partition("_")
         if rest and first != _OURS and difflib.SequenceMatcher(None, first, _OURS).ratio() >= _ALIKE:

@@ -1,0 +1,37 @@
+"""The fields of streams in words, for `saffron stream list` and for changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saffron.control.stream_changes import StreamContext, StreamPlan
+from saffron.records.stream import StreamRecord
+
+
+def differences(found: StreamPlan) -> list[str]:
+    """The changed fields of a stream that existed."""
+    if found.before is None:
+        return []
+    before, after = found.before.body(), found.record.body()
+    names = [name for name in after if after[name] != before.get(name)]
+    return [f"{name}: {cell(name, before.get(name))} -> {cell(name, after[name])}" for name in names]
+
+
+def shown_row(record: StreamRecord, now: StreamContext) -> dict[str, Any]:
+    """A stream's row in the list. The default stream has the values of the settings where its record has none."""
+    row = record.body()
+    if record.name == next(iter(now.streams)):
+        row["disorder"] = now.disorder if record.disorder is None else record.disorder
+        row["idle"] = now.idle if record.idle is None else record.idle
+    return row
+
+
+def cell(name: str, value: object) -> object:
+    """A value as a cell of the list."""
+    if name == "schema":
+        return "inferred" if value is None else "given"
+    if name == "format":
+        return value or "json"
+    if name in ("disorder", "idle"):
+        return "-" if value is None else f"{value} ms"
+    return "-" if value is None else value
