@@ -14,9 +14,15 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from saffron.runtime.process.allocator import keep_freed_memory
+
 
 def arguments(description: str, **extra: Any) -> argparse.Namespace:
-    """`--runs`, `--json`, and for each of `extra` an option of that name with that default."""
+    """`--runs`, `--json`, and for each of `extra` an option of that name with that default.
+
+    The benchmark's memory is kept as that of `saffron replay` is.
+    """
+    keep_freed_memory()
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--json", type=Path)

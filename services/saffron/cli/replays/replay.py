@@ -19,6 +19,7 @@ from saffron.cli.replays.output import Counts, DeadLetterFile, Lines, Sink, Tabl
 from saffron.cli.replays.places import Places
 from saffron.cli.replays.shed import PANE, POLICY, TRAIN, ShedOptions
 from saffron.language.cost.shedding import AUTO
+from saffron.runtime.process.allocator import keep_freed_memory
 from saffron.runtime.process.config import MOST_PANE
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def replay(
         "key": key,
         "warn": lambda warning: console.say(f"warning: {warning}"),
     }
+    keep_freed_memory()
     virtual = shedding.replay(texts, **settings) if asked else None
     run = virtual or Replay(texts, **settings)
     places = Places()
