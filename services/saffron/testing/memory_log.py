@@ -15,7 +15,7 @@ import numpy as np
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import AbortableError, LogError, UnavailableError
-from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition, TopicSpec, TopicState
+from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition, TopicSpec, TopicState, require_group
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.traces import traces_of
 from saffron.testing.memory_broker import MemoryBroker, Transaction, Wire
@@ -53,6 +53,7 @@ class MemoryLog:
         self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False, lazy: bool = False
     ) -> MemoryConsumer:
         del client_id, patient, lazy
+        require_group(group)
         consumer = MemoryConsumer(self, group, committed_only)
         self._consumers.append(consumer)
         return consumer

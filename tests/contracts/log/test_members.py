@@ -127,3 +127,8 @@ def test_partitions_are_added_and_come_to_the_members(subject: Subject) -> None:
     assert subject.log.describe([topic])[topic].partitions == 3
     until(lambda: held == {TopicPartition(topic, index) for index in range(3)}, consumer)
     consumer.close()
+
+
+def test_a_group_has_a_name(subject: Subject) -> None:
+    with pytest.raises(ValueError, match="needs a group"):
+        subject.log.consumer("", committed_only=True)

@@ -19,12 +19,12 @@ _OF_RECORD = frozenset({"key", "value", "time", "headers"})
 
 def of_topic(client: Client, topic: str, count: int) -> list[Message]:
     """The newest messages of a topic, about as many of each partition, in order of their time."""
-    partitions = client.partitions(topic)
+    partitions, group = client.partitions(topic), client.settings.group("samples")
     each = max(1, count // partitions)
     found = [
         message_of(record)
         for number in range(partitions)
-        for record in islice(newest_first(client.log, "", TopicPartition(topic, number)), each)
+        for record in islice(newest_first(client.log, group, TopicPartition(topic, number)), each)
     ]
     return sorted(found, key=lambda one: (-1 if one.time is None else one.time, one.partition, one.offset))
 

@@ -182,7 +182,7 @@ class Log(Protocol):
     def consumer(
         self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False, lazy: bool = False
     ) -> Consumer:
-        """A new consumer.
+        """A new consumer of a group, which must have a name (ValueError): librdkafka ends the process without one.
 
         `committed_only`: read_committed, so records of open and aborted transactions are not returned.
 
@@ -213,3 +213,9 @@ class Log(Protocol):
 
     def close(self) -> None:
         """Closes the connection and all its clients. They leave their groups without callbacks."""
+
+
+def require_group(group: str) -> None:
+    """ValueError where a consumer's group has no name."""
+    if not group:
+        raise ValueError("a consumer needs a group with a name")

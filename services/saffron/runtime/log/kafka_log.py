@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from saffron.errors import LogError, UnavailableError
-from saffron.runtime.log import TopicSpec, TopicState, kafka_settings
+from saffron.runtime.log import TopicSpec, TopicState, kafka_settings, require_group
 from saffron.runtime.log.kafka_consumer import KafkaConsumer
 from saffron.runtime.log.kafka_errors import is_denied, is_topic_invisible, translate
 from saffron.runtime.log.kafka_producer import KafkaProducer
@@ -41,6 +41,7 @@ class KafkaLog:
     def consumer(
         self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False, lazy: bool = False
     ) -> KafkaConsumer:
+        require_group(group)
         settings = kafka_settings.consumer(self._cluster, group, client_id, committed_only=committed_only)
         made = KafkaConsumer(settings | kafka_settings.waits(patient=patient, lazy=lazy))
         self._consumers.add(made)
