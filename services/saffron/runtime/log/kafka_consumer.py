@@ -27,7 +27,7 @@ class KafkaConsumer:
     """Reads records. Seeks before librdkafka has started a partition are kept, and done once it has.
 
     `_starts`: start offsets of partitions that returned nothing yet. `_ends`: end offsets of partitions read to the
-    end. `_missing_offsets`: wanted offsets without a record.
+    end. `_missing_offsets`: wanted offsets without a record. `_sought`: partitions that returned nothing since a seek.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -37,6 +37,7 @@ class KafkaConsumer:
         self._ends: dict[TopicPartition, int] = {}
         self._starts: dict[TopicPartition, int] = {}
         self._seeks: dict[TopicPartition, int] = {}
+        self._sought: set[TopicPartition] = set()
         self._resumes: set[TopicPartition] = set()
         self._paused: set[TopicPartition] = set()
         self._missing_offsets: dict[TopicPartition, int] = {}
@@ -112,6 +113,7 @@ class KafkaConsumer:
             raise LogError(f"cannot seek in {partition}: it is not assigned to this consumer")
         self._ends.pop(partition, None)
         self._seeks[partition] = self._starts[partition] = offset
+        self._sought.add(partition)
         self._finish_seeks()
 
     def out_of_range(self) -> Mapping[TopicPartition, OutOfRange]:
@@ -185,6 +187,7 @@ class KafkaConsumer:
         self._ends.clear()
         self._starts.clear()
         self._seeks.clear()
+        self._sought.clear()
         self._resumes.clear()
         self._paused.clear()
         self._missing_offsets.clear()
@@ -211,7 +214,26 @@ class KafkaConsumer:
                 self._ends.pop(where, None)
         if messages and self._seeks:
             messages = [m for m in messages if TopicPartition(m.topic(), m.partition()) not in self._seeks]
-        return messages
+        return self._from_seeks(messages) if messages and self._sought else messages
+
+    def _from_seeks(self, messages: Sequence[ck.Message]) -> list[ck.Message]:
+        """The messages without those before the offset that was sought, and seeks again where only these came.
+
+        librdkafka may begin to read a partition that has just been assigned behind a seek, which it then forgets.
+        """
+        found: list[ck.Message] = []
+        forgotten: set[TopicPartition] = set()
+        for message in messages:
+            where = TopicPartition(message.topic(), message.partition())
+            if where in self._sought:
+                if message.offset() < self._starts[where]:
+                    forgotten.add(where)
+                    continue
+                self._sought.discard(where)
+                forgotten.discard(where)
+            found.append(message)
+        self._seeks |= {where: self._starts[where] for where in forgotten}
+        return found
 
     def _is_record(self, message: ck.Message) -> bool:
         error = message.error()
