@@ -131,7 +131,7 @@ def _time(own: _Fields) -> ProposedTime:
                 found.append((max(ages) > _NEAR, not named, max(ages), len(steps), steps, form))
     if not found:
         return ProposedTime(None, TimeFormat.MILLISECONDS, "no field is a time in all messages: the message's own")
-    far, _, age, _, steps, form = min(found)
+    far, _, age, _, steps, form = min(found, key=lambda one: one[:-1])
     what = "is a time in all messages"
     near = what if far else f"{what}, within {_span(age)} of the message's own"
     return ProposedTime(Path(steps), form, near)
@@ -141,7 +141,7 @@ def _ages(values: Sequence[Any], form: TimeFormat | str, times: Sequence[int]) -
     """How far each time is from its message's own, in ms; None where a value is no time in this format."""
     ages = []
     for row, value in values:
-        if isinstance(form, str) != (isinstance(form, str) and not isinstance(value, Number)):
+        if isinstance(form, str) and isinstance(value, Number):
             return None
         try:
             ms = instant(value, form, None, times[row] if times[row] >= 0 else None)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.client import Client, connection
+from saffron.cli.client import connection
 from saffron.cli.streams import samples
 from saffron.errors import InputError
 from saffron.mapping.definition import SourceDefinition
@@ -19,7 +19,6 @@ from saffron.mapping.definition_writer import write_definition
 from saffron.mapping.dry_run import Reading, place_of, read_all
 from saffron.mapping.infer import Topic
 from saffron.mapping.infer import infer as propose
-from saffron.mapping.message import Message
 
 Sample = Annotated[int, typer.Option(min=1, help="The newest so many messages of each topic are looked at.")]
 _SHOWN = 12
@@ -113,11 +112,7 @@ def _messages(system: options.System, topics: Sequence[str], sample: int) -> Ite
         yield None
         return
     with connection(system.connected()) as client:
-        yield lambda topic: _newest(client, topic, sample)
-
-
-def _newest(client: Client, topic: str, sample: int) -> list[Message]:
-    return samples.of_topic(client, topic, sample)
+        yield lambda topic: samples.of_topic(client, topic, sample)
 
 
 def _text_of(path: Path) -> str:
