@@ -120,6 +120,11 @@ def require_free(name: str, topic: str, now: StreamContext) -> None:
                 f"topic {topic!r} is stream {other.name!r}'s: ask FROM {other.name}, or make {name!r} from it "
                 f"(`saffron stream add {name} --from {other.name} --key ATTR`)",
             )
+    require_foreign(topic, now)
+
+
+def require_foreign(topic: str, now: StreamContext) -> None:
+    """Refused: the topic is one of Saffron's own."""
     if (inner := Topics(now.prefix).stream_of(topic)) is not None:
         raise Refused(
             409, "topic", f"topic {topic!r} is an inner one of stream {inner!r}: name the topic of your events"

@@ -10,19 +10,23 @@ from dataclasses import replace
 
 from saffron.control.checks import Refused
 from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan, check_values, require_free
+from saffron.control.stream_definitions import plan_bounds
 from saffron.control.stream_refusals import refuse_key, refuse_schema, refuse_topic
+from saffron.control.stream_topics import inner_topics_used, with_topics
 from saffron.records.stream import JSON, WITH_REGISTRY, StreamRecord
-from saffron.runtime.log.topics import DEFAULT_STREAM, Topics, stream_topics, topic_files
+from saffron.runtime.log.topics import DEFAULT_STREAM
 
 
 def plan_change(change: StreamChange, now: StreamContext) -> StreamPlan:
     """The stream after the change, a new one where the name is new. Refused: impossible, with an alternative."""
     check_values(change)
     before = now.streams.get(change.name)
+    if before is not None and before.definition is not None:
+        return plan_bounds(change, before, now)
     if before is not None:
         return _changed(before, change, now)
     record = _new(change, now) if change.source is None else _rekeyed(change, change.source, now)
-    return _with_topics(None, record, change, now)
+    return with_topics(None, record, change, now)
 
 
 def plan_update(change: StreamChange, now: StreamContext) -> StreamPlan:
@@ -64,7 +68,7 @@ def _new(change: StreamChange, now: StreamContext) -> StreamRecord:
         format=change.format or JSON,
         registry=change.registry,
     )
-    while _inner_topics_used(record, now):
+    while inner_topics_used(record, now):
         record = record.of_next_generation()
     return record
 
@@ -99,17 +103,11 @@ def _rekeyed(change: StreamChange, source: str, now: StreamContext) -> StreamRec
         format=origin.format,
         registry=origin.registry,
     )
-    while now.used(record.topic) or _inner_topics_used(record, now):
+    while now.used(record.topic) or inner_topics_used(record, now):
         record = record.of_next_generation()
         record = replace(record, topic=now.prefix + record.stem)
     require_free(name, record.topic, now)
     return record
-
-
-def _inner_topics_used(record: StreamRecord, now: StreamContext) -> bool:
-    """Whether an internal topic of this generation was written to: one of them may have been created again."""
-    topics = Topics(now.prefix)
-    return any(now.used(topic) for topic in (topics.windows_of(record.stem), topics.admitted_of(record.stem)))
 
 
 # ---------------------------------------------------------------- existing streams
@@ -130,36 +128,10 @@ def _changed(before: StreamRecord, change: StreamChange, now: StreamContext) -> 
         disorder=before.disorder if change.disorder is None else change.disorder,
         idle=before.idle if change.idle is None else change.idle or None,
     )
-    return _with_topics(before, record, change, now)
+    return with_topics(before, record, change, now)
 
 
 # ---------------------------------------------------------------- shared
-
-
-def _with_topics(
-    before: StreamRecord | None, record: StreamRecord, change: StreamChange, now: StreamContext
-) -> StreamPlan:
-    """The plan with missing topics.
-
-    Refused: the stream's own topic is missing, and no number of partitions is given.
-    """
-    current = now.partitions(record.topic)
-    count = change.partitions if current is None else current
-    if count is None and record.source is not None:
-        count = now.partitions(now.streams[record.source].topic)
-    if count is None:
-        raise Refused(
-            409,
-            "topic",
-            f"topic {record.topic!r} does not exist: name another with --topic, or create it with --partitions N",
-        )
-    if before is None and change.partitions not in (None, count):
-        raise Refused(
-            409, "partitions", f"topic {record.topic!r} has {count} partitions, not {change.partitions}: leave that out"
-        )
-    topics = [topic_files()["events"].spec(record.topic, count), *stream_topics(now.prefix, record.stem, count)]
-    missing = [one for one in topics if now.partitions(one.name) is None]
-    return StreamPlan(before, record, missing, count, record.name in now.unreadable)
 
 
 def _existing(name: str, now: StreamContext) -> StreamRecord:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from zoneinfo import ZoneInfo
@@ -128,3 +128,11 @@ class StreamDefinition:
     disorder: int = 0
     idle: int | None = None
     dead_letters: bool = False
+
+    def numbered(self, numbers: Mapping[str, int]) -> StreamDefinition:
+        """The same, each source with its number in the stream. `numbers`: by topic."""
+        return replace(self, sources=tuple(replace(one, number=numbers[one.topic]) for one in self.sources))
+
+    def source(self, topic: str) -> SourceDefinition | None:
+        """The source with this topic."""
+        return next((one for one in self.sources if one.topic == topic), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 
@@ -46,6 +46,7 @@ def read_definition(text: str) -> StreamDefinition:
     items = fields["sources"].items()
     if not 1 <= len(items) <= MAX_SOURCES:
         fields["sources"].error(f"a stream has 1 to {MAX_SOURCES} sources, this one {len(items)}")
+    _refuse_twice(items)
     mismatch = fields["on_mismatch"].scalar() if "on_mismatch" in fields else MISMATCH[0]
     if mismatch not in MISMATCH:
         fields["on_mismatch"].error(f"`on_mismatch` is {' or '.join(MISMATCH)}")
@@ -55,9 +56,22 @@ def read_definition(text: str) -> StreamDefinition:
         optional(fields, "key", Node.scalar),
         optional(fields, "partitions", lambda node: node.whole(1, MAX_PARTITIONS)),
         optional(fields, "disorder", Node.milliseconds) or 0,
-        optional(fields, "idle", Node.milliseconds),
+        optional(fields, "idle", Node.milliseconds) or None,
         mismatch == MISMATCH[1],
     )
+
+
+def _refuse_twice(items: Sequence[Node]) -> None:
+    """DefinitionError: a topic is the one of two sources."""
+    seen = set()
+    for item in items:
+        topic = item.fields(SOURCE_FIELDS, needed=("topic",))["topic"]
+        if topic.scalar() in seen:
+            topic.error(
+                f"topic {topic.scalar()} is another source's already",
+                "One source reads a topic whole: its `type` can come from a field, with a `map`.",
+            )
+        seen.add(topic.scalar())
 
 
 def _source(node: Node, number: int) -> SourceDefinition:

@@ -14,8 +14,33 @@ FORMATS = (JSON, "json-schema", "avro", "protobuf")
 WITH_REGISTRY = ("avro", "protobuf")
 _NAME = re.compile(r"[A-Za-z0-9_-]+", flags=re.ASCII)
 _FIELDS = frozenset(
-    {"name", "topic", "key", "schema", "disorder", "idle", "from", "format", "registry", "generation"},
+    {"name", "topic", "key", "schema", "disorder", "idle", "from", "format", "registry", "generation", "definition"},
 )
+
+
+@dataclass(frozen=True)
+class AppliedDefinition:
+    """The definition of a merged stream (`saffron.mapping`), as it was applied.
+
+    `text`: YAML. `numbers`: topic of each source that the stream ever had -> the source's number. `version`: how many
+    definitions of the stream were applied so far.
+    """
+
+    text: str
+    numbers: Mapping[str, int]
+    version: int
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> AppliedDefinition:
+        """The definition in a record. RecordError: it cannot be read."""
+        numbers = require(body, "numbers", dict)
+        if not all(isinstance(number, int) for number in numbers.values()):
+            raise RecordError('"numbers" of the definition should be whole numbers by topic')
+        return cls(require(body, "text", str), numbers, require(body, "version", int))
+
+    def body(self) -> dict[str, Any]:
+        """The fields, as the API shows them."""
+        return {"text": self.text, "numbers": dict(self.numbers), "version": self.version}
 
 
 @dataclass(frozen=True)
@@ -25,6 +50,7 @@ class StreamRecord:
     `topic`: full name. `key`: attribute that is the message key. `schema`: JSON Schema of an event; None: inferred.
     `disorder`: how late an event may be; None: 0. `idle`: silence after which a partition follows the others; None:
     never. For the default stream windowing's settings replace None. `source`: stream that this one is made from.
+    `definition`: of a merged stream, whose events windowing writes to `topic`.
     `generation`: number of streams of this name so far; each has its own internal topics. `unknown`: fields of a later
     format, kept unchanged.
     """
@@ -39,12 +65,18 @@ class StreamRecord:
     format: str = JSON
     registry: str | None = None
     generation: int = 1
+    definition: AppliedDefinition | None = None
     unknown: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def stem(self) -> str:
         """The prefix of the names of its internal topics, different for each generation."""
         return stem_of(self.name, self.generation)
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether windowing writes the stream's topic, from other topics."""
+        return self.source is not None or self.definition is not None
 
     @classmethod
     def read(cls, key: str, value: bytes) -> StreamRecord:
@@ -54,6 +86,7 @@ class StreamRecord:
             raise RecordError(f"its key {key!r} is no name of a stream: letters, digits, _ and -")
         if body.get("name", key) != key:
             raise RecordError(f"its name {body['name']!r} is not its key")
+        definition = optional(body, "definition", dict)
         form, generation = optional(body, "format", str) or JSON, optional(body, "generation", int)
         if form not in FORMATS:
             raise RecordError(f'"format" should be one of {", ".join(FORMATS)}, and is {form!r}')
@@ -70,6 +103,7 @@ class StreamRecord:
             format=form,
             registry=optional(body, "registry", str),
             generation=1 if generation is None else generation,
+            definition=None if definition is None else AppliedDefinition.read(definition),
             unknown=unknown_fields(body, _FIELDS),
         )
 
@@ -80,6 +114,7 @@ class StreamRecord:
             "format": None if self.format == JSON else self.format,
             "registry": self.registry,
             "generation": None if self.generation == 1 else self.generation,
+            "definition": None if self.definition is None else self.definition.body(),
         }
         return {
             "name": self.name,

@@ -7,8 +7,6 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 
-import orjson
-
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.decoding.decode import prepare_decoder
@@ -17,7 +15,7 @@ from saffron.engine.kernels import jit
 from saffron.engine.windows.operator import REASONS, DeadLetter, WindowingOperator
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.runtime.dead_letters.showing import encoded
+from saffron.runtime.dead_letters.writing import Place, letter_message, origin_of
 from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.hops.inner_topics import ensure_partition
 from saffron.runtime.hops.input_report import InputReport
@@ -138,7 +136,8 @@ class WindowingService:
             max_block_events=settings.largest_block,
             checkpoint_every=settings.checkpoint_events,
             max_future=settings.max_future_ms,
-            rekeyed=record.source is not None,
+            rekeyed=record.is_routed,
+            merged=record.definition is not None,
             asks=True,
         )
         self._statuses.forget(stream, where.partition)
@@ -189,11 +188,16 @@ class WindowingService:
         """Sends dead letters and waits for the acknowledgement, before the block that passes their records is
         written.
         """
+        merged = self._control.stream_at(where.topic).definition is not None
         for letter in letters:
-            key = f"{where.topic}/{where.partition}/{letter.offset}".encode()
-            self._producer.send(
-                self._topics.dead_letters, where.partition % self._letters, _letter(where, letter), key=key
-            )
+            place = Place(where.topic, where.partition, letter.offset)
+            if merged:
+                place = origin_of(letter.value) or place
+            message = letter_message(
+                self._topics.dead_letters, self._letters, place, letter.timestamp, letter.reason, letter.detail,
+                letter.value,
+            )  # fmt: skip
+            self._producer.send(message.topic, message.partition, message.value, key=message.key)
             self._metrics.add(DEAD_LETTERS, 1, letter.reason)
         self._producer.flush(_FLUSH_SECONDS)
 
@@ -203,7 +207,7 @@ class WindowingService:
         for topic in self._control.sources:
             record = self._control.stream_at(topic)
             idle = record.idle or (self._settings.idle_ms if record.name == DEFAULT_STREAM else 0)
-            if idle and record.source is None:
+            if idle and not record.is_routed:
                 found[topic] = IdleBound(record.stem, idle)
         return found
 
@@ -220,20 +224,3 @@ class WindowingService:
         inputs = [*self.shell.inputs, *self._router.inputs]
         self._inputs.report(inputs, [*self.shell.troubles, *self._router.troubles], now_ms, interval)
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
-
-
-def _letter(where: TopicPartition, letter: DeadLetter) -> bytes:
-    """The message of a dead letter (schemas/dead-letters.yaml)."""
-    value, encoding = encoded(letter.value)
-    return orjson.dumps(
-        {
-            "topic": where.topic,
-            "partition": where.partition,
-            "offset": letter.offset,
-            "timestamp": letter.timestamp,
-            "reason": letter.reason,
-            "detail": letter.detail,
-            "value": value,
-            "encoding": encoding,
-        }
-    )

@@ -15,7 +15,7 @@ import orjson
 import pytest
 
 from saffron.cli.client import Client
-from saffron.cli.streams.stream import present
+from saffron.cli.streams.present import present
 from saffron.control.stream_change import StreamChange
 from saffron.control.stream_changes import check_removal, plan_change
 from saffron.errors import DeniedError

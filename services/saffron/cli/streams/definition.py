@@ -12,6 +12,7 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.client import connection
 from saffron.cli.streams import samples
+from saffron.cli.streams.files import text_of
 from saffron.errors import InputError
 from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.definition_reader import read_definition
@@ -41,7 +42,7 @@ def infer(
     """Look at the newest messages of topics, and propose a definition of a stream that is made of them.
 
     Each proposal has its reason beside it. A file has a message on each line: its value, or
-    {"key": ..., "time": ..., "value": ...}. A definition can be tried (`stream check`); no command applies one yet.
+    {"key": ..., "time": ..., "value": ...}. Then `stream check` tries it, and `stream apply` makes the stream.
 
     Examples:
 
@@ -86,7 +87,7 @@ def check(
 
         saffron stream check shop.yaml orders=orders.ndjson payments=payments.ndjson shipments=shipments.ndjson
     """
-    found = read_definition(_text_of(definition))
+    found = read_definition(text_of(definition))
     files = _files(inputs or [], found.sources)
     with _messages(system, [one.topic for one in found.sources if one.topic not in files], sample) as of_topic:
         readings = [
@@ -113,13 +114,6 @@ def _messages(system: options.System, topics: Sequence[str], sample: int) -> Ite
         return
     with connection(system.connected()) as client:
         yield lambda topic: samples.of_topic(client, topic, sample)
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
 
 
 def _files(inputs: Sequence[str], sources: Sequence[SourceDefinition]) -> dict[str, Path]:

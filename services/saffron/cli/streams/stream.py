@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import orjson
 import typer
@@ -14,12 +14,11 @@ from saffron.cli.client import Client, connection
 from saffron.cli.durations import milliseconds
 from saffron.cli.queries.standing import read_standing
 from saffron.cli.queries.texts import bind_text, read_schema
-from saffron.cli.streams import definition
+from saffron.cli.streams import applied, definition
+from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, differences, shown_row
-from saffron.control.checks import Refused
 from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan
 from saffron.control.stream_changes import check_removal, plan_change, plan_update
-from saffron.control.used_topics import UsedTopics
 from saffron.errors import InputError, QueryError
 from saffron.records.status import ENDED, QueryStatus
 from saffron.records.version import version_key
@@ -38,11 +37,12 @@ Idle = Annotated[
     str | None,
     typer.Option(help="A partition read to its end for this long follows the others' watermark; 0: never."),
 ]
-T = TypeVar("T")
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 app.command()(definition.infer)
 app.command()(definition.check)
+app.command()(applied.apply)
+app.command()(applied.show)
 
 
 @app.callback()
@@ -142,14 +142,14 @@ def remove(
         saffron stream remove trades
     """
     with connection(system.connected()) as client:
-        record = _checked(lambda: check_removal(name, present(client)))
+        record = checked(lambda: check_removal(name, present(client)))
         queries = _over(client, name)
         client.put(client.topics.streams, name, None)
         console.step(f"waiting until its queries have ended: {', '.join(queries)}" if queries else "removed")
         waiting = _wait_until_ended(client, name, queries, timeout)
         client.put(client.topics.streams, version_key(record.stem), None)
         topics = [client.topics.windows_of(record.stem), client.topics.admitted_of(record.stem)]
-        topics += [record.topic] if record.source is not None else []
+        topics += [record.topic] if record.is_routed else []
     console.done()
     if json:
         console.print_json({"name": name, "removed": True, "ended": queries, "topics": topics})
@@ -187,21 +187,6 @@ def list_streams(*, system: options.System, json: options.AsJson = False) -> Non
     console.print_table(columns, shown)
 
 
-def present(client: Client) -> StreamContext:
-    """The facts by which a change of a stream is judged."""
-    settings, known = client.settings, client.known_streams()
-    return StreamContext(
-        prefix=settings.prefix,
-        streams=known.all(),
-        partitions=client.log.partitions,
-        used=UsedTopics(client.log, settings.group("streams")),
-        disorder=settings.disorder_ms,
-        idle=settings.idle_ms or None,
-        unreadable=frozenset(known.records.unreadable),
-        schema=known.schema,
-    )
-
-
 # ---------------------------------------------------------------- inside
 
 
@@ -210,7 +195,7 @@ def _put(
 ) -> None:
     """Writes the record of a stream, and prints the change."""
     now = present(client)
-    found = _checked(lambda: plan(change, now))
+    found = checked(lambda: plan(change, now))
     record, count = found.record, found.partitions
     client.log.create_topics(found.topics)
     if found.is_change:
@@ -254,14 +239,6 @@ def _wait_until_ended(client: Client, stream: str, queries: list[str], timeout: 
 
     client.wait_for_statuses(until, timeout)
     return waiting
-
-
-def _checked(act: Callable[[], T]) -> T:
-    """The result of `act`. InputError: the change is refused."""
-    try:
-        return act()
-    except Refused as refused:
-        raise InputError(str(refused)) from refused
 
 
 def _schema(path: Path | None) -> Any:

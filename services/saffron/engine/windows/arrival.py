@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,10 @@ _LOWEST = -(2**63)
 
 @dataclass(frozen=True)
 class Resumption:
-    """Where an earlier owner stopped: events below offset `until` up to `released` (ts, offset) are in the log."""
+    """Where an earlier owner stopped: events below offset `until` up to `released` (a key) are in the log."""
 
     until: int
-    released: tuple[int, int]
+    released: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,12 @@ def judge(
     first: int,
     last: int,
     events: slice,
-    offsets: NDArray[np.int64],
+    keys: Sequence[NDArray[np.int64]],
     watermark: int,
     disorder: int,
     resumption: Resumption | None,
 ) -> Verdict:
-    """Judge the events of records first..last-1 (`events`: their range in `decoded`; `offsets`: theirs, int64 [k]).
+    """Judge the events of records first..last-1 (`events`: their range in `decoded`; `keys`: theirs, int64 [k] each).
 
     An event raises the watermark to its ts - disorder, a `$watermark` to its ts; late is what lies below the watermark
     that its predecessors have raised. Late events raise nothing.
@@ -58,9 +59,15 @@ def judge(
     late = ts < limits
     taken = ~late
     if resumption is not None:
-        released_ts, released_offset = resumption.released
-        known = (ts < released_ts) | ((ts == released_ts) & (offsets <= released_offset))
-        known &= offsets < resumption.until
+        known = _at_most(keys, resumption.released) & (keys[-1] < resumption.until)
         late &= ~known
         taken &= ~known
     return Verdict(taken, late, limits, int(in_force[-1]))
+
+
+def _at_most(keys: Sequence[NDArray[np.int64]], bound: Sequence[int]) -> NDArray[np.bool_]:
+    """Whether the keys of each event, the first one first, are not behind `bound`."""
+    found = np.ones(len(keys[0]), dtype=np.bool_)
+    for key, limit in zip(reversed(keys), reversed(bound), strict=True):
+        found = (key < limit) | ((key == limit) & found)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,38 +16,60 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Arrivals:
-    """n events, with the offsets (int64 [n]) of their records. `columns.seq` means nothing yet."""
+    """n events, with the offsets (int64 [n]) of their records. `columns.seq` means nothing yet.
+
+    `origin`: of a merged stream the keys (int64 [n] each) that order events of one ts before their offsets do.
+    """
 
     columns: Columns
     offsets: Whole
+    origin: tuple[Whole, ...] = ()
 
     def __len__(self) -> int:
         return len(self.offsets)
 
+    @property
+    def keys(self) -> tuple[Whole, ...]:
+        """The keys of the stream's order, the first one first."""
+        return self.columns.ts, *self.origin, self.offsets
+
+    def key(self, event: int) -> tuple[int, ...]:
+        """The place of one event in the stream's order."""
+        return tuple(int(key[event]) for key in self.keys)
+
     def part(self, start: int, stop: int) -> Arrivals:
-        return Arrivals(slice_columns(self.columns, start, stop), self.offsets[start:stop])
+        origin = tuple(key[start:stop] for key in self.origin)
+        return Arrivals(slice_columns(self.columns, start, stop), self.offsets[start:stop], origin)
+
+    def take(self, rows: Whole) -> Arrivals:
+        origin = tuple(key[rows] for key in self.origin)
+        return Arrivals(take_columns(self.columns, rows), self.offsets[rows], origin)
 
     def conformed(self, schema: Schema) -> Arrivals:
-        return Arrivals(conformed(self.columns, schema), self.offsets)
+        return replace(self, columns=conformed(self.columns, schema))
 
 
 def joined(parts: list[Arrivals]) -> Arrivals:
     """One after the other; at least one."""
     if len(parts) == 1:
         return parts[0]
-    return Arrivals(concat_columns([part.columns for part in parts]), np.concatenate([part.offsets for part in parts]))
+    columns = concat_columns([part.columns for part in parts])
+    origins = zip(*(part.origin for part in parts), strict=True)
+    return Arrivals(
+        columns, np.concatenate([part.offsets for part in parts]), tuple(np.concatenate(keys) for keys in origins)
+    )
 
 
 def in_order(arrivals: Arrivals) -> Arrivals:
-    """The same events by (ts, offset)."""
-    ts, offsets = arrivals.columns.ts, arrivals.offsets
-    if len(ts) < 2:
+    """The same events by `Arrivals.keys`."""
+    if len(arrivals) < 2:
         return arrivals
-    ordered = (ts[1:] > ts[:-1]) | ((ts[1:] == ts[:-1]) & (offsets[1:] > offsets[:-1]))
-    if ordered.all():
+    behind = np.zeros(len(arrivals) - 1, dtype=np.bool_)
+    for key in reversed(arrivals.keys):
+        behind = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & behind)
+    if behind.all():
         return arrivals
-    rows = np.lexsort((offsets, ts)).astype(np.int64, copy=False)
-    return Arrivals(take_columns(arrivals.columns, rows), offsets[rows])
+    return arrivals.take(np.lexsort(arrivals.keys[::-1]).astype(np.int64, copy=False))
 
 
 def lowest_from(offsets: Whole) -> Whole:
@@ -57,7 +79,7 @@ def lowest_from(offsets: Whole) -> Whole:
 
 @dataclass(frozen=True)
 class _Run:
-    """Events by (ts, offset), and `lowest_from` them."""
+    """Events in order, and `lowest_from` them."""
 
     arrivals: Arrivals
     lowest: Whole
@@ -82,7 +104,7 @@ class HoldBack:
         self._runs = [_Run(run.arrivals.conformed(schema), run.lowest) for run in self._runs]
 
     def exchange(self, arrivals: Arrivals, watermark: int) -> Arrivals | None:
-        """Take events in, and give out all with ts <= watermark by (ts, offset)."""
+        """Take events in, and give out all with ts <= watermark in order."""
         released = []
         kept = []
         for run in self._runs:
@@ -105,5 +127,5 @@ class HoldBack:
     def _add(self, arrivals: Arrivals) -> None:
         while self._runs and len(self._runs[-1].lowest) < 2 * len(arrivals):
             merged = in_order(joined([self._runs.pop().arrivals, arrivals]))
-            arrivals = Arrivals(prune_columns(merged.columns), merged.offsets)
+            arrivals = replace(merged, columns=prune_columns(merged.columns))
         self._runs.append(_Run(arrivals, lowest_from(arrivals.offsets)))

@@ -31,12 +31,13 @@ from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
-from saffron.engine.events.tables import empty_columns, slice_columns, string_column, take_columns
+from saffron.engine.events.tables import empty_columns, slice_columns, string_column
 from saffron.engine.operators.standing import Compiler, compile_text
 from saffron.engine.windows.arrival import Resumption, judge
 from saffron.engine.windows.bounds import NEVER, NO_WATERMARK
 from saffron.engine.windows.hold import Arrivals, HoldBack
 from saffron.engine.windows.marks import Mark, Marks
+from saffron.engine.windows.origin import ORDER, origin_keys
 from saffron.engine.windows.outbox import Outbox
 from saffron.engine.windows.registered import Change, Notice, Standing
 from saffron.engine.windows.sources import Sources
@@ -69,8 +70,10 @@ class DeadLetter:
 class WindowingOperator:
     """See the module. `disorder_ms`: how late an event may be; `checkpoint_every`: records between checkpoints.
 
-    `rekeyed`: the stream is made from another one, whose partitions say how far they are (see `sources`); its events
-    raise no watermark, and `disorder_ms` says nothing. `asks`: events that need a version wait until `adopt` brings it.
+    `rekeyed`: the stream is made from other topics, whose partitions say how far they are (see `sources`); its events
+    raise no watermark, and `disorder_ms` says nothing. `merged`: events of one ts are ordered by their origin (see
+    `origin`), so that the order does not depend on how fast each source is read. `asks`: events that need a version
+    wait until `adopt` brings it.
     `source`: what the shell knows of the topic (JSON-able); it is kept in blocks.
     """
 
@@ -87,6 +90,7 @@ class WindowingOperator:
         infer_events: int = INFER_EVENTS,
         compiler: Compiler = compile_text,
         rekeyed: bool = False,
+        merged: bool = False,
         asks: bool = False,
     ) -> None:
         self.partition = partition
@@ -108,7 +112,8 @@ class WindowingOperator:
         self._read = 0
         self._next_offset = 0
         self._marks = Marks(disorder_ms)
-        self._rekeyed = rekeyed
+        self._rekeyed = rekeyed or merged
+        self._merged = merged
         self.source: Mapping[str, Any] = {}
         self._sources = Sources()
         self._resumption: Resumption | None = None
@@ -316,7 +321,7 @@ class WindowingOperator:
     def _input(self, left: int | None, floor: int) -> dict[str, Any]:
         """`Block.input`: what `resume` needs.
 
-        "released": (ts, offset) of the last event written; "lowest_held": from where to read again, null: from
+        "released": `Arrivals.key` of the last event written; "lowest_held": from where to read again, null: from
         "next_offset", below which everything has been seen; "floor": the watermark to begin with there; "ended": offset
         of the last `$watermark` with an end that is written; "marks": the shell's decisions to repeat; "sources": what
         those of a re-keyed stream had said there.
@@ -455,11 +460,13 @@ class WindowingOperator:
         rows = decoded.rows[low:high]
         offsets = batch.offsets[rows]
         disorder = NEVER if self._rekeyed else self._marks.disorder
-        verdict = judge(decoded, first, last, slice(low, high), offsets, self._watermark, disorder, self._resumption)
+        origin = self._origin(decoded, low, high)
+        keys = (decoded.ts[low:high], *origin, offsets)
+        verdict = judge(decoded, first, last, slice(low, high), keys, self._watermark, disorder, self._resumption)
         self._watermark = verdict.watermark
         times = np.zeros(high - low, dtype=np.int64) if batch.times is None else np.maximum(batch.times[rows], 0)
         trace = None if batch.traces is None else string_column([batch.traces[row] for row in rows.tolist()])
-        arrivals = _arrivals(decoded, low, high, times, offsets, verdict.taken, trace)
+        arrivals = _taken(Arrivals(_columns(decoded, low, high, times, trace), offsets, origin), verdict.taken)
         self._release(arrivals)
         late = np.flatnonzero(verdict.late)
         return [
@@ -471,9 +478,20 @@ class WindowingOperator:
             for event in late.tolist()
         ]
 
+    def _origin(self, decoded: Decoded, low: int, high: int) -> tuple[NDArray[np.int64], ...]:
+        """The origins of events low..high-1, of which a plain stream keeps none."""
+        if not self._merged:
+            return ()
+        return tuple(key[low:high] for key in origin_keys(decoded.attributes, len(decoded)))
+
+    def _nothing(self) -> Arrivals:
+        none = np.empty(0, dtype=np.int64)
+        return Arrivals(empty_columns(self.schema), none, (none,) * len(ORDER) if self._merged else ())
+
     def _release(self, arrivals: Arrivals) -> None:
         """Number what the watermark has passed, and note the windows that open."""
-        released = self._hold.exchange(arrivals, self._watermark)
+        # At the watermark itself more may come to a merged stream, of a source that orders before.
+        released = self._hold.exchange(arrivals, self._watermark - self._merged)
         if released is None:
             return
         columns = self._outbox.add_events(released)
@@ -502,25 +520,13 @@ class WindowingOperator:
         self._marks.add(mark)
         if mark.watermark is not None:
             self._watermark = max(self._watermark, mark.watermark)
-            self._release(_nothing(self.schema))
+            self._release(self._nothing())
             if mark.end:
                 self._outbox.add_cut(self._watermark, None)
 
 
-def _nothing(schema: Schema | None) -> Arrivals:
-    return Arrivals(empty_columns(schema), np.empty(0, dtype=np.int64))
-
-
-def _arrivals(
-    decoded: Decoded,
-    low: int,
-    high: int,
-    times: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    taken: NDArray[np.bool_],
-    trace: Column | None,
-) -> Arrivals:
-    """Events low..high-1 of a batch, as far as they are taken."""
+def _columns(decoded: Decoded, low: int, high: int, times: NDArray[np.int64], trace: Column | None) -> Columns:
+    """Events low..high-1 of a batch."""
     columns = Columns(
         seq=np.zeros(len(decoded), dtype=np.int64),
         ts=decoded.ts,
@@ -529,8 +535,8 @@ def _arrivals(
         attributes=decoded.attributes,
         latest=decoded.latest,
     )
-    columns = replace(slice_columns(columns, low, high), time=times, trace=trace)
-    if taken.all():
-        return Arrivals(columns, offsets)
-    rows = np.flatnonzero(taken).astype(np.int64, copy=False)
-    return Arrivals(take_columns(columns, rows), offsets[rows])
+    return replace(slice_columns(columns, low, high), time=times, trace=trace)
+
+
+def _taken(arrivals: Arrivals, taken: NDArray[np.bool_]) -> Arrivals:
+    return arrivals if taken.all() else arrivals.take(np.flatnonzero(taken).astype(np.int64, copy=False))

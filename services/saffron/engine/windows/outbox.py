@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ class Outbox:
     counter: int = 0
     checkpoint_counter: int = 0
     watermark: int = NO_WATERMARK
-    released: tuple[int, int] | None = None
+    released: tuple[int, ...] | None = None
     ended: int = -1
     in_force: InForce = field(default_factory=InForce)
     _parts: list[Arrivals] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Outbox:
             latest=columns.latest,
             trace=columns.trace,
         )
-        self._parts.append(Arrivals(columns, arrivals.offsets))
+        self._parts.append(replace(arrivals, columns=columns))
         self.next_seq += n
         return columns
 
@@ -134,7 +134,7 @@ class Outbox:
         self._parts, self._controls, self._cuts, self._opened = [], [], [], {}
         self.written(block)
         self.next_seq = block.next_seq
-        self.released = None if released is None else (released[0], released[1])
+        self.released = None if released is None else tuple(released)
         self.ended = ended
 
     def written(self, block: Block) -> None:
@@ -169,8 +169,7 @@ class Outbox:
         if self.counter - self.checkpoint_counter >= checkpoint_every:
             controls.insert(0, Control(self.written_seq, "checkpoint", self.in_force.checkpoint()))
         if piece.stop > piece.start:
-            last = piece.stop - 1
-            self.released = (int(pending.columns.ts[last]), int(pending.offsets[last]))
+            self.released = pending.key(piece.stop - 1)
         if piece.cut is not None and piece.cut.offset is not None:
             self.ended = piece.cut.offset
         return Block(

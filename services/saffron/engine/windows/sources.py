@@ -1,6 +1,6 @@
-"""The watermark of a re-keyed stream: the lowest of what the source's partitions have said, each for itself.
+"""The watermark of a routed stream: the lowest of what the sources' partitions have said, each for itself.
 
-Events of a re-keyed partition come from every partition of the source, some of which are read faster than others, so
+Events of a routed partition come from every partition of the sources, some of which are read faster than others, so
 that their ts says nothing of what is still to come. What does is a `$watermark` of each source partition, which stands
 behind the events that it speaks of. Nothing passes before all have spoken; one that is silent is not waited for.
 """
@@ -14,24 +14,36 @@ from typing import Any
 from saffron.engine.events.decoding.decode import WatermarkRecord
 from saffron.engine.windows.bounds import NO_WATERMARK
 
+_OF = 1 << 20
+"""The partitions of one source lie below this number, so that one number names a source's partition."""
+
 
 @dataclass
 class _Words:
-    """`said`: number of a source partition -> [its watermark, whether it is silent]. `ended`: who has said "end"."""
+    """`said`: number of a source partition -> [its watermark, whether it is silent]. `ended`: who has said "end".
+
+    `version`, `among`: of a merged stream's definition; partitions of sources that it has no longer say nothing.
+    """
 
     count: int = 0
     said: dict[int, tuple[int, bool]] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
+    version: int = 0
+    among: tuple[int, ...] = ()
 
     def take(self, mark: WatermarkRecord) -> bool:
         """Note what one says; True if it was the last one to say "end"."""
         source = mark.source
         assert source is not None
-        self.count = max(self.count, source.count)
-        before = self.said.get(source.number, (NO_WATERMARK, False))[0]
-        self.said[source.number] = (max(before, mark.ts), source.silent)
+        if source.version > self.version:
+            self.version, self.among, self.count = source.version, source.among, 0
+        if source.version == self.version:
+            self.count = max(self.count, source.count)
+        number = source.of * _OF + source.number
+        before = self.said.get(number, (NO_WATERMARK, False))[0]
+        self.said[number] = (max(before, mark.ts), source.silent)
         if mark.end:
-            self.ended.add(source.number)
+            self.ended.add(number)
         if len(self.ended) < self.count:
             return False
         self.ended.clear()
@@ -40,9 +52,10 @@ class _Words:
     @property
     def lowest(self) -> int:
         """Of those that are not silent; NO_WATERMARK while one has not spoken, or none does any more."""
-        if len(self.said) < self.count:
+        said = [word for number, word in self.said.items() if not self.among or number // _OF in self.among]
+        if len(said) < self.count:
             return NO_WATERMARK
-        return min((ts for ts, silent in self.said.values() if not silent), default=NO_WATERMARK)
+        return min((ts for ts, silent in said if not silent), default=NO_WATERMARK)
 
 
 class Sources:
@@ -58,9 +71,11 @@ class Sources:
         """From a block's input."""
         found = cls()
         if record is not None:
-            count, said, ended = record
+            count, said, ended, *definition = record
             for words in (found._now, found._then):
                 words.count, words.ended = count, set(ended)
+                if definition:
+                    words.version, words.among = definition[0], tuple(definition[1])
                 words.said = {number: (ts, silent) for number, ts, silent in said}
         return found
 
@@ -77,4 +92,6 @@ class Sources:
         words = self._then
         if not words.count:
             return None
-        return [words.count, [[number, *word] for number, word in sorted(words.said.items())], sorted(words.ended)]
+        said = [[number, *word] for number, word in sorted(words.said.items())]
+        definition = [words.version, list(words.among)] if words.version else []
+        return [words.count, said, sorted(words.ended), *definition]

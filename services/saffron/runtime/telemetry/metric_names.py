@@ -87,7 +87,7 @@ EVENTS_APPLIED = Counter(
 )
 ROUTED_EVENTS = Counter(
     "saffron_routed_events{stream,partition}",
-    "events that a stream made from another one was given, by partition of the source",
+    "events that a stream made from other topics was given, by partition of the source (TOPIC/N of several topics)",
     "0 while the source has events: see saffron_route_lag and saffron_routes_waiting",
 )
 ROUTE_LAG = Gauge(

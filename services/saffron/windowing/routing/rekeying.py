@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.runtime.log import Record
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.streams.event_keys import keys_of
+from saffron.runtime.streams.merging import End, Inner, InnerEvent
 from saffron.schema.schema import Schema
 
 _ANY = Schema({}, {}, {}, times={"": "uniform"})
@@ -18,34 +19,35 @@ _ANY = Schema({}, {}, {}, times={"": "uniform"})
 _partition_of = lru_cache(maxsize=65_536)(partition_of)
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """The destination of record `row` of a batch: `partition`, under `key`. An `end` mark goes to every partition."""
-
-    row: int
-    partition: int = -1
-    key: bytes | None = None
-    end: bool = False
-
-
 class Rekeying:
     """The re-keying of one source partition.
 
-    `key`: attribute with the new key; None: all events go to partition 0 with their keys. `disorder`: how late an event
-    may be (ms). `watermark`: event time (ms) below which only late events come. Records that are no events are skipped:
-    they are dead letters of the source.
+    `key`: attribute with the new key; None: all events go to partition 0 with their keys. `disorder`: returns how late
+    an event may be (ms). `watermark`: event time (ms) below which only late events come. Records that are no events are
+    skipped: they are dead letters of the source.
     """
 
-    def __init__(self, key: str | None, partitions: int, max_future: int, watermark: int = NO_WATERMARK) -> None:
+    def __init__(
+        self,
+        key: str | None,
+        partitions: int,
+        max_future: int,
+        disorder: Callable[[], int],
+        watermark: int = NO_WATERMARK,
+    ) -> None:
         self.watermark = watermark
-        self.disorder = 0
+        self._disorder = disorder
         self._key = key
         self._partitions = partitions
         self._decoder = Decoder(_ANY, max_future)
 
-    def moves(self, batch: RawBatch) -> Iterator[Move]:
-        """The destinations in the order of the records. `watermark` covers the records yielded so far."""
+    def read(self, batch: RawBatch, records: Sequence[Record]) -> Inner:
+        """The events of a batch as they came, under their new keys. `records`: those of the batch, by row."""
+        return Inner(list(self._moves(batch, records)))
+
+    def _moves(self, batch: RawBatch, records: Sequence[Record]) -> Iterator[InnerEvent | End]:
         decoded = self._decoder.decode(batch)
+        disorder = self._disorder()
         rows = decoded.rows.tolist()
         keys: list[bytes | None] = [None] * len(rows)
         if self._key is not None:
@@ -55,21 +57,22 @@ class Rekeying:
         mark = next(marks, None)
         for row, ts, key in events:
             while mark is not None and mark.row < row:
-                yield from self._mark(mark.row, mark.ts, mark.end)
+                yield from self._mark(mark.ts, mark.end)
                 mark = next(marks, None)
-            self.watermark = max(self.watermark, ts - self.disorder)
-            yield self._move(row, key)
+            self.watermark = max(self.watermark, ts - disorder)
+            yield self._move(row, key, records[row])
         while mark is not None:
-            yield from self._mark(mark.row, mark.ts, mark.end)
+            yield from self._mark(mark.ts, mark.end)
             mark = next(marks, None)
 
-    def _move(self, row: int, key: bytes | None) -> Move:
+    def _move(self, row: int, key: bytes | None, record: Record) -> InnerEvent:
+        value = record.value or b""
         if self._key is None:
-            return Move(row, 0)
+            return InnerEvent(row, 0, record.key, value)
         key = key or b""  # as `produce`: events without the attribute share a partition
-        return Move(row, _partition_of(key, self._partitions), key)
+        return InnerEvent(row, _partition_of(key, self._partitions), key, value)
 
-    def _mark(self, row: int, ts: int, end: bool) -> Iterator[Move]:
+    def _mark(self, ts: int, end: bool) -> Iterator[End]:
         self.watermark = max(self.watermark, ts)
         if end:
-            yield Move(row, end=True)
+            yield End(self.watermark)

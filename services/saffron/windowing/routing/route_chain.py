@@ -1,79 +1,92 @@
-"""One source partition of a re-keyed stream: events go on under new keys, in transactions with the position.
+"""One source partition of a routed stream: events go on under new keys, in transactions with the position.
 
 take over:        a producer with the partition's transactional id (ends and fences the predecessor's transaction),
                   then the committed position and watermark
-run:              each event's bytes, headers and time go to the partition of its new key. Before a commit every
-                  target partition receives this source's watermark (`engine.windows.sources` reads it)
+run:              each event, with its message's headers and time, goes to the partition of its new key. Dead letters
+                  go with it. Before a commit every target partition receives this source's watermark
+                  (`engine.windows.sources` reads it)
 unknown outcome:  whatever happens to a transaction, nothing of it is kept; then take over again
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import orjson
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.runtime.dead_letters.writing import LetterMessage
 from saffron.runtime.hops.input_state import InputTracker
 from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
 from saffron.runtime.process.background import Background
 from saffron.runtime.results.progress import WrittenPlace
 from saffron.runtime.results.retry_state import RetryState
+from saffron.runtime.streams.merging import End, Inner, Unread
 from saffron.runtime.streams.stream_formats import Translation
-from saffron.windowing.routing.rekeying import Rekeying
 from saffron.windowing.routing.take_over import RoutePosition, find_start
 
 _QUEUE = 10_000
 """Records held before the input is paused."""
 _SLICE = 2_000
 """Records routed in one step, so that other work of the process continues."""
-WAITS = _TAKE_OVER, _REGISTRY = "take-over", "registry"
-"""Reasons to wait: the end of the predecessor's transaction, or a schema registry's answer."""
+WAITS = _TAKE_OVER, _REGISTRY, _TOPIC = "take-over", "registry", "topic"
+"""Reasons to wait: the end of the predecessor's transaction, a schema registry's answer, or a topic that is missing."""
 
 
-@dataclass(frozen=True)
-class RouteBounds:
-    """Time bounds of a re-keyed stream, in ms. `idle`: silence after which a source partition is not waited for."""
+class Reader(Protocol):
+    """The reader of a source partition: messages become events of the target."""
 
-    disorder: int = 0
-    idle: int | None = None
+    @property
+    def watermark(self) -> int:
+        """Event time (ms) below which only late events come."""
+
+    def read(self, batch: RawBatch, records: Sequence[Record], /) -> Inner:
+        """What the messages of a batch become. `batch`: the records as JSON."""
 
 
 @dataclass(frozen=True)
 class RoutePlan:
     """The configuration of one chain.
 
-    `target`: the re-keyed topic, with `partitions` partitions. `sources`: number of source partitions. `translate`: for
-    messages that are not JSON events. `retry_ms`: wait after being fenced. `commit_executor`: runs commits.
+    `target`: the routed topic, with `partitions` partitions. `place`: how `$watermark`s name the chain's source (see
+    `engine.events.decoding.exact.Source`); None: not all partitions of the sources are known yet. `reader`: makes the
+    reader that begins at a watermark. `idle`: silence (ms) after which the source is not waited for; None: never.
+    `translate`: for messages that are not JSON. `letter`: the message of a dead letter. `retry_ms`: wait after being
+    fenced. `commit_executor`: runs commits.
     """
 
     where: TopicPartition
     group: str
     target: str
     partitions: int
-    sources: Callable[[], int]
-    key: str | None
+    place: Callable[[], Mapping[str, Any] | None]
+    reader: Callable[[int], Reader]
     transactional_id: str
-    bounds: Callable[[], RouteBounds]
-    translate: Translation | None
+    idle: Callable[[], int | None]
+    translate: Translation
+    letter: Callable[[Record, Unread], LetterMessage]
     commit_executor: Background
     commit_ms: int
     retry_ms: int
-    max_future: int
 
 
 @dataclass
 class RouteCounters:
-    """Counters since the chain was assigned: committed events, and aborted transactions."""
+    """Counters since the chain was assigned: committed events, misfits, dead letters by reason, aborted transactions.
+
+    Misfits and dead letters are counted when they are read.
+    """
 
     events: int = 0
+    misfits: int = 0
+    letters: Counter[str] = field(default_factory=Counter)
     aborts: int = 0
 
 
@@ -86,12 +99,13 @@ class RouteChain:
         self._plan = plan
         self._producer: Producer | None = None
         self._retry = RetryState(plan.where, plan.retry_ms, self._reset)
-        self._rekeying = self._begin_at(NO_WATERMARK)
+        self._reader = plan.reader(NO_WATERMARK)
         self._queue: deque[Record] = deque()
         self._commit_future: Future[None] | None = None
         self._open = self._paused = self._silent = False
         self._position = self._committed = 0
         self._sent_watermark = NO_WATERMARK
+        self._sent_place: Mapping[str, Any] | None = None
         self.input = InputTracker()
         self._committed_at = self._last_input_at = 0
         self._waited_ms = 0.0
@@ -102,13 +116,15 @@ class RouteChain:
     @property
     def watermark(self) -> int | None:
         """Event time (ms) below which only late events come from this source; None before the first event."""
-        watermark = self._rekeying.watermark
+        watermark = self._reader.watermark
         return None if watermark == NO_WATERMARK else watermark
 
     @property
     def waits_for(self) -> str | None:
         """One of `WAITS`, or None."""
-        return _TAKE_OVER if self._producer is None else _REGISTRY if self._awaits_registry else None
+        if self._producer is None:
+            return _TAKE_OVER
+        return _REGISTRY if self._awaits_registry else _TOPIC if self._plan.place() is None else None
 
     @property
     def trouble(self) -> str | None:
@@ -168,18 +184,17 @@ class RouteChain:
         """Takes the partition over, and seeks the input to its position."""
         plan = self._plan
         self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
-        start = find_start(self._log, self._consumer, plan.where, plan.target, plan.group, now_ms)
+        of = (plan.place() or {}).get("of", 0)
+        start = find_start(self._log, self._consumer, plan.where, plan.target, plan.group, of, now_ms)
         self.input = start.input
         self._position = self._committed = start.position
-        self._rekeying, self._sent_watermark = self._begin_at(start.watermark), NO_WATERMARK
+        self._reader, self._sent_watermark = plan.reader(start.watermark), NO_WATERMARK
+        self._sent_place = None
         self._committed_at = self._last_input_at = now_ms
         self._consumer.seek(plan.where, self._position)
         self._paused = True
         self._pause(False)
         return True
-
-    def _begin_at(self, watermark: int) -> Rekeying:
-        return Rekeying(self._plan.key, self._plan.partitions, self._plan.max_future, watermark)
 
     # ------------------------------------------------------------ work
 
@@ -190,10 +205,14 @@ class RouteChain:
             if not self._commit_future.done():
                 return False
             self._await_commit()
+        if (place := self._plan.place()) is None:
+            return False
         moved = bool(self._queue) and self._route(now_ms)
         if not moved and self._falls_silent(now_ms):
             self._silent = True
             self._send_watermark(silent=True)
+        elif self._sent_place is not None and self._sent_place != place:
+            self._send_watermark(silent=self._silent)
         if (self._open or self._position > self._committed) and self.due(now_ms) <= 0:
             self._commit(now_ms)
         return moved
@@ -201,52 +220,68 @@ class RouteChain:
     def _route(self, now_ms: int) -> bool:
         """Routes the next records; False if there are none that can be read now."""
         records = [self._queue[index] for index in range(min(_SLICE, len(self._queue)))]
-        raw = _batch(records)
-        batch = raw if self._plan.translate is None else self._plan.translate(raw)
+        batch = self._plan.translate(_batch(records))
         self._awaits_registry = batch is None
         if batch is None:
             return False
-        assert self._producer is not None
         if self._silent:
             self._silent, self._sent_watermark = False, NO_WATERMARK  # to be sent again, even if unchanged
         self._last_input_at = now_ms
-        self._rekeying.disorder = self._plan.bounds().disorder
-        send, target = self._producer.send, self._plan.target
-        for move in self._rekeying.moves(batch):
-            self._begin()
-            if move.end:
-                self._send_watermark(end=True)
-                continue
-            record = records[move.row]
-            key = record.key if move.key is None else move.key
-            time = record.timestamp if record.timestamp >= 0 else None
-            send(target, move.partition, record.value, key=key, headers=record.headers, timestamp=time)
-            self._sent += 1
+        self._send(self._reader.read(batch, records), records)
         for _ in records:
             self._queue.popleft()
         self._position = records[-1].offset + 1
         return True
 
+    def _send(self, inner: Inner, records: Sequence[Record]) -> None:
+        """Sends events and dead letters, all in one transaction."""
+        assert self._producer is not None
+        send, target = self._producer.send, self._plan.target
+        if inner.events or inner.unread:
+            self._begin()
+        for event in inner.events:
+            if isinstance(event, End):
+                self._send_watermark(event.watermark, end=True)
+                continue
+            record = records[event.row]
+            key = record.key if event.key is None else event.key
+            time = record.timestamp if record.timestamp >= 0 else None
+            send(target, event.partition, event.value, key=key, headers=record.headers, timestamp=time)
+            self._sent += 1
+        for unread in inner.unread:
+            letter = self._plan.letter(records[unread.row], unread)
+            send(letter.topic, letter.partition, letter.value, key=letter.key)
+            self.counters.letters[unread.reason] += 1
+        self.counters.misfits += inner.misfits
+
     def _falls_silent(self, now_ms: int) -> bool:
         """Whether the source has just been silent for its bound, with its end reached."""
-        idle = self._plan.bounds().idle
+        idle = self._plan.idle()
         if idle is None or self._silent or self._queue or now_ms - self._last_input_at < idle:
             return False
         return self._consumer.at_end(self._plan.where)
 
-    def _send_watermark(self, *, end: bool = False, silent: bool = False, last: bool = False) -> None:
-        """Sends this source's watermark to every target partition. `last`: the record ends its transaction."""
+    def _send_watermark(
+        self, watermark: int | None = None, *, end: bool = False, silent: bool = False, last: bool = False
+    ) -> None:
+        """Sends this source's watermark to every target partition.
+
+        `watermark`: the reader's where None. `last`: the record ends its transaction.
+        """
         assert self._producer is not None
         self._begin()
+        if watermark is None:
+            watermark = self._reader.watermark
         message: dict[str, Any] = {"type": "$watermark"}
-        if self._rekeying.watermark > NO_WATERMARK:
-            message["ts"] = self._rekeying.watermark
-        message |= {"source": self._plan.where.partition, "sources": self._plan.sources()}
+        if watermark > NO_WATERMARK:
+            message["ts"] = watermark
+        self._sent_place = self._plan.place()
+        message |= self._sent_place or {}
         value = orjson.dumps(message | ({"end": True} if end else {}) | ({"silent": True} if silent else {}))
         place = WrittenPlace(self.input.state.topic, self._plan.where.partition, self._position, 0).header()
         for partition in range(self._plan.partitions):
             self._producer.send(self._plan.target, partition, value, headers=[place] if last else ())
-        self._sent_watermark = self._rekeying.watermark
+        self._sent_watermark = watermark
 
     # ------------------------------------------------------------ transactions
 
@@ -266,9 +301,9 @@ class RouteChain:
         if not self._open and self._position == self._committed:
             return
         self._begin()
-        if self._sent or self._rekeying.watermark > self._sent_watermark:
+        if self._sent or self._reader.watermark > self._sent_watermark:
             self._send_watermark(silent=self._silent, last=True)
-        reached = RoutePosition(self._position, self._rekeying.watermark, self.input.state).to_committed()
+        reached = RoutePosition(self._position, self._reader.watermark, self.input.state).to_committed()
         self._commit_future = self._plan.commit_executor(
             partial(self._end, self._producer, reached, self._consumer.membership())
         )

@@ -1,8 +1,10 @@
-"""Metrics of re-keyed streams, once a second."""
+"""Metrics of routed streams, once a second."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 
 from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.telemetry import metric_names as names
@@ -13,10 +15,11 @@ _MISSING = "topic"
 
 
 class RouteMetrics:
-    """Reporter of all re-keyed streams of one member."""
+    """Reporter of all routed streams of one member. `merged`: whether a stream has several topics."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, merged: Callable[[str], bool]) -> None:
         self._metrics = metrics
+        self._merged = merged
         self._reported: dict[RouteChain, RouteCounters] = {}
 
     def report(self, hops: Mapping[str, LastHop[RouteChain]], missing: Collection[str]) -> None:
@@ -28,7 +31,7 @@ class RouteMetrics:
         reported: dict[RouteChain, RouteCounters] = {}
         for stream, hop in hops.items():
             for where, chain in hop.chains.items():
-                labels = (stream, str(where.partition))
+                labels = (stream, f"{where.topic}/{where.partition}" if self._merged(stream) else str(where.partition))
                 reported[chain] = self._count(chain, labels)
                 if (lag := hop.lag(where)) is not None:
                     lags[labels] = lag
@@ -43,10 +46,11 @@ class RouteMetrics:
 
     def _count(self, chain: RouteChain, labels: tuple[str, str]) -> RouteCounters:
         """Adds the growth of the chain's counters to the metrics; returns the present counters."""
-        now, before = (
-            RouteCounters(chain.counters.events, chain.counters.aborts),
-            self._reported.get(chain, RouteCounters()),
-        )
+        now = replace(chain.counters, letters=Counter(chain.counters.letters))
+        before = self._reported.get(chain, RouteCounters())
         self._metrics.add(names.ROUTED_EVENTS, now.events - before.events, *labels)
+        self._metrics.add(names.MISTYPED_VALUES, now.misfits - before.misfits, *labels)
+        for reason, count in (now.letters - before.letters).items():
+            self._metrics.add(names.DEAD_LETTERS, count, reason)
         self._metrics.add(names.TRANSACTION_ABORTS, now.aborts - before.aborts)
         return now

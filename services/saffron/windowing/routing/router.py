@@ -1,4 +1,4 @@
-"""All re-keyed streams of one `windowing` member: a consumer group and chains for each."""
+"""All routed streams of one `windowing` member: a consumer group and chains for each."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from contextlib import ExitStack
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_report import InputRow
 from saffron.runtime.hops.last_hop import LastHop
-from saffron.runtime.log import Consumer, Log, TopicPartition
+from saffron.runtime.log import Log
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.stream_formats import Formats
 from saffron.runtime.telemetry.digest import Every
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.control_follower import ControlFollower
-from saffron.windowing.routing.route_chain import RouteBounds, RouteChain, RoutePlan
+from saffron.windowing.routing.route_chain import RouteChain
 from saffron.windowing.routing.route_metrics import RouteMetrics
+from saffron.windowing.routing.route_plans import RoutePlans
 
 _LOG = logging.getLogger(__name__)
 _RETRY_MS = 1_000
@@ -29,7 +30,7 @@ _THREADS = 8
 
 
 class Router:
-    """The chains of all re-keyed streams in the control records. `background`: runs commits; own threads if None."""
+    """The chains of all routed streams in the control records. `background`: runs commits; own threads if None."""
 
     def __init__(
         self,
@@ -45,10 +46,11 @@ class Router:
         self._control = control
         self._formats = formats
         self._background = background
-        self._metrics = RouteMetrics(metrics)
+        self._metrics = RouteMetrics(metrics, self._is_merged)
         self._threads = ExitStack()
         self._hops: dict[str, LastHop[RouteChain]] = {}
-        self._opened: dict[str, tuple[str, str, str | None]] = {}
+        self._opened: dict[str, tuple[str, str | None]] = {}
+        self._plans: dict[str, RoutePlans] = {}
         self._seen_version = -1
         self._missing: set[str] = set()
         self._retry = Every(_RETRY_MS)
@@ -87,61 +89,70 @@ class Router:
 
     def _update_hops(self, now_ms: int) -> None:
         """Starts hops of new streams, and closes those of removed streams."""
-        routed = [record for record in self._control.streams.values() if record.source is not None]
-        wanted = {(one.name, one.stem, self._control.topic_of(one.source or "")): one for one in routed}
+        wanted = {
+            one.name: (one.stem, None if one.source is None else self._control.topic_of(one.source))
+            for one in self._control.streams.values()
+            if one.is_routed
+        }
         for name, opened in list(self._opened.items()):
-            if opened not in wanted:
-                del self._opened[name]
+            if wanted.get(name) != opened:
+                del self._opened[name], self._plans[name]
                 self._hops.pop(name).close(now_ms)
         self._missing.clear()
-        for (name, stem, source), record in wanted.items():
-            if name not in self._hops and self._open(record, source):
-                self._opened[name] = name, stem, source
+        for name, (stem, source) in wanted.items():
+            if name not in self._hops and self._open(self._control.streams[name], source):
+                self._opened[name] = stem, source
 
     def _open(self, record: StreamRecord, source: str | None) -> bool:
-        """Starts a stream's hop; False if a topic is missing. `source`: topic of the stream it is made from."""
-        if source is None or self._log.partitions(source) is None or self._log.partitions(record.topic) is None:
+        """Starts a stream's hop; False if a topic is missing.
+
+        `source`: topic of the stream that it is made from; None of a merged stream, which names its topics itself.
+        """
+        plans = self._plans_of(record)
+        needed = [record.topic, *([] if source is None else [source])]
+        if record.source is not None and source is None:
+            needed.append(self._settings.prefix + record.source)
+        if missing := [topic for topic in needed if self._log.partitions(topic) is None]:
             self._missing.add(record.name)
-            what = "stream %s: its topic, or that of %s, is missing; `saffron stream add` again"
-            _LOG.error(what, record.name, record.source)
+            _LOG.error("stream %s: topic %s is missing; `saffron stream add` again", record.name, missing[0])
             return False
+        group = self._settings.group(f"router.{record.stem}")
+        self._plans[record.name] = plans
         self._hops[record.name] = LastHop(
             self._log,
-            self._settings.group(f"router.{record.stem}"),
-            topics=lambda: [source],
-            chain=lambda consumer, where, clock: self._chain(record, consumer, where),
+            group,
+            topics=lambda: _topics(plans, source),
+            chain=lambda consumer, where, clock: RouteChain(self._log, consumer, plans.plan(where, group)),
             poll_records=_POLL_RECORDS,
             check_ms=_TOPICS_MS,
         )
         return True
 
-    def _chain(self, record: StreamRecord, consumer: Consumer, where: TopicPartition) -> RouteChain:
+    def _is_merged(self, name: str) -> bool:
+        record = self._control.streams.get(name)
+        return record is not None and record.definition is not None
+
+    def _plans_of(self, record: StreamRecord) -> RoutePlans:
         if self._background is None:
             self._background = self._threads.enter_context(ThreadPoolExecutor(_THREADS, "routes")).submit
-        settings = self._settings
-        plan = RoutePlan(
-            where=where,
-            group=settings.group(f"router.{record.stem}"),
-            target=record.topic,
-            partitions=self._log.partitions(record.topic) or 1,
-            sources=lambda: self._sources(record, where),
-            key=record.key,
-            transactional_id=f"{settings.prefix}router.{record.name}.{where.partition}",
-            bounds=lambda: self._bounds(record),
-            translate=self._formats.translation(lambda: self._control.streams.get(record.name, record)),
-            commit_executor=self._background,
-            commit_ms=settings.commit_ms,
-            retry_ms=settings.session_ms // 2,
-            max_future=settings.max_future_ms,
+
+        def partitions(topic: str) -> int:
+            hop = self._hops.get(record.name)
+            return 0 if hop is None else hop.partitions(topic)
+
+        return RoutePlans(
+            self._log,
+            self._settings,
+            self._formats,
+            lambda: self._control.streams.get(record.name, record),
+            partitions,
+            self._background,
         )
-        return RouteChain(self._log, consumer, plan)
 
-    def _sources(self, record: StreamRecord, where: TopicPartition) -> int:
-        """Number of partitions of the source, as far as known."""
-        hop = self._hops.get(record.name)
-        return max(where.partition + 1, 0 if hop is None else hop.partitions(where.topic))
 
-    def _bounds(self, opened: StreamRecord) -> RouteBounds:
-        """The bounds in force; for a removed stream the last ones."""
-        record = self._control.streams.get(opened.name, opened)
-        return RouteBounds(record.disorder or 0, record.idle)
+def _topics(plans: RoutePlans, source: str | None) -> list[str]:
+    """The topics that a stream's events come from, now."""
+    if source is not None:
+        return [source]
+    definition = plans.definition
+    return [] if definition is None else sorted(one.topic for one in definition.sources)

@@ -53,8 +53,10 @@ class Start:
     input: InputTracker
 
 
-def find_start(log: Log, consumer: Consumer, where: TopicPartition, target: str, group: str, now_ms: int) -> Start:
-    """The start of the chain from `where` to the topic `target`.
+def find_start(
+    log: Log, consumer: Consumer, where: TopicPartition, target: str, group: str, of: int, now_ms: int
+) -> Start:
+    """The start of the chain from `where` to the topic `target`. `of`: number of its source in a merged stream.
 
     A source that was deleted and created again is read from its first record.
     """
@@ -65,7 +67,7 @@ def find_start(log: Log, consumer: Consumer, where: TopicPartition, target: str,
     committed = consumer.committed(where)
     reached = None if committed is None else RoutePosition.from_committed(committed)
     if reached is None:
-        reached = _recover(log, where, target, group, committed)
+        reached = _recover(log, where, target, group, of, committed)
     if reached is None:
         reached = RoutePosition(low, NO_WATERMARK)
     tracker, position = InputTracker(reached.input), reached.position
@@ -80,12 +82,15 @@ def find_start(log: Log, consumer: Consumer, where: TopicPartition, target: str,
 
 
 def _recover(
-    log: Log, where: TopicPartition, target: str, group: str, committed: Committed | None
+    log: Log, where: TopicPartition, target: str, group: str, of: int, committed: Committed | None
 ) -> RoutePosition | None:
     """The position named by the chain's last record in the target, or None."""
-    found = last_written(
-        log, f"{group}.ends", target, lambda record: _watermark_message(record).get("source") == where.partition
-    )
+
+    def is_own(record: Record) -> bool:
+        message = _watermark_message(record)
+        return message.get("source") == where.partition and message.get("of", 0) == of
+
+    found = last_written(log, f"{group}.ends", target, is_own)
     if found is None:
         return None
     written, watermark = written_place(found), int(_watermark_message(found).get("ts", NO_WATERMARK))

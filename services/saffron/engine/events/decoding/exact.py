@@ -39,7 +39,7 @@ Reason = Literal[
 """Why a record is no event, for counting."""
 
 DAY = 86_400_000
-_OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent")
+_OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent", "of", "among", "version")
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,18 @@ class Event:
 
 @dataclass(frozen=True)
 class Source:
-    """Partition `number` of the `count` that a re-keyed stream is made from; `silent`: none need wait for it now."""
+    """Partition `number` of the `count` that a routed stream is made from; `silent`: none need wait for it now.
+
+    Of a merged stream: `of` is the number of the partition's source, `among` has those of all sources, and `count` is
+    of the partitions of all; `version` of the definition says so. Of others `among` is empty.
+    """
 
     number: int
     count: int
     silent: bool = False
+    of: int = 0
+    among: tuple[int, ...] = ()
+    version: int = 0
 
 
 @dataclass(frozen=True)
@@ -278,13 +285,17 @@ def _source(event: Mapping[str, Any]) -> Source | None:
     if not any(name in event for name in ("source", "sources", "silent")):
         return None
     number, count = (_whole(event.get(name)) for name in ("source", "sources"))
+    of, version = (_whole(event.get(name, 0)) for name in ("of", "version"))
+    among = str(event.get("among", "")).split()
+    if of is None or version is None or not all(map(str.isdecimal, among)) or (among and str(of) not in among):
+        raise _Refused("schema", f"'of', 'among' and 'version' of a {WATERMARK_TYPE} are none of a merged stream")
     if number is None or count is None or not 0 <= number < count:
         raise _Refused(
             "schema",
             f"'source' and 'sources' of a {WATERMARK_TYPE} should be a partition of the source and how many it has, "
             f"and are {_shown(event.get('source'))} and {_shown(event.get('sources'))}",
         )
-    return Source(number, count, _flag(event, "silent"))
+    return Source(number, count, _flag(event, "silent"), of, tuple(map(int, among)), version)
 
 
 def _whole(given: Any) -> int | None:

@@ -1,0 +1,29 @@
+"""The origin of a merged stream's event: the message that it was read from, in attributes of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saffron.engine.events.columns import Column
+from saffron.schema.schema import NULL_INT
+
+TOPIC = "$topic"
+SOURCE, PARTITION, OFFSET, NUMBER = ORDER = "$source", "$partition", "$offset", "$number"
+"""The source's number in the stream's definition, the message's place, and the number of the event in the message.
+
+Number 0 is left out. Events of one ts stand in the order of these attributes.
+"""
+
+
+def origin_keys(attributes: Mapping[str, Column], count: int) -> tuple[NDArray[np.int64], ...]:
+    """The origins of `count` events, as the keys of their order (int64 [count] each)."""
+    return tuple(_key(attributes.get(name), count) for name in ORDER)
+
+
+def _key(column: Column | None, count: int) -> NDArray[np.int64]:
+    if column is None or not column.kind.is_whole:
+        return np.full(count, NULL_INT, dtype=np.int64)
+    return column.data.astype(np.int64, copy=False)

@@ -1,0 +1,171 @@
+"""The reading of one source partition of a merged stream: its messages become messages of the inner topic.
+
+An event is late by the watermark of its own source partition, so that what is late does not depend on how fast the
+other partitions are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from saffron.engine.events.decoding.decode import Decoded, Decoder
+from saffron.engine.events.raw import RawBatch
+from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.engine.windows.origin import NUMBER, OFFSET, PARTITION, SOURCE, TOPIC
+from saffron.mapping.definition import SourceDefinition, StreamDefinition
+from saffron.mapping.flattening import Flattened, Flattener
+from saffron.mapping.message import Message
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.log.murmur2 import partition_of
+from saffron.runtime.streams.event_keys import keys_of
+from saffron.schema.schema import Schema
+
+_TIMES_ONLY = Schema({}, {}, {})
+"""A schema without types: only event times are read."""
+_LATE = "late"
+_partition_of = lru_cache(maxsize=65_536)(partition_of)
+
+
+@dataclass(frozen=True, slots=True)
+class InnerEvent:
+    """A message of the inner topic, from message `row` of its batch: its partition, key and value."""
+
+    row: int
+    partition: int
+    key: bytes | None
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of all windows opened so far, at this watermark: a message to every partition of the inner topic."""
+
+    watermark: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Element `number` of message `row`, which is no event of the stream, and why."""
+
+    row: int
+    number: int
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Inner:
+    """What a batch of messages becomes. `misfits`: values that are null, not being what their rule says."""
+
+    events: Sequence[InnerEvent | End]
+    unread: Sequence[Unread] = ()
+    misfits: int = 0
+
+
+class SourceReader:
+    """The reader of the source partition `where`.
+
+    `definition`: returns the definition in force. `partitions`: of the inner topic. `max_future`: how far an event may
+    be ahead of its message's own time (ms). `watermark`: event time (ms) below which an event is late.
+    """
+
+    def __init__(
+        self,
+        where: TopicPartition,
+        definition: Callable[[], StreamDefinition],
+        partitions: int,
+        max_future: int,
+        watermark: int = NO_WATERMARK,
+    ) -> None:
+        self.watermark = watermark
+        self._where = where
+        self._definition = definition
+        self._partitions = partitions
+        self._decoder = Decoder(_TIMES_ONLY, max_future)
+        self._read_by: StreamDefinition | None = None
+        self._use(definition())
+
+    def read(self, batch: RawBatch, messages: Sequence[Message]) -> Inner:
+        """The inner messages of a batch in order. `messages`: those of the batch as they came, by row."""
+        self._use(self._definition())
+        unread = [
+            Unread(row, 0, *batch.refused[offset])
+            for row, offset in enumerate(batch.offsets.tolist())
+            if offset in batch.refused
+        ]
+        rows = np.flatnonzero(~np.isin(batch.offsets, list(batch.refused))) if unread else np.arange(len(batch))
+        part = batch.take(rows) if unread else batch
+        found = self._flattener.flatten(part, [messages[row] for row in rows.tolist()] if unread else messages)
+        unread += [Unread(int(rows[row]), one.number, one.reason, one.detail) for row, one in found.refused]
+        decoded = self._decoder.decode(_as_batch(found, part))
+        unread += self._unfit(found, rows, decoded)
+        late, limits = self._judge(decoded.ts)
+        for event in np.flatnonzero(late).tolist():
+            flat = int(decoded.rows[event])
+            detail = f"ts {decoded.ts[event]} is below {limits[event]}, the watermark of its source when it arrived"
+            unread.append(Unread(int(rows[found.rows[flat]]), int(found.numbers[flat]), _LATE, detail))
+        return Inner(list(self._events(found, rows, decoded.rows[~late], batch)), unread, found.misfits)
+
+    # ------------------------------------------------------------ inside
+
+    def _use(self, definition: StreamDefinition) -> None:
+        """Reads by `definition` from now on, if it still has the source."""
+        source = definition.source(self._where.topic)
+        if source is None or definition is self._read_by:
+            return
+        self._read_by, self._source = definition, source
+        self._flattener = Flattener(source, strict=definition.dead_letters)
+        self._key = definition.key
+        self._disorder = definition.disorder if source.disorder is None else source.disorder
+        self._head = _origin(source, self._where)
+
+    def _judge(self, ts: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """([m] whether an event is late, [m] the watermark that those before it have raised)."""
+        raised = np.maximum.accumulate(np.concatenate([[self.watermark], ts - self._disorder]))
+        self.watermark = int(raised[-1])
+        return np.less(ts, raised[:-1]), raised[:-1]
+
+    def _unfit(self, found: Flattened, rows: NDArray[np.int64], decoded: Decoded) -> Iterator[Unread]:
+        """Flat events that no stream takes, by their time, size or type."""
+        for bad in decoded.bad:
+            yield Unread(int(rows[found.rows[bad.row]]), int(found.numbers[bad.row]), bad.reason, bad.detail)
+        for mark in decoded.watermarks:
+            detail = "its type is $watermark: types that begin with $ are Saffron's own"
+            yield Unread(int(rows[found.rows[mark.row]]), int(found.numbers[mark.row]), "no-type", detail)
+
+    def _events(
+        self, found: Flattened, rows: NDArray[np.int64], taken: NDArray[np.int64], batch: RawBatch
+    ) -> Iterator[InnerEvent]:
+        """The inner messages of the flat events `taken`."""
+        values = [found.value(event) for event in taken.tolist()]
+        keys: Sequence[bytes | None] = [None] * len(values) if self._key is None else keys_of(values, self._key)
+        came, numbers = rows[found.rows[taken]], found.numbers[taken]
+        places = zip(values, keys, came.tolist(), batch.offsets[came].tolist(), numbers.tolist(), strict=True)
+        for value, key, row, offset, number in places:
+            more = f'{offset},"{NUMBER}":{number}}}' if number else f"{offset}}}"
+            text = value[:-1] + self._head + more.encode()
+            if self._key is None:
+                yield InnerEvent(row, 0, None, text)
+            else:
+                own = key or b""  # as `produce`: events without the attribute share a partition
+                yield InnerEvent(row, _partition_of(own, self._partitions), own, text)
+
+
+def _origin(source: SourceDefinition, where: TopicPartition) -> bytes:
+    """What stands behind the attributes of a flat event, up to the message's offset."""
+    topic = orjson.dumps(where.topic).decode()
+    known = f',"{SOURCE}":{source.number},"{TOPIC}":{topic},"{PARTITION}":{where.partition},"{OFFSET}":'
+    return known.encode()
+
+
+def _as_batch(found: Flattened, batch: RawBatch) -> RawBatch:
+    """Flat events as a batch, each with its message's time."""
+    times = None if batch.times is None else batch.times[found.rows]
+    offsets = np.arange(len(found), dtype=np.int64)
+    return RawBatch(found.buffer, found.starts, found.ends, offsets, times)

@@ -1,0 +1,148 @@
+"""The plans of a routed stream's chains: of a stream under another key, and of a merged stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from saffron.engine.events.raw import RawBatch
+from saffron.mapping.definition import StreamDefinition
+from saffron.mapping.definition_reader import read_definition
+from saffron.records.stream import AppliedDefinition, StreamRecord
+from saffron.runtime.dead_letters.writing import LetterMessage, Place, letter_message
+from saffron.runtime.log import Log, Record, TopicPartition
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.background import Background
+from saffron.runtime.process.config import Settings
+from saffron.runtime.streams.merging import Inner, SourceReader, Unread
+from saffron.runtime.streams.messages import Messages
+from saffron.runtime.streams.stream_formats import Formats
+from saffron.windowing.routing.rekeying import Rekeying
+from saffron.windowing.routing.route_chain import Reader, RoutePlan
+
+
+class RoutePlans:
+    """The plans of one stream's chains.
+
+    `current`: returns the stream's record in force; of a removed stream the last one. `partitions`: of a source topic,
+    as far as known; 0: not yet.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        settings: Settings,
+        formats: Formats,
+        current: Callable[[], StreamRecord],
+        partitions: Callable[[str], int],
+        commit_executor: Background,
+    ) -> None:
+        self._settings = settings
+        self._formats = formats
+        self._current = current
+        self._partitions = partitions
+        self._commit_executor = commit_executor
+        self._letters = Topics(settings.prefix).dead_letters
+        self._letter_partitions = log.partitions(self._letters) or 1
+        self._target_partitions = log.partitions(current().topic) or 1
+        self._read: tuple[AppliedDefinition, StreamDefinition] | None = None
+
+    def plan(self, where: TopicPartition, group: str) -> RoutePlan:
+        """The plan of the chain of one source partition."""
+        settings, record = self._settings, self._current()
+        merged = record.definition is not None
+        own = f"{record.definition.numbers[where.topic]}.{where.partition}" if record.definition else where.partition
+        return RoutePlan(
+            where=where,
+            group=group,
+            target=record.topic,
+            partitions=self._target_partitions,
+            place=partial(self._place_among, where) if merged else partial(self._place_in, where),
+            reader=partial(self._merging, where) if merged else self._rekeying,
+            transactional_id=f"{settings.prefix}router.{record.name}.{own}",
+            idle=partial(self._idle, where.topic),
+            translate=self._formats.translation(self._current),
+            letter=self._letter,
+            commit_executor=self._commit_executor,
+            commit_ms=settings.commit_ms,
+            retry_ms=settings.session_ms // 2,
+        )
+
+    @property
+    def definition(self) -> StreamDefinition | None:
+        """The definition in force of a merged stream, its sources numbered."""
+        applied = self._current().definition
+        if applied is None:
+            return None
+        if self._read is None or self._read[0] != applied:
+            self._read = applied, read_definition(applied.text).numbered(applied.numbers)
+        return self._read[1]
+
+    # ------------------------------------------------------------ inside
+
+    def _rekeying(self, watermark: int) -> Reader:
+        record = self._current()
+        return Rekeying(
+            record.key,
+            self._target_partitions,
+            self._settings.max_future_ms,
+            lambda: self._current().disorder or 0,
+            watermark,
+        )
+
+    def _merging(self, where: TopicPartition, watermark: int) -> Reader:
+        return _Merging(
+            SourceReader(where, self._in_force, self._target_partitions, self._settings.max_future_ms, watermark)
+        )
+
+    def _in_force(self) -> StreamDefinition:
+        definition = self.definition
+        assert definition is not None
+        return definition
+
+    def _place_in(self, where: TopicPartition) -> Mapping[str, Any]:
+        """The place of a partition among those of the one source."""
+        return {"source": where.partition, "sources": max(where.partition + 1, self._partitions(where.topic))}
+
+    def _place_among(self, where: TopicPartition) -> Mapping[str, Any] | None:
+        """The place of a partition among those of all sources; None: a topic is missing, or not known yet."""
+        sources, applied = self._in_force().sources, self._current().definition
+        counts = {one.topic: self._partitions(one.topic) for one in sources}
+        if not all(counts.values()) or applied is None or where.topic not in counts:
+            return None
+        counts[where.topic] = max(counts[where.topic], where.partition + 1)
+        return {
+            "source": where.partition,
+            "sources": sum(counts.values()),
+            "of": applied.numbers[where.topic],
+            "among": " ".join(str(one.number) for one in sources),
+            "version": applied.version,
+        }
+
+    def _idle(self, topic: str) -> int | None:
+        definition = self.definition
+        if definition is None:
+            return self._current().idle
+        source = definition.source(topic)
+        return definition.idle if source is None or source.idle is None else source.idle
+
+    def _letter(self, record: Record, unread: Unread) -> LetterMessage:
+        place = Place(record.topic, record.partition, record.offset, unread.number)
+        return letter_message(
+            self._letters, self._letter_partitions, place, record.timestamp, unread.reason, unread.detail, record.value
+        )
+
+
+class _Merging:
+    """A `SourceReader` of records."""
+
+    def __init__(self, reader: SourceReader) -> None:
+        self._reader = reader
+
+    @property
+    def watermark(self) -> int:
+        return self._reader.watermark
+
+    def read(self, batch: RawBatch, records: Sequence[Record]) -> Inner:
+        return self._reader.read(batch, Messages(records, batch))
