@@ -30,6 +30,7 @@ from saffron.runtime.results.progress import WrittenPlace
 from saffron.runtime.results.retry_state import RetryState
 from saffron.runtime.streams.merging import End, Inner, Unread
 from saffron.runtime.streams.stream_formats import Translation
+from saffron.schema.schema import MAX_TS
 from saffron.windowing.routing.take_over import RoutePosition, find_start
 
 _QUEUE = 10_000
@@ -109,7 +110,7 @@ class RouteChain:
         self.input = InputTracker()
         self._committed_at = self._last_input_at = 0
         self._waited_ms = 0.0
-        self._sent = self._sent_last = 0
+        self._sent = self._sent_last = self._buried = 0
         self._awaits_registry = False
         self.counters = RouteCounters()
 
@@ -170,7 +171,7 @@ class RouteChain:
         self._producer, self._commit_future = None, None
         self._queue.clear()
         self._open = self._silent = self._awaits_registry = False
-        self._sent = self._sent_last = 0
+        self._sent = self._sent_last = self._buried = 0
 
     # ------------------------------------------------------------ take-over
 
@@ -252,6 +253,7 @@ class RouteChain:
             letter = self._plan.letter(records[unread.row], unread)
             send(letter.topic, letter.partition, letter.value, key=letter.key)
             self.counters.letters[unread.reason] += 1
+        self._buried += len(inner.unread)
         self.counters.misfits += inner.misfits
 
     def _falls_silent(self, now_ms: int) -> bool:
@@ -273,8 +275,8 @@ class RouteChain:
         if watermark is None:
             watermark = self._reader.watermark
         message: dict[str, Any] = {"type": "$watermark"}
-        if watermark > NO_WATERMARK:
-            message["ts"] = watermark
+        if watermark > NO_WATERMARK or not silent:
+            message["ts"] = max(watermark, -MAX_TS)
         self._sent_place = self._plan.place()
         message |= self._sent_place or {}
         value = orjson.dumps(message | ({"end": True} if end else {}) | ({"silent": True} if silent else {}))
@@ -301,14 +303,14 @@ class RouteChain:
         if not self._open and self._position == self._committed:
             return
         self._begin()
-        if self._sent or self._reader.watermark > self._sent_watermark:
+        if self._sent or self._buried or self._reader.watermark > self._sent_watermark:
             self._send_watermark(silent=self._silent, last=True)
         reached = RoutePosition(self._position, self._reader.watermark, self.input.state).to_committed()
         self._commit_future = self._plan.commit_executor(
             partial(self._end, self._producer, reached, self._consumer.membership())
         )
         self._open, self._committed, self._committed_at = False, self._position, now_ms
-        self._sent, self._sent_last = 0, self._sent
+        self._sent, self._sent_last, self._buried = 0, self._sent, 0
 
     def _end(self, producer: Producer, reached: Committed, membership: Any) -> None:
         """Commits. May run on any thread, so it must not use the consumer."""

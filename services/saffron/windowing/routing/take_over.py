@@ -17,6 +17,7 @@ from saffron.errors import LogError
 from saffron.runtime.hops.input_state import LOST, REMADE, InputState, InputTracker
 from saffron.runtime.log import Committed, Consumer, Log, Record, TopicPartition
 from saffron.runtime.results.progress import last_written, written_place
+from saffron.schema.schema import MAX_TS
 
 _LOG = logging.getLogger(__name__)
 
@@ -93,7 +94,8 @@ def _recover(
     found = last_written(log, f"{group}.ends", target, is_own)
     if found is None:
         return None
-    written, watermark = written_place(found), int(_watermark_message(found).get("ts", NO_WATERMARK))
+    written, watermark = written_place(found), int(_watermark_message(found).get("ts", -MAX_TS))
+    watermark = watermark if watermark > -MAX_TS else NO_WATERMARK  # the source had no event yet
     if written is None:  # version 0.1.0: all positions have metadata
         position = 0 if committed is None else committed.offset
         reached = RoutePosition(position, watermark)
