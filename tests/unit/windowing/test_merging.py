@@ -1,0 +1,258 @@
+"""Merged streams: under faults every element is one event or one dead letter, in the order of the definition."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from saffron.engine.events.block import Block
+from saffron.engine.events.codec import decode_block
+from saffron.engine.windows.origin import NUMBER, OFFSET, PARTITION, SOURCE
+from saffron.records.stream import AppliedDefinition, StreamRecord
+from saffron.runtime.hops.block_reader import BlockReader
+from saffron.runtime.log import TopicPartition, TopicSpec
+from saffron.runtime.log.murmur2 import partition_of
+from saffron.runtime.log.topics import Topics, stream_topics, topic_files, topic_specs
+from saffron.runtime.process.config import Settings
+from saffron.runtime.telemetry.health import Health
+from saffron.runtime.telemetry.metric_names import DEAD_LETTERS, MISTYPED_VALUES, ROUTED_EVENTS, ROUTES_WAITING
+from saffron.runtime.telemetry.metrics import Metrics
+from saffron.testing.memory_log import MemoryLog
+from saffron.windowing.service import WindowingService
+from tests.unit.runtime.some_time import SomeTime
+from tests.unit.runtime.world import NO_CHAOS, Chaos, World
+
+TOPICS = Topics("t.")
+NAME, TOPIC, TARGETS = "shop", "t.shop", 2
+DISORDER = 500
+COUNTS = {"orders": 2, "payments": 1, "trucks": 1}
+SHOP = f"""
+stream: shop
+key: order_id
+disorder: {DISORDER}ms
+sources:
+- topic: orders
+  ts: {{field: at, format: epoch_ms}}
+- topic: payments
+  type: {{field: status, map: {{OK: Paid}}}}
+  ts: {{field: paid, format: epoch_ms}}
+  attributes: {{order_id: order.id, total: {{from: total, as: number}}}}
+"""
+TRUCKS = """
+- topic: trucks
+  explode: parcels
+  ts: {field: left, format: epoch_ms}
+"""
+
+Key = tuple[int, int, int, int, int]
+"""(ts, source, partition, offset, number)."""
+
+
+@dataclass
+class Twin:
+    """What a definition makes of messages, said without it: events by key, dead letters by id."""
+
+    watermarks: dict[tuple[str, int], int] = field(default_factory=dict)
+    events: dict[Key, str] = field(default_factory=dict)
+    letters: dict[str, str] = field(default_factory=dict)
+
+    def take(self, topic: str, partition: int, offset: int, value: bytes) -> None:
+        body = orjson.loads(value) if value != b"{broken" else None
+        where = f"{topic}/{partition}/{offset}"
+        if body is None:
+            self.letters[where] = "not-json"
+        elif topic == "orders":
+            self._event(topic, partition, offset, 0, body["at"], body.get("order_id") or "")
+        elif topic == "payments" and body["status"] != "OK":
+            self.letters[where] = "no-type"
+        elif topic == "payments":
+            self._event(topic, partition, offset, 0, body["paid"], body["order"]["id"])
+        else:
+            for number, parcel in enumerate(body["parcels"]):
+                if parcel["left"] is None:
+                    self.letters[where + (f".{number}" if number else "")] = "no-ts"
+                else:
+                    self._event(topic, partition, offset, number, parcel["left"], parcel["order_id"])
+
+    def _event(self, topic: str, partition: int, offset: int, number: int, ts: int, order: str) -> None:
+        watermark = self.watermarks.get((topic, partition), -(2**62))
+        if ts < watermark:
+            self.letters[f"{topic}/{partition}/{offset}" + (f".{number}" if number else "")] = "late"
+            return
+        self.watermarks[topic, partition] = max(watermark, ts - DISORDER)
+        self.events[ts, list(COUNTS).index(topic), partition, offset, number] = order
+
+
+class Shop:
+    """Members of `windowing` over the topics of a shop, and the stream that merges them."""
+
+    def __init__(self, seed: int, directory: Path, chaos: Chaos | None = None) -> None:
+        self.world = World(seed, directory, chaos or Chaos())
+        self.world.topics(*topic_specs("t.", 1), topic_files()["events"].spec(TOPIC, TARGETS))
+        self.world.topics(*stream_topics("t.", NAME, TARGETS))
+        self.world.topics(*(TopicSpec(topic, count, {}) for topic, count in COUNTS.items()))
+        self.producer = MemoryLog(self.world.broker).producer()
+        self.metrics = Metrics()
+        self.twin = Twin()
+        self.draw = random.Random(seed)
+        self.clock = dict.fromkeys([(t, p) for t, n in COUNTS.items() for p in range(n)], 1_000_000)
+        self._offsets: dict[tuple[str, int], int] = {}
+        self.versions = 0
+        settings = replace(
+            Settings(), data=directory, prefix="t.", commit_ms=10, session_ms=1_000, poll_records=20, block_events=16
+        )
+        beside = SomeTime(self.world.random)
+        for member in range(2):
+            self.world.add(
+                f"windowing-{member}",
+                lambda log: WindowingService(log, settings, self.metrics, Health("test"), background=beside),
+            )
+
+    def apply(self, text: str) -> None:
+        self.versions += 1
+        numbers = {topic: number for number, topic in enumerate(COUNTS) if topic != "trucks" or self.versions > 1}
+        definition = AppliedDefinition(text, numbers, self.versions)
+        record = StreamRecord(NAME, TOPIC, "order_id", disorder=DISORDER, definition=definition)
+        self.producer.send(TOPICS.streams, 0, record.encode(), key=NAME.encode())
+        self.producer.flush(1)
+
+    def send(self, topic: str, partition: int, body: Mapping[str, Any] | bytes) -> None:
+        value = body if isinstance(body, bytes) else orjson.dumps(body)
+        offset = self._offsets.get((topic, partition), 0)
+        self._offsets[topic, partition] = offset + 1
+        self.producer.send(topic, partition, value, key=b"k", timestamp=self.world.now)
+        self.producer.flush(1)
+        self.twin.take(topic, partition, offset, value)
+
+    def some(self, topics: int) -> None:
+        """A message of one of the first `topics` topics: some late, some broken, many at one ts."""
+        topic = list(COUNTS)[self.draw.randrange(topics)]
+        partition = self.draw.randrange(COUNTS[topic])
+        self.clock[topic, partition] += self.draw.choice((0, 0, 100, 300))
+        order = self.draw.choice("abcde")
+        ts = self.clock[topic, partition] - self.draw.choice((0, 0, 0, 300, 1_000))
+        if self.draw.random() < 0.05:
+            self.send(topic, partition, b"{broken")
+        elif topic == "orders":
+            self.send(topic, partition, {"order_id": order, "at": ts, "customer": {"tier": "gold"}})
+        elif topic == "payments":
+            status = self.draw.choice(("OK", "OK", "OK", "?"))
+            self.send(topic, partition, {"order": {"id": order}, "paid": ts, "status": status, "total": "12.50"})
+        else:
+            times = [self.draw.choice((ts, ts + 100, None)) for _ in range(self.draw.randrange(4))]
+            self.send(topic, partition, {"parcels": [{"order_id": order, "left": one} for one in times]})
+
+    def finish(self, topics: int) -> None:
+        """A last message of every source partition, far ahead in time."""
+        for topic in list(COUNTS)[:topics]:
+            for partition in range(COUNTS[topic]):
+                for one in range(TARGETS):
+                    self.clock[topic, partition] = 5_000_000
+                    self.send(topic, partition, LAST[topic](f"last{one}"))
+
+    def blocks(self, partition: int) -> list[Block]:
+        reader = BlockReader(decode_block)
+        records = self.world.read(TOPICS.windows_of(NAME), partition, committed_only=False)
+        return [block for block in map(reader.accept, records) if block is not None]
+
+    def order(self, partition: int) -> list[Key]:
+        """The events of a partition by their keys, in the order of the stream."""
+        found = []
+        for block in self.blocks(partition):
+            columns = [block.columns.attributes.get(name) for name in (SOURCE, PARTITION, OFFSET, NUMBER)]
+            rows = [[0] * len(block.columns) if one is None else one.data.tolist() for one in columns]
+            found += list(zip(block.columns.ts.tolist(), *([max(0, int(v)) for v in row] for row in rows), strict=True))
+        return found
+
+    def letters(self) -> dict[str, str]:
+        records = self.world.read(TOPICS.dead_letters, 0, committed_only=True)
+        found = [((one.key or b"").decode(), orjson.loads(one.value or b"")["reason"]) for one in records]
+        assert len({key for key, _ in found}) == len(found), "each dead letter once"
+        return dict(found)
+
+    def is_committed(self) -> bool:
+        """Whether every message is read, and its transaction is committed."""
+        group = f"t.router.{NAME}"
+        for topic, count in COUNTS.items():
+            for partition in range(count):
+                where = TopicPartition(topic, partition)
+                committed = self.world.broker.offsets.get((group, where))
+                sent = self._offsets.get((topic, partition), 0)
+                if sent and (committed is None or committed.offset < sent):
+                    return False
+        return True
+
+    def is_read(self) -> bool:
+        """Whether every message is committed, and windowing has released all before the last ts."""
+        return self.is_committed() and all(
+            any(block.watermark >= 4_000_000 for block in self.blocks(one)) for one in range(TARGETS)
+        )
+
+    def expected(self, partition: int) -> list[Key]:
+        """The events of a partition below the last watermark, by the twin."""
+        return sorted(
+            key
+            for key, order in self.twin.events.items()
+            if key[0] < 4_000_000 and partition_of(order.encode(), TARGETS) == partition
+        )
+
+    def check(self) -> None:
+        for partition in range(TARGETS):
+            assert [key for key in self.order(partition) if key[0] < 4_000_000] == self.expected(partition)
+        assert self.letters() == self.twin.letters
+
+
+LAST = {
+    "orders": lambda order: {"order_id": order, "at": 5_000_000},
+    "payments": lambda order: {"order": {"id": order}, "paid": 5_000_000, "status": "OK"},
+    "trucks": lambda order: {"parcels": [{"order_id": order, "left": 5_000_000}]},
+}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_element_is_one_event_or_one_dead_letter_whatever_dies(seed: int, tmp_path: Path) -> None:
+    shop = Shop(seed, tmp_path)
+    shop.apply(SHOP)
+    shop.world.run(250, lambda: shop.some(2) if shop.draw.random() < 0.4 else None)
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    shop.check()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_source_that_is_appended_joins_and_one_that_is_left_out_holds_nothing_back(seed: int, tmp_path: Path) -> None:
+    shop = Shop(seed, tmp_path)
+    shop.apply(SHOP)
+    shop.world.run(80, lambda: shop.some(2) if shop.draw.random() < 0.4 else None)
+    shop.apply(SHOP + TRUCKS.lstrip("\n"))
+    shop.world.run(120, lambda: shop.some(3) if shop.draw.random() < 0.4 else None)
+    shop.world.settle(shop.is_committed)
+    shop.apply(SHOP)
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    shop.check()
+
+
+def test_what_is_refused_nulled_and_waited_for_is_counted(tmp_path: Path) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP)
+    shop.send("orders", 0, {"order_id": "a", "at": 1_000_000})
+    shop.send("orders", 1, b"{broken")
+    shop.send("payments", 0, {"order": {"id": "a"}, "paid": 1_000_100, "status": "OK", "total": "much"})
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    for _ in range(60):
+        shop.world.now += 50
+        for process in shop.world.processes:
+            assert process.service is not None
+            process.service.step(shop.world.now)
+    assert shop.metrics.value(DEAD_LETTERS, "not-json") == 1
+    assert shop.metrics.value(MISTYPED_VALUES, NAME, "payments/0") == 1
+    assert shop.metrics.value(ROUTED_EVENTS, NAME, "orders/0") == 3
+    assert shop.metrics.value(ROUTES_WAITING, NAME, "topic") == 0
