@@ -34,7 +34,7 @@ from saffron.experiments.virtual_training import Trained, train
 from saffron.experiments.virtual_truth import Found, compared
 from saffron.language.cost.shedding import AUTO, NONE
 from saffron.language.plan.plan import MatchPlan
-from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Engines, Merged, Query
+from saffron.runtime.replay.fused import Chain, Engines, Merged, Query
 from saffron.runtime.replay.replay import Replay
 from saffron.schema.schema import Schema
 
@@ -147,12 +147,12 @@ class VirtualReplay(Replay):
     def _train(self, chain: Chain, server: Server, blocks: Sequence[Block]) -> Trained:
         """The training share passes a shedder without a bound, which adds keys for those who observe events."""
         learning = self._learning(blocks)
-        shedder = _standing(ShedderOperator(0, DEFAULT_STREAM), chain, blocks)
+        shedder = _standing(ShedderOperator(0, self.stream), chain, blocks)
         self._features = learning.spec
         if learning.spec is not None:
             shedder.watch(learning.spec)
         passed = (shedder.apply(block, now_ms=0) for block in blocks)
-        trained = train(server, passed, DEFAULT_STREAM, self._stated(), learning)
+        trained = train(server, passed, self.stream, self._stated(), learning)
         server.found.clear()
         return trained
 
@@ -182,7 +182,7 @@ class VirtualReplay(Replay):
             return self._run.truth
         if not self._run.truth:
             return None
-        engines = Engines(self._compile)
+        engines = Engines(self._compile, stream=self.stream)
         engines.matcher.restore(chain.engines.matcher.snapshot())
         engines.trends.restore(chain.engines.trends.snapshot())
         found = Found(self.names)
@@ -193,7 +193,7 @@ class VirtualReplay(Replay):
 
     def _shedder(self, chain: Chain, rest: Sequence[Block]) -> ShedderOperator:
         shedders = acting(self._run.shedder, self.rates).shedders
-        shedder = _standing(ShedderOperator(0, DEFAULT_STREAM, self._run.overload, shedders=shedders), chain, rest)
+        shedder = _standing(ShedderOperator(0, self.stream, self._run.overload, shedders=shedders), chain, rest)
         for offset, (key, value) in enumerate(self.models() if self._run.models is None else self._run.models):
             if refused := shedder.offer(key, value, offset):
                 raise InputError(refused)

@@ -118,7 +118,13 @@ class _Backfill:
         self._bound = bind_all(work.queries, self._schema, binder(work.lenient))
         for warning in self._bound.warnings:
             warn(warning)
-        self._task = EngineTask(tuple(self._bound.queries), self._schema, work.lenient, tuple(registered().values()))
+        self._task = EngineTask(
+            tuple(self._bound.queries),
+            self._schema,
+            work.lenient,
+            tuple(registered().values()),
+            stream=self._bound.stream,
+        )
         partitionings = partitionings_of(self._bound.plans)
         self._groups = queries_by_key(partitionings)
         for name, partitioning in partitionings.items():

@@ -17,7 +17,7 @@ from saffron.engine.operators.aggregates import UserAggregate, register, registe
 from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan
 from saffron.runtime.process.config import user_cache_directory
-from saffron.runtime.replay.fused import Chain, Merged, Query
+from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Merged, Query
 from saffron.schema.schema import END_OF_TIME, Schema
 
 
@@ -26,7 +26,7 @@ class EngineTask:
     """The task of an engine, which Spark sends to other machines: queries over a stream.
 
     `queries`: those whose results others read come first. `aggregates`: user-defined ones that they may call.
-    `events`: number of events of the whole stream.
+    `events`: number of events of the whole stream. `stream`: the one that the queries are over.
     """
 
     queries: tuple[Query, ...]
@@ -34,6 +34,7 @@ class EngineTask:
     lenient: bool
     aggregates: tuple[UserAggregate, ...] = ()
     events: int = 0
+    stream: str = DEFAULT_STREAM
 
 
 def binder(lenient: bool) -> Callable[[str, Schema | None, str], Bound]:
@@ -64,7 +65,7 @@ def start_engines(task: EngineTask) -> Chain:
     def compiler(text: str, schema: Schema | None, name: str) -> Plan:
         return bind_one(text, schema, name).plan
 
-    return Chain(task.queries, task.schema, compiler, partition=0, disorder=0)
+    return Chain(task.queries, task.schema, compiler, partition=0, disorder=0, stream=task.stream)
 
 
 def _block(before: Block, columns: Columns, opened: Mapping[str, Sequence[int]]) -> Block:

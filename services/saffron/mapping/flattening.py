@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,8 @@ _SPARE_BYTES = 1024
 @dataclass(frozen=True)
 class Flattened:
     """m flat events in order. Event i is buffer[starts[i]:ends[i]], JSON; it is element `numbers[i]` of message
-    `rows[i]`. `refused`: elements that are no events, by message. `misfits`: values that became null."""
+    `rows[i]`. `refused`: elements that are no events, by message. `misfits`: by attribute the values that became null.
+    """
 
     buffer: NDArray[np.uint8]
     starts: NDArray[np.int64]
@@ -31,7 +33,7 @@ class Flattened:
     rows: NDArray[np.int64]
     numbers: NDArray[np.int64]
     refused: Sequence[tuple[int, Refused]]
-    misfits: int
+    misfits: Mapping[str, int]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -57,7 +59,7 @@ class Flattener:
         if output is not None and not exact:
             rows = np.arange(len(batch), dtype=np.int64)
             used = output.text[: output.size[0]]
-            return Flattened(used, output.starts, output.ends, rows, np.zeros_like(rows), (), 0)
+            return Flattened(used, output.starts, output.ends, rows, np.zeros_like(rows), (), {})
         return self._joined(batch, messages, output, exact)
 
     def _by_kernel(self, batch: RawBatch) -> Output | None:
@@ -85,14 +87,14 @@ class Flattener:
         texts: list[bytes] = []
         places: list[tuple[int, int]] = []
         refused: list[tuple[int, Refused]] = []
-        misfits = 0
+        misfits: Counter[str] = Counter()
         for row in exact:
             message = _message(batch, row) if messages is None else messages[row]
             for one in events_of(message, self.source, strict=self._strict):
                 if isinstance(one, Refused):
                     refused.append((row, one))
                     continue
-                misfits += len(one.misfits)
+                misfits.update(one.misfits)
                 texts.append(flat_json(one))
                 places.append((row, one.number))
         own = np.zeros(0, np.uint8) if output is None else output.text[: output.size[0]]

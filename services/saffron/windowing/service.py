@@ -15,7 +15,7 @@ from saffron.engine.kernels import jit
 from saffron.engine.windows.operator import REASONS, DeadLetter, WindowingOperator
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.runtime.dead_letters.writing import Place, letter_message, origin_of
+from saffron.runtime.dead_letters.writing import letter_message
 from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.hops.inner_topics import ensure_partition
 from saffron.runtime.hops.input_report import InputReport
@@ -25,6 +25,7 @@ from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.control_topics import reporter
+from saffron.runtime.streams.places import Place, origin_of
 from saffron.runtime.streams.schema_versions import announce
 from saffron.runtime.streams.statuses import Statuses
 from saffron.runtime.streams.stream_formats import Formats

@@ -112,7 +112,8 @@ class DeadLetterFile:
         """Writes the dead letters since the last call. InputError: there is one, and it is strict."""
         for letter in letters:
             self.written += 1
-            self._first = self._first or f"{self._places.of(letter.offset)}: {letter.reason}: {letter.detail}"
+            place = letter.place or self._places.of(letter.offset)
+            self._first = self._first or f"{place}: {letter.reason}: {letter.detail}"
             if self._file is not None:
                 self._file.write(orjson.dumps(_row(letter)) + b"\n")
             if self._strict:
@@ -150,7 +151,7 @@ def _row(letter: DeadLetter) -> dict[str, Any]:
     return {
         "reason": letter.reason,
         "detail": letter.detail,
-        "position": letter.offset,
+        "position": letter.place or letter.offset,
         "line": (letter.value or b"").decode("utf-8", "backslashreplace"),
     }
 

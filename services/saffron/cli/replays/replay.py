@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,8 +13,8 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.durations import milliseconds
-from saffron.cli.progress import Reading
 from saffron.cli.queries.texts import QueryText, read_schema, read_texts
+from saffron.cli.replays.inputs import EventFiles, Events, MessageFiles
 from saffron.cli.replays.output import Counts, DeadLetterFile, Lines, Sink, Table
 from saffron.cli.replays.places import Places
 from saffron.cli.replays.shed import PANE, POLICY, TRAIN, ShedOptions
@@ -23,7 +23,6 @@ from saffron.runtime.process.allocator import keep_freed_memory
 from saffron.runtime.process.config import MOST_PANE
 
 if TYPE_CHECKING:
-    from saffron.engine.events.raw import RawBatch
     from saffron.runtime.replay.replay import Replay
     from saffron.schema.schema import Schema
 
@@ -43,6 +42,9 @@ def replay(
     strict: Annotated[bool, typer.Option(help="Stop at the first bad line, with status 1.")] = False,
     partitions: Annotated[int, typer.Option(min=1, help="Split the stream as producers would (murmur2).")] = 1,
     key: Annotated[str | None, typer.Option(metavar="ATTR", help="Attribute by which to split.")] = None,
+    stream: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A stream's definition; events are then TOPIC=FILE...")
+    ] = None,
     why: Annotated[
         str | None,
         typer.Option(
@@ -83,6 +85,8 @@ def replay(
 
         saffron replay -e 'RETURN COUNT(*) PATTERN Quote+ WITHIN 1 hour' quotes.csv --stats
 
+        saffron replay -q unpaid.saf --stream shop.yaml orders=orders.ndjson payments=payments.ndjson
+
         saffron replay -q rally.saf stock_quotes.ndjson.zst --why symbol=IBM
 
         saffron replay -q rally.saf stock_quotes.ndjson.zst --latency-bound 1s --rate 1.4x --shed pspice --stats --truth
@@ -92,13 +96,15 @@ def replay(
     shedding = ShedOptions(
         latency_bound, rate, shed, models, save_models, train, truth, pane, seed, policy, cost or [], shed_aggregates
     )
-    split, results = (partitions > 1, key is not None), count or stats or strict or dead_letters
-    _require_together(split, why, json=json, results=results, sheds=shedding.given)
+    results = count or stats or strict or dead_letters
+    _require_together(partitions > 1, why, json=json, results=results, sheds=shedding.given)
     queries = read_texts(query or [], text or [])
     known = read_schema(schema) if schema else None
     held = milliseconds(disorder, "--disorder")
+    others = [*shedding.given, *(["--disorder"] if held else [])]
+    inputs = _inputs(stream, events, known, partitions, key, others=others)
     if why is not None:
-        _explain(events, queries, known, why, lenient=lenient, disorder=held, shown=why_events, json=json)
+        _explain(inputs, queries, known, why, lenient=lenient, disorder=held, shown=why_events, json=json)
         return
 
     asked = shedding.asked
@@ -110,8 +116,7 @@ def replay(
         "schema": known,
         "lenient": lenient,
         "disorder": held,
-        "partitions": partitions,
-        "key": key,
+        **inputs.settings(),
         "warn": lambda warning: console.say(f"warning: {warning}"),
     }
     keep_freed_memory()
@@ -119,7 +124,7 @@ def replay(
     run = virtual or Replay(texts, **settings)
     places = Places()
     with DeadLetterFile(dead_letters, strict, places) as letters:
-        _print_results(run, events, known, _sink(count), letters, places)
+        _print_results(run, inputs, _sink(count), letters, places)
     if virtual is not None:
         shedding.save(virtual.models())
     for sentence in run.reports():
@@ -130,15 +135,29 @@ def replay(
         console.say(report)
 
 
-def _require_together(
-    split: tuple[bool, bool], why: str | None, *, json: bool, results: object, sheds: Sequence[str]
-) -> None:
+def _inputs(
+    stream: Path | None,
+    events: list[str],
+    schema: Schema | None,
+    partitions: int,
+    key: str | None,
+    *,
+    others: Sequence[str],
+) -> Events:
+    """The events to replay. BadParameter: options that do not go with a definition; `others`: those that are given."""
+    if stream is None:
+        return EventFiles(events, schema, partitions, key)
+    if key is not None or schema is not None or others:
+        first = "--key" if key is not None else "--schema" if schema is not None else others[0]
+        raise typer.BadParameter(f"--stream has a definition, beside which {first} means nothing: leave it out")
+    return MessageFiles(stream, events, partitions if partitions > 1 else None)
+
+
+def _require_together(split: bool, why: str | None, *, json: bool, results: object, sheds: Sequence[str]) -> None:
     """BadParameter: options that exclude each other.
 
-    `split`: whether --partitions, and --key, are given. `results`: any option of results. `sheds`: those of shedding.
+    `split`: whether --partitions is given. `results`: any option of results. `sheds`: those of shedding.
     """
-    if split[0] != split[1]:
-        raise typer.BadParameter("--partitions N and --key ATTR go together")
     if why is None:
         if json:
             raise typer.BadParameter("--json goes with --why: results are lines of JSON already")
@@ -146,19 +165,14 @@ def _require_together(
         raise typer.BadParameter("--why prints a story, not results: leave --count, --stats, --strict and so on out")
     elif sheds:
         raise typer.BadParameter(f"--why explains events of which nothing is shed: leave {', '.join(sheds)} out")
-    elif split[0]:
+    elif split:
         raise typer.BadParameter("--why looks at one partition: leave --partitions out, and give its events")
 
 
-def _print_results(
-    run: Replay, events: list[str], schema: Schema | None, sink: Sink, letters: DeadLetterFile, places: Places
-) -> None:
+def _print_results(run: Replay, events: Events, sink: Sink, letters: DeadLetterFile, places: Places) -> None:
     """Prints the results as the events produce them."""
-    from saffron.engine.events.formats.files import read_events
-
-    chunks = places.watch(read_events(events, schema=schema, stdin=sys.stdin.buffer))
     silent = sys.stdout.isatty() and not isinstance(sink, Counts)  # results stand on the same terminal
-    batches = (chunk.batch for chunk in chunks) if silent else Reading(events).watch(chunks)
+    batches = events.watched(places, silent=silent)
     for merged in run.results(batches):
         letters.write(run.dead_letters())
         sink.take(merged)
@@ -169,7 +183,7 @@ def _print_results(
 
 
 def _explain(
-    events: list[str],
+    events: Events,
     queries: Sequence[QueryText],
     schema: Schema | None,
     asked: str,
@@ -180,19 +194,15 @@ def _explain(
     json: bool,
 ) -> None:
     """Prints the explanations of `--why`. The events are read more than once."""
-    if "-" in events:
+    if isinstance(events, EventFiles) and "-" in events.names:
         raise typer.BadParameter("--why reads the events more than once: name files instead of -")
-    from saffron.engine.events.formats.files import read_events
     from saffron.engine.why.as_dict import to_dict
     from saffron.engine.why.words import lines
     from saffron.runtime.replay.fused import Query
     from saffron.runtime.replay.why import Reader, why
 
-    def batches() -> Iterator[RawBatch]:
-        return (chunk.batch for chunk in read_events(events, schema=schema))
-
     texts = [Query(one.name, one.text) for one in queries]
-    for story in why(Reader(texts, batches, schema, lenient, disorder), asked, shown=shown):
+    for story in why(Reader(texts, events.batches, schema, lenient, disorder, events.merged), asked, shown=shown):
         if json:
             console.print_json(to_dict(story))
         else:

@@ -57,7 +57,7 @@ REASONS: tuple[str, ...] = (_LATE, *get_args(Reason))
 class DeadLetter:
     """A record that is no event, or came too late; `timestamp`: the message's own (0 in a replay).
 
-    `value`: its bytes; None where the message had none.
+    `value`: its bytes; None where the message had none. `place`: where it stands, if not at `offset` of the one topic.
     """
 
     offset: int
@@ -65,6 +65,7 @@ class DeadLetter:
     reason: str
     detail: str
     value: bytes | None
+    place: str = ""
 
 
 class WindowingOperator:

@@ -64,10 +64,18 @@ class Engines:
     """
 
     def __init__(
-        self, compiler: Compiler, *, partition: int = 0, stopwatch: Stopwatch = no_time, one_in: int = ONE_IN
+        self,
+        compiler: Compiler,
+        *,
+        partition: int = 0,
+        stream: str = DEFAULT_STREAM,
+        stopwatch: Stopwatch = no_time,
+        one_in: int = ONE_IN,
     ) -> None:
-        self.matcher = MatchOperator(partition=partition, compiler=compiler, stopwatch=stopwatch, one_in=one_in)
-        self.trends = TrendOperator(partition=partition, compiler=compiler, stopwatch=stopwatch)
+        self.matcher = MatchOperator(
+            partition=partition, compiler=compiler, stream=stream, stopwatch=stopwatch, one_in=one_in
+        )
+        self.trends = TrendOperator(partition=partition, compiler=compiler, stream=stream, stopwatch=stopwatch)
         self._failures: list[Failure] = []
 
     def apply(self, block: Block) -> Merged:
@@ -101,7 +109,8 @@ class Engines:
 class Chain:
     """The chain of one partition: windowing and both engines.
 
-    `opening`: its first blocks, with schema and queries.
+    `stream`: the one that the queries are over. `merged`: its events are those of a merged stream. `opening`: its first
+    blocks, with schema and queries.
     """
 
     def __init__(
@@ -112,19 +121,22 @@ class Chain:
         *,
         partition: int,
         disorder: int,
+        stream: str = DEFAULT_STREAM,
+        merged: bool = False,
         one_in: int = ONE_IN,
     ) -> None:
         self.seconds = Seconds()
         self.windowing = WindowingOperator(
             partition,
-            DEFAULT_STREAM,
+            stream,
             schema,
             disorder_ms=disorder,
+            merged=merged,
             max_block_events=BLOCK_EVENTS,
             checkpoint_every=NO_CHECKPOINTS,
             compiler=compiler,
         )
-        self.engines = Engines(compiler, partition=partition, one_in=one_in)
+        self.engines = Engines(compiler, partition=partition, stream=stream, one_in=one_in)
         started = time.perf_counter()
         for query in queries:
             record = QueryRecord(query.name, QUERY_VERSION, ADD, query.text, shed=query.shed)

@@ -25,7 +25,8 @@ from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.process.config import user_cache_directory
-from saffron.runtime.replay.fused import Chain, Merged, Query
+from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Merged, Query
+from saffron.runtime.replay.merged import InnerBatch, MergedFiles
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.schema.schema import Schema
 
@@ -40,8 +41,9 @@ _SHOWN = 200
 class Replay:
     """A replay of queries over one stream of events.
 
-    `warn`: called with each warning before a query starts, in case the query does not end. Once results have begun:
-    `names`, `plans`, `weights` (by name) and `warnings` of the queries, and `schema`, given or inferred.
+    `merged`: the files of a merged stream, whose batches these are. `warn`: called with each warning before a query
+    starts, in case the query does not end. Once results have begun: `names`, `plans`, `weights` (by name) and
+    `warnings` of the queries, and `schema`, given or inferred.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Replay:
         disorder: int = 0,
         partitions: int = 1,
         key: str | None = None,
+        merged: MergedFiles | None = None,
         warn: Callable[[str], None] = lambda warning: None,
     ) -> None:
         jit.use_directory(user_cache_directory() / "kernels")
@@ -67,6 +70,8 @@ class Replay:
         self.disorder = disorder
         self.partitions = partitions
         self._key = key
+        self._merged = merged
+        self.stream = DEFAULT_STREAM
         self._warn = warn
         self._chains: list[Chain] = []
         self._results: Counter[str] = Counter()
@@ -92,7 +97,16 @@ class Replay:
         except QueryError as error:
             raise _explained(error, schema, head) from error
         self._chains = [
-            Chain(queries, schema, self._compile, partition=partition, disorder=self.disorder, one_in=self._one_in)
+            Chain(
+                queries,
+                schema,
+                self._compile,
+                partition=partition,
+                disorder=self.disorder,
+                stream=self.stream,
+                merged=self._merged is not None,
+                one_in=self._one_in,
+            )
             for partition in range(self.partitions)
         ]
         return itertools.chain(head, source)
@@ -110,6 +124,8 @@ class Replay:
 
     def dead_letters(self) -> Iterator[DeadLetter]:
         """Bad and late events since the last call."""
+        if self._merged is not None:
+            yield from self._merged.dead_letters()
         for chain in self._chains:
             yield from chain.dead_letters()
 
@@ -119,6 +135,8 @@ class Replay:
         mistyped: Counter[str] = Counter()
         for one in windowing:
             mistyped.update(one["mistyped_attributes"])
+        if self._merged is not None:
+            mistyped.update(self._merged.misfits)
         yield from told(mistyped, sum(one["left_out"] for one in windowing))
 
     def figures(self) -> dict[str, Any]:
@@ -150,6 +168,9 @@ class Replay:
         self.names += [plan.name for plan in bound.plans]
         self.plans += bound.plans
         self.weights |= bound.weights
+        self.stream = bound.stream
+        if self._merged is not None:
+            self._merged.require(self.stream)
         return bound.queries
 
     def _bind(self, text: str, schema: Schema | None, name: str) -> Bound:
@@ -159,6 +180,9 @@ class Replay:
         return self._bind(text, schema, name).plan
 
     def _split(self, batch: RawBatch) -> Iterator[tuple[Chain, RawBatch]]:
+        if isinstance(batch, InnerBatch):
+            yield self._chains[batch.partition], batch
+            return
         if self._key is None:
             yield self._chains[0], batch
             return
@@ -203,7 +227,7 @@ def _bad_records(head: Sequence[RawBatch]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class BoundQueries:
-    """Queries bound together.
+    """Queries bound together. `stream`: the one that all are over.
 
     `plans` and `warnings`: in the order given. `queries`: by their own names, each after those whose results it reads.
     `weights`: by name.
@@ -213,10 +237,11 @@ class BoundQueries:
     plans: list[Plan]
     weights: dict[str, float]
     warnings: list[str]
+    stream: str
 
 
 def bind_all(queries: Sequence[Query], schema: Schema, bind_one: Binder) -> BoundQueries:
-    """The bound queries. QueryError: one is invalid. InputError: two have one name."""
+    """The bound queries. QueryError: one is invalid. InputError: two have one name, or are over different streams."""
     found: list[Query] = []
     plans: list[Plan] = []
     weights: dict[str, float] = {}
@@ -230,7 +255,20 @@ def bind_all(queries: Sequence[Query], schema: Schema, bind_one: Binder) -> Boun
         weights[name] = bound.weight
         found.append(replace(query, name=name))
     order = makers_first(lambda text, of, name: bind_one(text, of, name).plan, {q.name: q.text for q in found})
-    return BoundQueries(sorted(found, key=lambda query: order.index(query.name)), plans, weights, warnings)
+    return BoundQueries(
+        sorted(found, key=lambda query: order.index(query.name)), plans, weights, warnings, stream_of(plans)
+    )
+
+
+def stream_of(plans: Sequence[Plan]) -> str:
+    """The stream that queries are over. InputError: they are over several, and a replay has one."""
+    streams = {plan.stream: plan.name for plan in plans}
+    if len(streams) > 1:
+        (one, first), (other, second) = list(streams.items())[:2]
+        raise InputError(
+            f"query {first} is over stream {one}, and {second} over {other} (FROM): replay each stream by itself"
+        )
+    return next(iter(streams), DEFAULT_STREAM)
 
 
 def first_events(source: Iterator[RawBatch]) -> list[RawBatch]:

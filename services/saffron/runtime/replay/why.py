@@ -23,8 +23,9 @@ from saffron.errors import InputError
 from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan
 from saffron.records.query import ADD, QueryRecord
-from saffron.runtime.replay.fused import BLOCK_EVENTS, DEFAULT_STREAM, NO_CHECKPOINTS, Query
-from saffron.runtime.replay.replay import Replay, first_events
+from saffron.runtime.replay.fused import BLOCK_EVENTS, NO_CHECKPOINTS, Query
+from saffron.runtime.replay.merged import MergedFiles
+from saffron.runtime.replay.replay import Replay, first_events, stream_of
 from saffron.schema.schema import END_OF_TIME, Schema
 
 Batches = Callable[[], Iterable[RawBatch]]
@@ -33,13 +34,14 @@ Batches = Callable[[], Iterable[RawBatch]]
 
 @dataclass(frozen=True)
 class Reader:
-    """Queries over events, as for a replay with one partition."""
+    """Queries over events, as for a replay with one partition. `merged`: opens the files of a merged stream anew."""
 
     queries: Sequence[Query]
     batches: Batches
     schema: Schema | None = None
     lenient: bool = False
     disorder: int = 0
+    merged: Callable[[], MergedFiles] | None = None
 
 
 def why(reader: Reader, target: str, *, shown: int = TOLD) -> list[Story]:
@@ -69,9 +71,10 @@ def _of_match(reader: Reader, target: str) -> Story:
 
 def _result(reader: Reader, target: str) -> dict[str, Any]:
     """The first result whose id begins with `target`."""
-    run = Replay(reader.queries, schema=reader.schema, lenient=reader.lenient, disorder=reader.disorder)
+    files = None if reader.merged is None else reader.merged()
+    run = Replay(reader.queries, schema=reader.schema, lenient=reader.lenient, disorder=reader.disorder, merged=files)
     count, wanted = 0, b'{"id":"' + target.lower().encode()
-    for merged in run.results(reader.batches()):
+    for merged in run.results(reader.batches() if files is None else files.batches()):
         for lines in merged.json():
             count += len(lines)
             found = next((line for line in lines if line.startswith(wanted)), None)
@@ -94,7 +97,7 @@ def _context(reader: Reader, query: Query) -> Told:
     named = {one.name: text for one, (_, text) in zip(plans, texts, strict=True)}
     bound_to, makers = read_beside(plan, schema, others, named, partial(_plan, reader))
     chosen = {name: named[name] for name in [*makers_of(plan, others), plan.name]}
-    return Told(plan, bound_to, _blocks(reader, chosen, schema), makers)
+    return Told(plan, bound_to, _blocks(reader, stream_of(plans), chosen, schema), makers)
 
 
 def _bound(reader: Reader, text: str, schema: Schema | None, name: str) -> Bound:
@@ -105,13 +108,14 @@ def _plan(reader: Reader, text: str, schema: Schema | None, name: str) -> Plan:
     return _bound(reader, text, schema, name).plan
 
 
-def _blocks(reader: Reader, queries: Mapping[str, str], schema: Schema) -> Iterator[Block]:
+def _blocks(reader: Reader, stream: str, queries: Mapping[str, str], schema: Schema) -> Iterator[Block]:
     """The stream's blocks in order, with the sequence numbers of a replay."""
     windowing = WindowingOperator(
         0,
-        DEFAULT_STREAM,
+        stream,
         schema,
         disorder_ms=reader.disorder,
+        merged=reader.merged is not None,
         max_block_events=BLOCK_EVENTS,
         checkpoint_every=NO_CHECKPOINTS,
         compiler=partial(_plan, reader),

@@ -6,8 +6,8 @@ other partitions are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -61,11 +61,11 @@ class Unread:
 
 @dataclass(frozen=True)
 class Inner:
-    """What a batch of messages becomes. `misfits`: values that are null, not being what their rule says."""
+    """What a batch of messages becomes. `misfits`: by attribute the values that are not what their rule says: null."""
 
     events: Sequence[InnerEvent | End]
     unread: Sequence[Unread] = ()
-    misfits: int = 0
+    misfits: Mapping[str, int] = field(default_factory=dict)
 
 
 class SourceReader:

@@ -1,13 +1,19 @@
-"""Records as the mapping reads them, each made when it is asked for."""
+"""Messages as the mapping reads them: of records, each made when it is asked for, and of the lines of a file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
+from typing import Any, overload
 
-from saffron.engine.events.raw import RawBatch
-from saffron.mapping.message import Message
-from saffron.runtime.log import Record
+import numpy as np
+
+from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.mapping.message import Message, MessageError, Number, parse, written
+from saffron.runtime.log import Record, TopicPartition
+
+_OF_RECORD = frozenset({"key", "value", "time", "headers"})
+"""Fields of a line that is a whole record and not a value alone."""
+_NO_TIME = -1
 
 
 def message_of(record: Record, value: bytes | None) -> Message:
@@ -35,3 +41,37 @@ class Messages(Sequence[Message]):
 
     def __len__(self) -> int:
         return len(self._records)
+
+
+def records_of(lines: RawBatch, where: TopicPartition) -> tuple[list[Record], RawBatch]:
+    """The records that the lines of a file stand for, as those of a partition, and their values."""
+    offsets = lines.offsets.tolist()
+    records = [record_in(lines.value(row), where, offset) for row, offset in enumerate(offsets)]
+    times = np.array([record.timestamp for record in records], dtype=np.int64)
+    return records, batch_of_values([record.value for record in records], lines.offsets, times)
+
+
+def record_in(line: bytes, where: TopicPartition, offset: int) -> Record:
+    """The record that a line stands for: its value alone, or {"key": ..., "time": ..., "headers": ..., "value": ...}"""
+    found = _fields(line) if b'"value"' in line else None
+    if found is None:
+        return Record(where.topic, where.partition, offset, _NO_TIME, None, line)
+    key, value, time, headers = found.get("key"), found["value"], found.get("time"), found.get("headers")
+    return Record(
+        where.topic,
+        where.partition,
+        offset,
+        int(time) if isinstance(time, Number) and time.isdigit() else _NO_TIME,
+        None if key is None else str(key).encode(),
+        None if value is None else value.encode() if isinstance(value, str) else written(value),
+        tuple((name, str(text).encode()) for name, text in headers.items()) if isinstance(headers, dict) else (),
+    )
+
+
+def _fields(line: bytes) -> dict[str, Any] | None:
+    """The fields of a line that is a record; None: it is a value."""
+    try:
+        found = parse(line)
+    except MessageError:
+        return None
+    return found if isinstance(found, dict) and "value" in found and _OF_RECORD.issuperset(found) else None

@@ -254,7 +254,7 @@ class RouteChain:
             send(letter.topic, letter.partition, letter.value, key=letter.key)
             self.counters.letters[unread.reason] += 1
         self._buried += len(inner.unread)
-        self.counters.misfits += inner.misfits
+        self.counters.misfits += sum(inner.misfits.values())
 
     def _falls_silent(self, now_ms: int) -> bool:
         """Whether the source has just been silent for its bound, with its end reached."""

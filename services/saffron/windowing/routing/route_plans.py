@@ -10,13 +10,14 @@ from saffron.engine.events.raw import RawBatch
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import read_definition
 from saffron.records.stream import AppliedDefinition, StreamRecord
-from saffron.runtime.dead_letters.writing import LetterMessage, Place, letter_message
+from saffron.runtime.dead_letters.writing import LetterMessage, letter_message
 from saffron.runtime.log import Log, Record, TopicPartition
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.merging import Inner, SourceReader, Unread
 from saffron.runtime.streams.messages import Messages
+from saffron.runtime.streams.places import Place
 from saffron.runtime.streams.stream_formats import Formats
 from saffron.windowing.routing.rekeying import Rekeying
 from saffron.windowing.routing.route_chain import Reader, RoutePlan

@@ -1,0 +1,112 @@
+"""The events of a replay: files of events, or files of messages that a definition makes a stream of."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import typer
+
+from saffron.cli.progress import Reading
+from saffron.cli.streams.files import text_of
+
+if TYPE_CHECKING:
+    from saffron.cli.replays.places import Places
+    from saffron.engine.events.raw import RawBatch
+    from saffron.runtime.replay.merged import MergedFiles
+    from saffron.schema.schema import Schema
+
+
+class Events(Protocol):
+    """Events that can be read, more than once where they are not on standard input."""
+
+    def settings(self) -> dict[str, Any]:
+        """Settings of the `Replay` that reads them next."""
+
+    def batches(self) -> Iterator[RawBatch]:
+        """The events from the first one on."""
+
+    def watched(self, places: Places, *, silent: bool) -> Iterator[RawBatch]:
+        """The same, with a line of progress unless `silent`. `places`: are told where each event stands."""
+
+    @property
+    def merged(self) -> Callable[[], MergedFiles] | None:
+        """Opens the files of a merged stream; None: it is none."""
+
+
+class EventFiles:
+    """Files of events. `partitions`, `key`: how producers would split them; 1 and None: not at all."""
+
+    merged = None
+
+    def __init__(self, names: Sequence[str], schema: Schema | None, partitions: int, key: str | None) -> None:
+        if (partitions > 1) != (key is not None):
+            raise typer.BadParameter("--partitions N and --key ATTR go together")
+        self.names = names
+        self._schema = schema
+        self._split = {"partitions": partitions, "key": key}
+
+    def settings(self) -> dict[str, Any]:
+        return self._split
+
+    def batches(self) -> Iterator[RawBatch]:
+        from saffron.engine.events.formats.files import read_events
+
+        return (chunk.batch for chunk in read_events(self.names, schema=self._schema, stdin=sys.stdin.buffer))
+
+    def watched(self, places: Places, *, silent: bool) -> Iterator[RawBatch]:
+        from saffron.engine.events.formats.files import read_events
+
+        chunks = places.watch(read_events(self.names, schema=self._schema, stdin=sys.stdin.buffer))
+        return (chunk.batch for chunk in chunks) if silent else Reading(self.names).watch(chunks)
+
+
+class MessageFiles:
+    """Files of messages: TOPIC=FILE..., several of a topic are its partitions.
+
+    `definition`: of the stream. `partitions`: of the stream; None: as the definition says, or as the topics have.
+    """
+
+    def __init__(self, definition: Path, inputs: Sequence[str], partitions: int | None) -> None:
+        from saffron.mapping.definition_reader import read_definition
+
+        self._definition = read_definition(text_of(definition))
+        self._files = _by_topic(inputs)
+        known = self._definition.partitions or max((len(one) for one in self._files.values()), default=1)
+        self._partitions = partitions or (known if self._definition.key is not None else 1)
+        self._open: MergedFiles | None = None
+
+    @property
+    def merged(self) -> Callable[[], MergedFiles]:
+        return self._opened
+
+    def settings(self) -> dict[str, Any]:
+        self._open = self._opened()
+        return {"partitions": self._partitions, "merged": self._open}
+
+    def batches(self) -> Iterator[RawBatch]:
+        return self._opened().batches()
+
+    def watched(self, places: Places, *, silent: bool) -> Iterator[RawBatch]:
+        del places, silent  # dead letters name their places themselves
+        assert self._open is not None
+        return self._open.batches()
+
+    def _opened(self) -> MergedFiles:
+        from saffron.runtime.replay.merged import MergedFiles
+
+        return MergedFiles(self._definition, self._files, self._partitions)
+
+
+def _by_topic(inputs: Sequence[str]) -> Mapping[str, Sequence[Path]]:
+    """The files by topic. BadParameter: one is no TOPIC=FILE."""
+    files: defaultdict[str, list[Path]] = defaultdict(list)
+    for one in inputs:
+        topic, _, path = one.partition("=")
+        if not topic or not path:
+            raise typer.BadParameter(f"with --stream events are TOPIC=FILE, and {one!r} is none")
+        files[topic].append(Path(path))
+    return files

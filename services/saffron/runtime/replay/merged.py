@@ -1,0 +1,170 @@
+"""Files of messages as a merged stream: the events and watermarks that `windowing` would write to its inner topic.
+
+The source partition that is furthest behind is read next, so that little is held back. The order of the stream does not
+depend on that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from saffron.engine.events.formats.files import read_events
+from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.engine.windows.operator import DeadLetter
+from saffron.errors import InputError
+from saffron.mapping.definition import StreamDefinition
+from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.streams.merging import End, Inner, SourceReader
+from saffron.runtime.streams.messages import Messages, records_of
+from saffron.runtime.streams.places import Place
+from saffron.schema.schema import MAX_TS
+
+_BATCH = 4_096
+"""Messages of a source partition that are read at once."""
+_DAY = 86_400_000
+
+
+@dataclass(frozen=True)
+class InnerBatch(RawBatch):
+    """Messages of one partition of the inner topic."""
+
+    partition: int = 0
+
+
+class MergedFiles:
+    """The messages of a merged stream in files. `files`: by topic, one for each of its partitions.
+
+    InputError: a source has no file, or a file is of no source.
+    """
+
+    def __init__(
+        self,
+        definition: StreamDefinition,
+        files: Mapping[str, Sequence[Path]],
+        partitions: int,
+        max_future: int = _DAY,
+    ) -> None:
+        _require_all(definition, files)
+        self.partitions = partitions
+        self._name = definition.name
+        self.misfits: Counter[str] = Counter()
+        self._letters: list[DeadLetter] = []
+        self._offsets = [0] * partitions
+        self._among = " ".join(str(one.number) for one in definition.sources)
+        places = [
+            (TopicPartition(source.topic, partition), source.number, path)
+            for source in definition.sources
+            for partition, path in enumerate(files[source.topic])
+        ]
+        self._sources = [
+            _SourceFile(where, number, path, SourceReader(where, lambda: definition, partitions, max_future))
+            for where, number, path in places
+        ]
+
+    def require(self, stream: str) -> None:
+        """InputError: the stream that queries are over is another one."""
+        if stream != self._name:
+            raise InputError(f"the definition is of stream {self._name}, and the queries are over {stream}: say FROM")
+
+    def batches(self) -> Iterator[InnerBatch]:
+        """The inner topic's messages, in an order that a service might have written them in."""
+        reading = list(self._sources)
+        while reading:
+            source = min(reading, key=lambda one: one.reader.watermark)
+            found = source.next()
+            if found is None:
+                reading.remove(source)
+            else:
+                inner, records = found
+                yield from self._events(inner, records)
+            yield from self._said(source, ended=found is None)
+
+    def dead_letters(self) -> list[DeadLetter]:
+        """The elements that were no events, since the last call."""
+        letters, self._letters = self._letters, []
+        return letters
+
+    # ------------------------------------------------------------ inside
+
+    def _events(self, inner: Inner, records: Sequence[Record]) -> Iterator[InnerBatch]:
+        self.misfits.update(inner.misfits)
+        values: list[list[bytes]] = [[] for _ in range(self.partitions)]
+        times: list[list[int]] = [[] for _ in range(self.partitions)]
+        for event in inner.events:
+            assert not isinstance(event, End)
+            values[event.partition].append(event.value)
+            times[event.partition].append(records[event.row].timestamp)
+        for unread in inner.unread:
+            record = records[unread.row]
+            place = Place(record.topic, record.partition, record.offset, unread.number).id
+            self._letters.append(
+                DeadLetter(record.offset, max(0, record.timestamp), unread.reason, unread.detail, record.value, place)
+            )
+        for partition in range(self.partitions):
+            if values[partition]:
+                yield self._batch(partition, values[partition], times[partition])
+
+    def _said(self, source: _SourceFile, *, ended: bool) -> Iterator[InnerBatch]:
+        """The watermark of a source partition, to every partition of the inner topic."""
+        watermark = MAX_TS if ended else source.reader.watermark
+        if watermark == NO_WATERMARK:
+            return
+        message = {
+            "type": "$watermark",
+            "ts": watermark,
+            "source": source.where.partition,
+            "sources": len(self._sources),
+            "of": source.number,
+            "among": self._among,
+            "version": 1,
+        }
+        for partition in range(self.partitions):
+            yield self._batch(partition, [orjson.dumps(message)], [-1])
+
+    def _batch(self, partition: int, values: Sequence[bytes], times: Sequence[int]) -> InnerBatch:
+        first = self._offsets[partition]
+        self._offsets[partition] = first + len(values)
+        offsets = np.arange(first, first + len(values), dtype=np.int64)
+        made = batch_of_values(values, offsets)
+        stamps = np.array(times, dtype=np.int64)
+        known = stamps if (stamps >= 0).any() else None
+        return InnerBatch(made.buffer, made.starts, made.ends, offsets, known, partition=partition)
+
+
+class _SourceFile:
+    """One file, as the partition `where` of the source `number`."""
+
+    def __init__(self, where: TopicPartition, number: int, path: Path, reader: SourceReader) -> None:
+        self.where = where
+        self.number = number
+        self.reader = reader
+        self._batches = self._parts(path)
+
+    def next(self) -> tuple[Inner, Sequence[Record]] | None:
+        """What the next messages become, and these; None: the file has no more."""
+        batch = next(self._batches, None)
+        if batch is None:
+            return None
+        records, values = records_of(batch, self.where)
+        return self.reader.read(values, Messages(records, values)), records
+
+    def _parts(self, path: Path) -> Iterator[RawBatch]:
+        for chunk in read_events([path]):
+            for start in range(0, len(chunk.batch), _BATCH):
+                yield chunk.batch.part(start, start + _BATCH)
+
+
+def _require_all(definition: StreamDefinition, files: Mapping[str, Sequence[Path]]) -> None:
+    """InputError: sources and files do not fit."""
+    topics = [one.topic for one in definition.sources]
+    if missing := [topic for topic in topics if not files.get(topic)]:
+        raise InputError(f"source {missing[0]} has no file: give {missing[0]}=FILE")
+    if unknown := [topic for topic in files if topic not in topics]:
+        raise InputError(f"{unknown[0]}={files[unknown[0]][0]}: the definition's sources are {', '.join(topics)}")
