@@ -1,0 +1,172 @@
+"""A stream split into topics and merged by a definition: services and `replay --stream` give the same bytes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from saffron.engine.events.raw import batch_of_values
+from saffron.mapping.definition_reader import read_definition
+from saffron.records.query import ADD, QueryRecord
+from saffron.records.stream import AppliedDefinition, StreamRecord
+from saffron.runtime.log import TopicPartition, TopicSpec
+from saffron.runtime.log.murmur2 import partition_of
+from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
+from saffron.runtime.replay.fused import Query
+from saffron.runtime.replay.merged import MergedFiles
+from saffron.runtime.replay.replay import Replay
+from saffron.testing.memory_log import MemoryLog
+from tests.e2e.simulated.system import TOPICS, blocks, makers, settings, undated
+from tests.unit.runtime.world import World
+
+NAME, TOPIC, PARTITIONS = "all", "t.all", 2
+COUNTS = {"one": 2, "two": 1, "three": 1}
+END = 10_000_000
+KEYS = "tuvwxyz"
+DEFINITION = "stream: all\nkey: k\nsources:\n" + "".join(
+    f"- topic: {topic}\n  type: {{field: kind}}\n  ts: {{field: at, format: epoch_ms}}\n  envelope: array\n"
+    for topic in COUNTS
+)
+QUERIES = {
+    "rise": """FROM all PATTERN SEQ(A a, A+ b[], B c) WHERE skip-till-next-match { [k] AND b[i].x > a.x }
+        WITHIN 3 seconds""",
+    "sums": "FROM all PATTERN A S+ WHERE [k] AND S.x > NEXT(S).x WITHIN 2 seconds SLIDE 1 second RETURN COUNT(*)",
+    "absent": "FROM all PATTERN SEQ(B a, NOT A b) WHERE [k] WITHIN 1 second",
+}
+
+Place = tuple[str, int]
+Lanes = dict[Place, list[list[dict[str, Any]]]]
+"""By source partition its messages, each an array of events."""
+
+
+def drawn(seed: int) -> Lanes:
+    """Events in order of time, of which many have one ts, dealt to source partitions."""
+    draw = random.Random(seed)
+    lanes: Lanes = {(topic, part): [] for topic, count in COUNTS.items() for part in range(count)}
+    ts = 1_000_000
+    for number in range(300):
+        ts += draw.choice((0, 0, 1, 200))
+        lane = lanes[draw.choice(list(lanes))]
+        event = {"kind": draw.choice("AAB"), "at": ts, "k": draw.choice(KEYS), "x": draw.randrange(9), "n": number}
+        if lane and draw.random() < 0.3:
+            lane[-1].append(event)
+        else:
+            lane.append([event])
+    for lane in lanes.values():
+        lane += [[{"kind": "Z", "at": END, "k": k}] for k in KEYS]
+    return lanes
+
+
+def by_services(seed: int, directory: Path, lanes: Lanes) -> list[list[bytes]]:
+    """The results of each partition after the messages have gone through all services."""
+    world = World(seed, directory / "snapshots")
+    world.topics(*topic_specs("t.", PARTITIONS), topic_files()["events"].spec(TOPIC, PARTITIONS))
+    world.topics(*stream_topics("t.", NAME, PARTITIONS), *(TopicSpec(topic, n, {}) for topic, n in COUNTS.items()))
+    for name, make in makers(replace(settings(directory, PARTITIONS), disorder_ms=0)).items():
+        world.add(name, make)
+    producer = MemoryLog(world.broker).producer()
+    applied = AppliedDefinition(DEFINITION, {topic: number for number, topic in enumerate(COUNTS)}, 1)
+    producer.send(TOPICS.streams, 0, StreamRecord(NAME, TOPIC, "k", definition=applied).encode(), key=NAME.encode())
+    for name, text in QUERIES.items():
+        producer.send(TOPICS.queries, 0, QueryRecord(name, 1, ADD, text).encode(), key=name.encode())
+    producer.flush(1)
+    waiting = [(place, message) for place, lane in lanes.items() for message in lane]
+    draw = random.Random(seed)
+    order = [place for place, _ in waiting]
+    draw.shuffle(order)
+    left = {place: list(lane) for place, lane in lanes.items()}
+    world.run(len(order), lambda: _send(producer, order.pop(), left, world.now) if order else None)
+    while order:
+        _send(producer, order.pop(), left, world.now)
+    world.settle(lambda: _at_rest(world))
+    topics = TOPICS.complex_events, TOPICS.trends
+    return [
+        [text for topic in topics for text in undated(world.read(topic, one, committed_only=True))]
+        for one in range(PARTITIONS)
+    ]
+
+
+def _send(producer: Any, place: Place, left: Lanes, now: int) -> None:
+    producer.send(*place, orjson.dumps(left[place].pop(0)), timestamp=END + now)
+    producer.flush(1)
+
+
+def _at_rest(world: World) -> bool:
+    for partition in range(PARTITIONS):
+        where = TopicPartition(TOPICS.admitted_of(NAME), partition)
+        standing = blocks(world, where.topic, partition)
+        if not standing or standing[-1].watermark < END:
+            return False
+        for group in ("t.matcher", "t.greta"):
+            committed = world.broker.offsets.get((group, where))
+            if committed is None or committed.offset < world.broker.partition(where).high:
+                return False
+    return True
+
+
+def by_replay(directory: Path, lanes: Lanes) -> list[list[bytes]]:
+    """The results of each partition by `replay --stream`, over the topics' messages in files."""
+    files: dict[str, list[Path]] = {}
+    for (topic, partition), lane in sorted(lanes.items()):
+        path = directory / f"{topic}-{partition}.ndjson"
+        path.write_bytes(b"\n".join(map(orjson.dumps, lane)))
+        files.setdefault(topic, []).append(path)
+    merged = MergedFiles(read_definition(DEFINITION), files, PARTITIONS)
+    run = Replay(queries(), merged=merged, partitions=PARTITIONS)
+    found = [text for results in run.results(merged.batches()) for texts in results.json() for text in texts]
+    return _parted(found)
+
+
+def queries() -> list[Query]:
+    return [Query(name, text) for name, text in QUERIES.items()]
+
+
+def _parted(found: Sequence[bytes]) -> list[list[bytes]]:
+    """By partition: first the results of match queries, then those of aggregate queries, as their topics have them."""
+    kinds = [one for one in found if b'"query":"sums"' not in one], [one for one in found if b'"query":"sums"' in one]
+    return [[text for kind in kinds for text in kind if b'"partition":%d,' % one in text] for one in range(PARTITIONS)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_services_and_replay_give_the_same_bytes(seed: int, tmp_path: Path) -> None:
+    lanes = drawn(seed)
+    expected = by_replay(tmp_path, lanes)
+    assert sum(map(len, expected)) > 50
+    assert by_services(seed, tmp_path, lanes) == expected
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_splitting_a_stream_into_topics_and_merging_it_is_the_identity(seed: int, tmp_path: Path) -> None:
+    lanes = drawn(seed)
+    numbered = [
+        (event["at"], list(COUNTS).index(topic), partition, offset, number, event)
+        for (topic, partition), lane in lanes.items()
+        for offset, message in enumerate(lane)
+        for number, event in enumerate(message)
+    ]
+    ordered = [event for *_, event in sorted(numbered, key=lambda one: one[:5])]
+    alone: list[Told] = []
+    for partition in range(PARTITIONS):
+        mine = [
+            {"type": one["kind"], "ts": one["at"], **one}
+            for one in ordered
+            if partition_of(one["k"].encode(), PARTITIONS) == partition
+        ]
+        found = Replay(queries()).results([batch_of_values([orjson.dumps(one) for one in mine])])
+        alone += [one for results in found for texts in results.json() for one in told(texts)]
+    assert sorted(alone) == sorted(one for texts in by_replay(tmp_path, lanes) for one in told(texts))
+
+
+Told = tuple[str, str, str]
+
+
+def told(texts: Sequence[bytes]) -> list[Told]:
+    """Queries, times and keys of results, which do not depend on the partition's number."""
+    rows = map(orjson.loads, texts)
+    return [(one["query"], str(one.get("start", one["window"])), str(one.get("key", one.get("group")))) for one in rows]
