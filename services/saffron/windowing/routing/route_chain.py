@@ -24,6 +24,7 @@ from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.runtime.dead_letters.writing import LetterMessage
 from saffron.runtime.hops.input_state import InputTracker
+from saffron.runtime.hops.route_position import RoutePosition
 from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
 from saffron.runtime.process.background import Background
 from saffron.runtime.results.progress import WrittenPlace
@@ -31,7 +32,7 @@ from saffron.runtime.results.retry_state import RetryState
 from saffron.runtime.streams.merging import End, Inner, Unread
 from saffron.runtime.streams.stream_formats import Translation
 from saffron.schema.schema import MAX_TS
-from saffron.windowing.routing.take_over import RoutePosition, find_start
+from saffron.windowing.routing.take_over import find_start
 
 _QUEUE = 10_000
 """Records held before the input is paused."""

@@ -131,7 +131,14 @@ class RoutePlans:
     def _letter(self, record: Record, unread: Unread) -> LetterMessage:
         place = Place(record.topic, record.partition, record.offset, unread.number)
         return letter_message(
-            self._letters, self._letter_partitions, place, record.timestamp, unread.reason, unread.detail, record.value
+            self._letters,
+            self._letter_partitions,
+            place,
+            record.timestamp,
+            unread.reason,
+            unread.detail,
+            record.value,
+            self._current().name,
         )
 
 
