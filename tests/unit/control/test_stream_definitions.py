@@ -160,3 +160,9 @@ def test_a_stream_that_is_made_anew_begins_a_new_topic(client: Client) -> None:
     client.put(client.topics.streams, "shop", None)
     again = apply(client, SHOP)
     assert again.record == replace(first.record, topic="t.shop.2", generation=2)
+
+
+def test_no_stream_is_made_from_a_merged_one(client: Client) -> None:
+    apply(client, SHOP)
+    with pytest.raises(Refused, match="apply its definition under another name and key"):
+        plan_change(StreamChange("by_customer", source="shop", key="customer"), present(client))
