@@ -76,10 +76,7 @@ class MessageFiles:
 
         self._definition = read_definition(text_of(definition))
         self._files = _by_topic(inputs)
-        known = self._definition.partitions or max((len(one) for one in self._files.values()), default=1)
-        self._partitions = partitions or (known if self._definition.key is not None else 1)
-        own = self._definition.name
-        self._inner = None if self._definition.source(own) is not None else self._files.get(own)
+        self._partitions = partitions
         self._open: MergedFiles | InnerFiles | None = None
 
     @property
@@ -99,11 +96,9 @@ class MessageFiles:
         return self._open.batches()
 
     def _opened(self) -> MergedFiles | InnerFiles:
-        from saffron.runtime.replay.merged import InnerFiles, MergedFiles
+        from saffron.runtime.replay.merged import opened
 
-        if self._inner:
-            return InnerFiles(self._definition, self._inner)
-        return MergedFiles(self._definition, self._files, self._partitions)
+        return opened(self._definition, self._files, self._partitions)
 
 
 def _by_topic(inputs: Sequence[str]) -> Mapping[str, Sequence[Path]]:

@@ -41,6 +41,8 @@ class InnerBatch(RawBatch):
 class MergedFiles:
     """The messages of a merged stream in files. `files`: by topic, one for each of its partitions.
 
+    `misfits`: by attribute the values that became null, so far; `refused`: how many elements were no events.
+
     InputError: a source has no file, or a file is of no source.
     """
 
@@ -55,6 +57,7 @@ class MergedFiles:
         self.partitions = partitions
         self._name = definition.name
         self.misfits: Counter[str] = Counter()
+        self.refused = 0
         self._letters: list[DeadLetter] = []
         self._offsets = [0] * partitions
         self._among = " ".join(str(one.number) for one in definition.sources)
@@ -94,6 +97,7 @@ class MergedFiles:
 
     def _events(self, inner: Inner, records: Sequence[Record]) -> Iterator[InnerBatch]:
         self.misfits.update(inner.misfits)
+        self.refused += len(inner.unread)
         values: list[list[bytes]] = [[] for _ in range(self.partitions)]
         times: list[list[int]] = [[] for _ in range(self.partitions)]
         for event in inner.events:
@@ -142,6 +146,7 @@ class InnerFiles:
 
     def __init__(self, definition: StreamDefinition, files: Sequence[Path]) -> None:
         self.misfits: Counter[str] = Counter()
+        self.refused = 0
         self.partitions = len(files)
         self._name = definition.name
         self._files = files
@@ -183,6 +188,21 @@ class _SourceFile:
         for chunk in read_events([path]):
             for start in range(0, len(chunk.batch), _BATCH):
                 yield chunk.batch.part(start, start + _BATCH)
+
+
+def opened(
+    definition: StreamDefinition, files: Mapping[str, Sequence[Path]], partitions: int | None = None
+) -> MergedFiles | InnerFiles:
+    """A merged stream in files. `files`: by topic; the stream's own name alone stands for its inner topic.
+
+    `partitions`: of the stream; None: as the definition says, or as its topics have.
+    """
+    if definition.source(definition.name) is None and (own := files.get(definition.name)):
+        return InnerFiles(definition, own)
+    if partitions is None:
+        known = definition.partitions or max((len(one) for one in files.values()), default=1)
+        partitions = known if definition.key is not None else 1
+    return MergedFiles(definition, files, partitions)
 
 
 def _require_stream(name: str, asked: str) -> None:
