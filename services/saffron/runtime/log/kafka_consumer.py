@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from saffron.engine.events.raw import RawBatch
 from saffron.errors import LogError
-from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition
+from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition, kafka_settings
 from saffron.runtime.log.kafka_errors import is_denied, is_topic_unsettled, is_transient, translate
 from saffron.runtime.log.kafka_messages import batch_of, offsets_of, partition_name, record_of
 
@@ -32,7 +32,7 @@ class KafkaConsumer:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._group = str(settings["group.id"])
-        self._consumer = ck.Consumer(dict(settings))
+        self._consumer = kafka_settings.client(ck.Consumer, settings)
         self._assigned: set[TopicPartition] = set()
         self._ends: dict[TopicPartition, int] = {}
         self._starts: dict[TopicPartition, int] = {}
