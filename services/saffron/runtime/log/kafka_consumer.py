@@ -145,11 +145,24 @@ class KafkaConsumer:
 
     def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
         where = ck.TopicPartition(partition.topic, partition.partition)
+        low, high = self._settled(
+            partition, lambda: self._consumer.get_watermark_offsets(where, timeout=_TIMEOUT, cached=False)
+        )
+        return int(low), int(high)
+
+    def offset_at(self, partition: TopicPartition, time: int) -> int:
+        where = ck.TopicPartition(partition.topic, partition.partition, time)
+        found = self._settled(partition, lambda: self._consumer.offsets_for_times([where], timeout=_TIMEOUT)[0])
+        if found.error is not None:
+            raise translate(found.error, f"asking for an offset of {partition_name(partition)}")
+        return int(found.offset) if found.offset >= 0 else self.watermarks(partition)[1]
+
+    def _settled(self, partition: TopicPartition, ask: Callable[[], Any]) -> Any:
+        """The answer about a partition, asked for again while its topic or leader is not known to all brokers yet."""
         until = time.monotonic() + _TIMEOUT
         while True:
             try:
-                low, high = self._consumer.get_watermark_offsets(where, timeout=_TIMEOUT, cached=False)
-                return int(low), int(high)
+                return ask()
             except KafkaException as error:
                 if not is_topic_unsettled(error) or time.monotonic() > until:
                     raise translate(error, f"asking for the ends of {partition_name(partition)}") from error
