@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -263,3 +264,21 @@ def test_what_is_refused_nulled_and_waited_for_is_counted(tmp_path: Path) -> Non
     assert shop.metrics.value(MISTYPED_VALUES, NAME, "payments/0") == 1
     assert shop.metrics.value(ROUTED_EVENTS, NAME, "orders/0") == 3
     assert shop.metrics.value(ROUTES_WAITING, NAME, "topic") == 0
+
+
+def test_a_source_is_read_from_where_its_definition_says(tmp_path: Path) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    for number in range(4):
+        shop.world.now += 1_000
+        shop.send("orders", 0, {"order_id": f"{number}", "at": 1_000_000 + number})
+    shop.twin = Twin()
+    time = datetime.fromtimestamp((shop.world.now - 1_000) / 1000, UTC).isoformat()
+    starts = f"- topic: orders\n  start: {time}", "- topic: payments\n  start: latest"
+    shop.send("payments", 0, b"{broken")
+    shop.apply(SHOP.replace("- topic: orders", starts[0]).replace("- topic: payments", starts[1]))
+    shop.world.settle(lambda: ("t.router.shop", TopicPartition("payments", 0)) in shop.world.broker.offsets)
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    found = [key for partition in range(TARGETS) for key in shop.order(partition) if key[0] < 4_000_000]
+    assert sorted(offset for _, _, _, offset, _ in found) == [2, 3]
+    assert shop.letters() == {}

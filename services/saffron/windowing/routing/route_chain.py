@@ -22,6 +22,7 @@ import orjson
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.mapping.definition import Start
 from saffron.runtime.dead_letters.writing import LetterMessage
 from saffron.runtime.hops.input_state import InputTracker
 from saffron.runtime.hops.route_position import RoutePosition
@@ -36,6 +37,7 @@ from saffron.windowing.routing.take_over import find_start
 
 _QUEUE = 10_000
 """Records held before the input is paused."""
+_NOTHING = -1
 _SLICE = 2_000
 """Records routed in one step, so that other work of the process continues."""
 WAITS = _TAKE_OVER, _REGISTRY, _TOPIC = "take-over", "registry", "topic"
@@ -59,7 +61,8 @@ class RoutePlan:
 
     `of`: number of the source in a merged stream, else 0. `target`: the routed topic, with `partitions` partitions.
     `place`: how `$watermark`s name the chain's source (see `engine.events.decoding.exact.Source`); None: not all
-    partitions of the sources are known yet. `reader`: makes the reader that begins at a watermark. `idle`: silence (ms)
+    partitions of the sources are known yet. `reader`: makes the reader that begins at a watermark. `start`: where a
+    partition is read from that was never read. `idle`: silence (ms)
     after which the source is not waited for; None: never. `translate`: for messages that are not JSON. `letter`: the
     message of a dead letter. `retry_ms`: wait after being fenced. `commit_executor`: runs commits.
     """
@@ -71,6 +74,7 @@ class RoutePlan:
     partitions: int
     place: Callable[[], Mapping[str, Any] | None]
     reader: Callable[[int], Reader]
+    start: Callable[[], Start | int]
     transactional_id: str
     idle: Callable[[], int | None]
     translate: Translation
@@ -188,9 +192,12 @@ class RouteChain:
         """Takes the partition over, and seeks the input to its position."""
         plan = self._plan
         self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
-        start = find_start(self._log, self._consumer, plan.where, plan.target, plan.group, plan.of, now_ms)
+        start = find_start(
+            self._log, self._consumer, plan.where, plan.target, plan.group, plan.of, now_ms, plan.start()
+        )
         self.input = start.input
-        self._position = self._committed = start.position
+        self._position = start.position
+        self._committed = _NOTHING if start.is_first else start.position  # "the end" is where it is now
         self._reader, self._sent_watermark = plan.reader(start.watermark), NO_WATERMARK
         self._sent_place = None
         self._committed_at = self._last_input_at = now_ms

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from saffron.engine.events.raw import RawBatch
-from saffron.mapping.definition import StreamDefinition
+from saffron.mapping.definition import Start, StreamDefinition
 from saffron.mapping.definition_reader import read_definition
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.dead_letters.writing import LetterMessage, letter_message
@@ -63,6 +63,7 @@ class RoutePlans:
             partitions=self._target_partitions,
             place=partial(self._place_among, where) if merged else partial(self._place_in, where),
             reader=partial(self._merging, where) if merged else self._rekeying,
+            start=partial(self._start, where.topic),
             transactional_id=f"{settings.prefix}router.{record.name}.{own}",
             idle=partial(self._idle, where.topic),
             translate=self._formats.translation(self._current),
@@ -129,6 +130,10 @@ class RoutePlans:
             return self._current().idle
         source = definition.source(topic)
         return definition.idle if source is None or source.idle is None else source.idle
+
+    def _start(self, topic: str) -> Start | int:
+        source = None if self.definition is None else self.definition.source(topic)
+        return Start.EARLIEST if source is None else source.start
 
     def _letter(self, record: Record, unread: Unread) -> LetterMessage:
         place = Place(record.topic, record.partition, record.offset, unread.number)
