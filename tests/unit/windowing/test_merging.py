@@ -205,6 +205,9 @@ class Shop:
     def check(self) -> None:
         for partition in range(TARGETS):
             assert [key for key in self.order(partition) if key[0] < 4_000_000] == self.expected(partition)
+            for record in self.world.read(TOPIC, partition, committed_only=True):
+                body = orjson.loads(record.value or b"")
+                assert body["type"] != "$watermark" or "version" in body, "each speaks for its own source only"
         assert self.letters() == self.twin.letters
 
 

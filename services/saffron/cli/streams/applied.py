@@ -100,7 +100,7 @@ def _told(found: StreamPlan) -> list[str]:
     topics = ", ".join(definition.numbers)
     plural = "s" if found.partitions > 1 else ""
     made = f"stream {record.name} merges {topics} into topic {record.topic}, {found.partitions} partition{plural}"
-    lines = [f"{made}; `saffron query add` asks it: FROM {record.name}"]
+    lines = [f"{made}; `saffron query add FILE --from earliest` asks it, from its first event on: FROM {record.name}"]
     if record.idle is None:
         lines.append(
             "a source partition that is silent holds the stream back, since an earlier event may come of it: with "

@@ -77,6 +77,9 @@ def produce(
 
 def _require_plain(stream: StreamRecord) -> None:
     """InputError: the stream is not of JSON events, or is made from another."""
+    if stream.definition is not None:
+        topics = ", ".join(stream.definition.numbers)
+        raise InputError(f"stream {stream.name} is merged from {topics}: produce messages to these")
     if origin := stream.source:
         raise InputError(f"stream {stream.name!r} is made from {origin}: produce to that, `--stream {origin}`")
     if stream.format != JSON:

@@ -70,8 +70,7 @@ class MergedFiles:
 
     def require(self, stream: str) -> None:
         """InputError: the stream that queries are over is another one."""
-        if stream != self._name:
-            raise InputError(f"the definition is of stream {self._name}, and the queries are over {stream}: say FROM")
+        _require_stream(self._name, stream)
 
     def batches(self) -> Iterator[InnerBatch]:
         """The inner topic's messages, in an order that a service might have written them in."""
@@ -138,6 +137,31 @@ class MergedFiles:
         return InnerBatch(made.buffer, made.starts, made.ends, offsets, known, partition=partition)
 
 
+class InnerFiles:
+    """The inner topic of a merged stream in files, one for each of its partitions: its events are merged already."""
+
+    def __init__(self, definition: StreamDefinition, files: Sequence[Path]) -> None:
+        self.misfits: Counter[str] = Counter()
+        self.partitions = len(files)
+        self._name = definition.name
+        self._files = files
+
+    def require(self, stream: str) -> None:
+        """See `MergedFiles`."""
+        _require_stream(self._name, stream)
+
+    def batches(self) -> Iterator[InnerBatch]:
+        """The messages, one partition after another."""
+        for partition, path in enumerate(self._files):
+            for chunk in read_events([path]):
+                batch = chunk.batch
+                yield InnerBatch(batch.buffer, batch.starts, batch.ends, batch.offsets, partition=partition)
+
+    def dead_letters(self) -> list[DeadLetter]:
+        """None: those of the sources stand elsewhere."""
+        return []
+
+
 class _SourceFile:
     """One file, as the partition `where` of the source `number`."""
 
@@ -159,6 +183,13 @@ class _SourceFile:
         for chunk in read_events([path]):
             for start in range(0, len(chunk.batch), _BATCH):
                 yield chunk.batch.part(start, start + _BATCH)
+
+
+def _require_stream(name: str, asked: str) -> None:
+    if asked != name:
+        raise InputError(
+            f"the definition is of stream {name}, and the queries are over {asked}: begin with FROM {name}"
+        )
 
 
 def _require_all(definition: StreamDefinition, files: Mapping[str, Sequence[Path]]) -> None:

@@ -26,7 +26,7 @@ from saffron.language.plan.plan import Plan
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.process.config import user_cache_directory
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Merged, Query
-from saffron.runtime.replay.merged import InnerBatch, MergedFiles
+from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedFiles
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.schema.schema import Schema
 
@@ -55,7 +55,7 @@ class Replay:
         disorder: int = 0,
         partitions: int = 1,
         key: str | None = None,
-        merged: MergedFiles | None = None,
+        merged: MergedFiles | InnerFiles | None = None,
         warn: Callable[[str], None] = lambda warning: None,
     ) -> None:
         jit.use_directory(user_cache_directory() / "kernels")

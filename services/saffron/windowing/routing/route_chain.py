@@ -24,6 +24,7 @@ from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.runtime.dead_letters.writing import LetterMessage
 from saffron.runtime.hops.input_state import InputTracker
+from saffron.runtime.hops.route_position import RoutePosition
 from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
 from saffron.runtime.process.background import Background
 from saffron.runtime.results.progress import WrittenPlace
@@ -31,7 +32,7 @@ from saffron.runtime.results.retry_state import RetryState
 from saffron.runtime.streams.merging import End, Inner, Unread
 from saffron.runtime.streams.stream_formats import Translation
 from saffron.schema.schema import MAX_TS
-from saffron.windowing.routing.take_over import RoutePosition, find_start
+from saffron.windowing.routing.take_over import find_start
 
 _QUEUE = 10_000
 """Records held before the input is paused."""
@@ -56,14 +57,15 @@ class Reader(Protocol):
 class RoutePlan:
     """The configuration of one chain.
 
-    `target`: the routed topic, with `partitions` partitions. `place`: how `$watermark`s name the chain's source (see
-    `engine.events.decoding.exact.Source`); None: not all partitions of the sources are known yet. `reader`: makes the
-    reader that begins at a watermark. `idle`: silence (ms) after which the source is not waited for; None: never.
-    `translate`: for messages that are not JSON. `letter`: the message of a dead letter. `retry_ms`: wait after being
-    fenced. `commit_executor`: runs commits.
+    `of`: number of the source in a merged stream, else 0. `target`: the routed topic, with `partitions` partitions.
+    `place`: how `$watermark`s name the chain's source (see `engine.events.decoding.exact.Source`); None: not all
+    partitions of the sources are known yet. `reader`: makes the reader that begins at a watermark. `idle`: silence (ms)
+    after which the source is not waited for; None: never. `translate`: for messages that are not JSON. `letter`: the
+    message of a dead letter. `retry_ms`: wait after being fenced. `commit_executor`: runs commits.
     """
 
     where: TopicPartition
+    of: int
     group: str
     target: str
     partitions: int
@@ -106,6 +108,7 @@ class RouteChain:
         self._open = self._paused = self._silent = False
         self._position = self._committed = 0
         self._sent_watermark = NO_WATERMARK
+        self._place: Mapping[str, Any] = {}
         self._sent_place: Mapping[str, Any] | None = None
         self.input = InputTracker()
         self._committed_at = self._last_input_at = 0
@@ -185,8 +188,7 @@ class RouteChain:
         """Takes the partition over, and seeks the input to its position."""
         plan = self._plan
         self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
-        of = (plan.place() or {}).get("of", 0)
-        start = find_start(self._log, self._consumer, plan.where, plan.target, plan.group, of, now_ms)
+        start = find_start(self._log, self._consumer, plan.where, plan.target, plan.group, plan.of, now_ms)
         self.input = start.input
         self._position = self._committed = start.position
         self._reader, self._sent_watermark = plan.reader(start.watermark), NO_WATERMARK
@@ -208,6 +210,7 @@ class RouteChain:
             self._await_commit()
         if (place := self._plan.place()) is None:
             return False
+        self._place = place
         moved = bool(self._queue) and self._route(now_ms)
         if not moved and self._falls_silent(now_ms):
             self._silent = True
@@ -277,8 +280,8 @@ class RouteChain:
         message: dict[str, Any] = {"type": "$watermark"}
         if watermark > NO_WATERMARK or not silent:
             message["ts"] = max(watermark, -MAX_TS)
-        self._sent_place = self._plan.place()
-        message |= self._sent_place or {}
+        message |= self._place  # of a source that is no longer one, the last that it had
+        self._sent_place = self._place
         value = orjson.dumps(message | ({"end": True} if end else {}) | ({"silent": True} if silent else {}))
         place = WrittenPlace(self.input.state.topic, self._plan.where.partition, self._position, 0).header()
         for partition in range(self._plan.partitions):

@@ -53,9 +53,11 @@ class RoutePlans:
         """The plan of the chain of one source partition."""
         settings, record = self._settings, self._current()
         merged = record.definition is not None
-        own = f"{record.definition.numbers[where.topic]}.{where.partition}" if record.definition else where.partition
+        of = record.definition.numbers[where.topic] if record.definition is not None else 0
+        own = f"{of}.{where.partition}" if merged else where.partition
         return RoutePlan(
             where=where,
+            of=of,
             group=group,
             target=record.topic,
             partitions=self._target_partitions,
@@ -131,7 +133,14 @@ class RoutePlans:
     def _letter(self, record: Record, unread: Unread) -> LetterMessage:
         place = Place(record.topic, record.partition, record.offset, unread.number)
         return letter_message(
-            self._letters, self._letter_partitions, place, record.timestamp, unread.reason, unread.detail, record.value
+            self._letters,
+            self._letter_partitions,
+            place,
+            record.timestamp,
+            unread.reason,
+            unread.detail,
+            record.value,
+            self._current().name,
         )
 
 

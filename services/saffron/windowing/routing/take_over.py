@@ -15,34 +15,12 @@ import orjson
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.errors import LogError
 from saffron.runtime.hops.input_state import LOST, REMADE, InputState, InputTracker
+from saffron.runtime.hops.route_position import RoutePosition
 from saffron.runtime.log import Committed, Consumer, Log, Record, TopicPartition
 from saffron.runtime.results.progress import last_written, written_place
 from saffron.schema.schema import MAX_TS
 
 _LOG = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class RoutePosition:
-    """A chain's position in the source partition, its watermark there, and the state of the source topic."""
-
-    position: int
-    watermark: int
-    input: InputState = InputState()
-
-    def to_committed(self) -> Committed:
-        """The form that is committed with the group."""
-        metadata = orjson.dumps({"watermark": self.watermark, **self.input.record()})
-        return Committed(self.position, metadata.decode())
-
-    @classmethod
-    def from_committed(cls, committed: Committed) -> RoutePosition | None:
-        """The position in a commit, or None if a chain did not write it."""
-        try:
-            body = orjson.loads(committed.metadata)
-            return cls(committed.offset, int(body["watermark"]), InputState.from_record(body))
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
-            return None
 
 
 @dataclass(frozen=True)
