@@ -31,7 +31,7 @@ def test_blocks_are_of_a_kind_that_is_tested(page: Path) -> None:
         assert block.name or block.kind in ("sh", "text"), block
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*PAGES, DOCS / "compare.md"], ids=lambda page: page.stem)
 def test_links_lead_to_files_and_sections(page: Path) -> None:
     for link in LINK.finditer(page.read_text("utf-8")):
         target = (page.parent / link["file"]).resolve() if link["file"] else page
