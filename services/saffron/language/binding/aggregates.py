@@ -9,6 +9,7 @@ from saffron.language.plan import plan
 from saffron.language.scope.scope import NULL, Scope
 from saffron.language.scope.typed import AGGREGATES, SORTS, Sort, Typed, kind_or_guess
 from saffron.language.syntax import tree
+from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tokens import name_text
 from saffron.schema.schema import Kind
 
@@ -37,7 +38,8 @@ def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, 
     component = scope.component(argument.variable, argument.span)
     place = scope.places[component]
     if not place.closure:
-        hint = f"Write {place.written}.{argument.attribute or 'x'}; a closure has a plus: {name_text(place.type)}+."
+        written = f"{place.written}.{attribute_text(argument.attribute or 'x')}"
+        hint = f"Write {written}; a closure has a plus: {name_text(place.type)}+."
         raise scope.schema_error(f"{place.written} is one event, not a closure", argument.span, hint)
     over = SCOPES[argument.index]
     if argument.attribute is None:
