@@ -79,10 +79,8 @@ def unseen_distincts(layout: Layout, scope: Scope) -> tuple[tuple[str, tuple[int
 
 def _distinct_attribute(choice: Choice, scope: Scope) -> Found:
     """The attribute of DISTINCT; QueryError if one of its components lacks it."""
-    found = Found(str(choice.written.distinct), None)
-    for type_name in dict.fromkeys(scope.places[component].type for component in choice.components):
-        found = scope.attribute(type_name, str(choice.written.distinct), choice.written.span)
-    return found
+    owners = [scope.places[component] for component in choice.components]
+    return scope.shared(str(choice.written.distinct), owners, choice.written.span)
 
 
 def _pairs(components: list[int], layout: Layout) -> Iterator[tuple[int, int]]:

@@ -260,6 +260,9 @@ class Scope:
         found = Found(name, None)
         for type_name in dict.fromkeys(place.type for place in owners):
             found = self.attribute(type_name, name, span)
+        if found.kind is Kind.ARRAY:
+            hint = "Name an attribute that is a number, a string or a truth value."
+            raise self.schema_error(f"{quoted(name)} is an array, by which events cannot agree", span, hint)
         return found
 
     def function_hint(self, name: str, known: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from saffron.language.binding.aggregates import NO_NUMBERS
 from saffron.language.plan import plan
 from saffron.language.scope.paths import path_of
 from saffron.language.scope.scope import Scope
@@ -129,8 +130,8 @@ class _Binder:
         place, scope = self.scope.places[component], self.scope
         assert argument.attribute is not None  # the grammar has none without
         found = scope.attribute(place.type, argument.attribute, argument.span)
-        if call.function != "count" and found.kind in (Kind.STRING, Kind.BOOL):
-            noun = "strings" if found.kind is Kind.STRING else "truth values"
+        if call.function != "count" and found.kind in NO_NUMBERS:
+            noun = NO_NUMBERS[found.kind]
             raise scope.schema_error(f"{call.function} of {noun}", call.span, f"{call.function.upper()} takes numbers.")
         if found.null:
             return Typed(plan.Const(0 if call.function in ("sum", "count") else None), Sort.NUMBER)
