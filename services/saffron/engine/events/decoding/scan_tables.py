@@ -38,6 +38,7 @@ _FIELD_KIND = {
     Kind.NUMBER: FIELD_NUMBER,
     Kind.BOOL: FIELD_BOOL,
     Kind.STRING: FIELD_STRING,
+    Kind.ARRAY: FIELD_NULL,
     Kind.NULL: FIELD_NULL,
 }
 
@@ -122,14 +123,15 @@ def places_of(schema: Schema) -> dict[str, tuple[Kind, int]]:
     places: dict[str, tuple[Kind, int]] = {}
     used: Counter[Kind] = Counter({Kind.STRING: 1})  # row 0 of the codes is the type
     for name, kind in schema.kinds.items():
-        places[name] = kind.column, used[kind.column]
-        used[kind.column] += 1
+        held = Kind.STRING if kind.has_texts else kind.column
+        places[name] = kind.column, used[held]
+        used[held] += 1
     return places
 
 
 def cells_for(schema: Schema, n: int) -> Cells:
     """Cells of n events, all null."""
-    kinds = [kind.column for kind in schema.kinds.values()]
+    kinds = [Kind.STRING if kind.has_texts else kind.column for kind in schema.kinds.values()]
 
     def nulls(kind: Kind, more: int = 0) -> NDArray[Any]:
         return np.full((kinds.count(kind) + more, n), kind.null, kind.dtype)
@@ -171,7 +173,7 @@ def strings_for(schema: Schema) -> Strings:
         code=np.arange(entries, dtype=np.int32),
         bounds=bounds,
         text=text,
-        counts=np.zeros(1 + list(schema.kinds.values()).count(Kind.STRING), dtype=np.int32),
+        counts=np.zeros(1 + sum(kind.has_texts for kind in schema.kinds.values()), dtype=np.int32),
         size=np.array([entries], dtype=np.int64),
     )
     strings.counts[0] = entries
