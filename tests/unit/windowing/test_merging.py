@@ -17,7 +17,7 @@ from saffron.engine.events.codec import decode_block
 from saffron.engine.windows.origin import NUMBER, OFFSET, PARTITION, SOURCE
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.hops.block_reader import BlockReader
-from saffron.runtime.log import TopicPartition, TopicSpec
+from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files, topic_specs
 from saffron.runtime.process.config import Settings
@@ -282,3 +282,22 @@ def test_a_source_is_read_from_where_its_definition_says(tmp_path: Path) -> None
     found = [key for partition in range(TARGETS) for key in shop.order(partition) if key[0] < 4_000_000]
     assert sorted(offset for _, _, _, offset, _ in found) == [2, 3]
     assert shop.letters() == {}
+
+
+def test_messages_of_the_past_are_stamped_anew_so_that_retention_keeps_them(tmp_path: Path) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP)
+    shop.world.now += 30 * 86_400_000
+    for time, order in ((1_000, "old"), (shop.world.now - 60_000, "new")):
+        shop.producer.send("orders", 0, orjson.dumps({"order_id": order, "at": 1_000_000}), timestamp=time)
+    shop.producer.flush(1)
+    records: list[Record] = []
+
+    def routed() -> bool:
+        records[:] = [one for part in range(TARGETS) for one in shop.world.read(TOPIC, part, committed_only=True)]
+        return sum(b"order_id" in (one.value or b"") for one in records) == 2
+
+    shop.world.settle(routed)
+    times = {orjson.loads(one.value or b"").get("order_id"): one.timestamp for one in records}
+    assert times["old"] > shop.world.now - 60_000
+    assert times["new"] <= shop.world.now - 60_000

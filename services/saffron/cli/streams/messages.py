@@ -21,8 +21,9 @@ def produce_messages(client: Client, topic: str, files: Sequence[str], limit: in
     A line is a message's value, or {"key": ..., "time": ..., "headers": ..., "value": ...}.
     """
     if client.log.partitions(topic) is None:
-        client.log.create_topics([TopicSpec(topic, 1, {})])
-        console.say(f"topic {topic} is new: it has 1 partition")
+        # Lines may have times of the past, which the broker would soon remove.
+        client.log.create_topics([TopicSpec(topic, 1, {"retention.ms": "-1"})])
+        console.say(f"topic {topic} is new: it has 1 partition, and keeps its messages")
     count = client.log.partitions(topic) or 1
     producer = client.log.producer(client_id="produce", bulk=True)
     sent = 0

@@ -62,9 +62,10 @@ class RoutePlan:
     `of`: number of the source in a merged stream, else 0. `target`: the routed topic, with `partitions` partitions.
     `place`: how `$watermark`s name the chain's source (see `engine.events.decoding.exact.Source`); None: not all
     partitions of the sources are known yet. `reader`: makes the reader that begins at a watermark. `start`: where a
-    partition is read from that was never read. `idle`: silence (ms)
-    after which the source is not waited for; None: never. `translate`: for messages that are not JSON. `letter`: the
-    message of a dead letter. `retry_ms`: wait after being fenced. `commit_executor`: runs commits.
+    partition is read from that was never read. `idle`: silence (ms) after which the source is not waited for; None:
+    never. `stamp`: the time of an event's message, from that of its source's (-1: none) and the present (ms).
+    `translate`: for messages that are not JSON. `letter`: the message of a dead letter. `retry_ms`: wait after being
+    fenced. `commit_executor`: runs commits.
     """
 
     where: TopicPartition
@@ -77,6 +78,7 @@ class RoutePlan:
     start: Callable[[], Start | int]
     transactional_id: str
     idle: Callable[[], int | None]
+    stamp: Callable[[int, int], int | None]
     translate: Translation
     letter: Callable[[Record, Unread], LetterMessage]
     commit_executor: Background
@@ -238,13 +240,13 @@ class RouteChain:
         if self._silent:
             self._silent, self._sent_watermark = False, NO_WATERMARK  # to be sent again, even if unchanged
         self._last_input_at = now_ms
-        self._send(self._reader.read(batch, records), records)
+        self._send(self._reader.read(batch, records), records, now_ms)
         for _ in records:
             self._queue.popleft()
         self._position = records[-1].offset + 1
         return True
 
-    def _send(self, inner: Inner, records: Sequence[Record]) -> None:
+    def _send(self, inner: Inner, records: Sequence[Record], now_ms: int) -> None:
         """Sends events and dead letters, all in one transaction."""
         assert self._producer is not None
         send, target = self._producer.send, self._plan.target
@@ -256,7 +258,7 @@ class RouteChain:
                 continue
             record = records[event.row]
             key = record.key if event.key is None else event.key
-            time = record.timestamp if record.timestamp >= 0 else None
+            time = self._plan.stamp(record.timestamp, now_ms)
             send(target, event.partition, event.value, key=key, headers=record.headers, timestamp=time)
             self._sent += 1
         for unread in inner.unread:

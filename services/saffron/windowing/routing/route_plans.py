@@ -22,6 +22,8 @@ from saffron.runtime.streams.stream_formats import Formats
 from saffron.windowing.routing.rekeying import Rekeying
 from saffron.windowing.routing.route_chain import Reader, RoutePlan
 
+_RECENT_MS = 3_600_000
+
 
 class RoutePlans:
     """The plans of one stream's chains.
@@ -66,6 +68,7 @@ class RoutePlans:
             start=partial(self._start, where.topic),
             transactional_id=f"{settings.prefix}router.{record.name}.{own}",
             idle=partial(self._idle, where.topic),
+            stamp=_fresh if merged else _kept,
             translate=self._formats.translation(self._current),
             letter=self._letter,
             commit_executor=self._commit_executor,
@@ -147,6 +150,20 @@ class RoutePlans:
             record.value,
             self._current().name,
         )
+
+
+def _kept(timestamp: int, now_ms: int) -> int | None:
+    """The message's own time, which is that of an event without `ts`."""
+    del now_ms
+    return timestamp if timestamp >= 0 else None
+
+
+def _fresh(timestamp: int, now_ms: int) -> int | None:
+    """The message's own time if it is recent, so that latency counts from it.
+
+    Else the present: retention would soon remove messages of the past from the inner topic. Events have their `ts`.
+    """
+    return timestamp if timestamp > now_ms - _RECENT_MS else now_ms
 
 
 class _Merging:
