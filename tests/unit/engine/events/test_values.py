@@ -262,7 +262,7 @@ def test_objects_that_are_no_values_are_refused_with_their_event() -> None:
     events.append({"type": "A", "ts": 3, "x": {1: {2, 3}}})
     decoded = Decoder(SCHEMAS[0]).decode(read(events))
     assert decoded.rows.tolist() == [0]
-    assert [one.reason for one in decoded.bad] == ["not-json", "not-json", "not-json", "nested-value"]
+    assert [one.reason for one in decoded.bad] == ["not-json", "not-json", "not-json", "not-json"]
     assert decoded.bad[0].detail == "a int; each event is a dict with 'type' and 'ts'"
     assert decoded.bad[1].detail.startswith("attribute 'x' cannot be written as JSON: ")
 
