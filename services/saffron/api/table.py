@@ -102,7 +102,7 @@ def _held_all(bound: Any, kinds: Mapping[str, Kind]) -> Any:
 
 def _held(value: Any, kind: Kind | None) -> Any:
     """A value as the column of its kind holds it."""
-    if value is None or kind not in (Kind.FLOAT, Kind.NUMBER):
+    if value is None or kind not in (Kind.FLOAT, Kind.NUMBER, Kind.ARRAY):
         return value
     return float(value) if kind is Kind.FLOAT else orjson.dumps(value).decode()
 

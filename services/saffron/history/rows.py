@@ -42,8 +42,8 @@ def columns_of(batch: pa.RecordBatch, schema: Schema) -> Columns:
         return np.array(batch.column(name).to_numpy(zero_copy_only=False), dtype=dtype)
 
     def column(name: str, kind: Kind) -> Column:
-        if kind is Kind.STRING:
-            return _strings(batch.column(name))
+        if kind.has_texts:
+            return _strings(batch.column(name), kind)
         if kind is Kind.NUMBER:
             return _pairs(batch.column(name))
         return Column(kind, numbers(name, kind.dtype))
@@ -66,7 +66,7 @@ def _array(column: Column) -> Any:
         data: NDArray[Any] = column.data
         parts = [pa.array(np.ascontiguousarray(data.real)), pa.array(np.ascontiguousarray(data.imag))]
         return pa.StructArray.from_arrays(parts, names=["nearest", "rest"])
-    if column.kind is not Kind.STRING:
+    if not column.kind.has_texts:
         return pa.array(column.data)
     codes = column.data
     coded = pa.array(codes, pa.int32(), mask=np.less(codes, 0))
@@ -80,8 +80,8 @@ def _pairs(array: Any) -> Column:
     return Column(Kind.NUMBER, pairs)
 
 
-def _strings(array: Any) -> Column:
-    """A column of strings, coded by a dictionary."""
+def _strings(array: Any, kind: Kind = Kind.STRING) -> Column:
+    """A column of strings, or of arrays, coded by a dictionary."""
     coded = array.dictionary_encode()
     codes = np.array(coded.indices.fill_null(NULL_CODE).to_numpy(zero_copy_only=False), dtype=np.int32)
-    return Column(Kind.STRING, codes, tuple(coded.dictionary.to_pylist()))
+    return Column(kind, codes, tuple(coded.dictionary.to_pylist()))

@@ -35,8 +35,10 @@ class Kind(Enum):
     NUMBER = "number", "complex128", complex(math.nan), "number", "string", _SQL_PAIR, "a number"
     # 0 and 1.
     BOOL = "bool", "int8", -1, "boolean", "bool", "tinyint", "true or false"
-    # Codes into the column's `values`.
+    # Codes into the column's `values`, as every kind that `has_texts`.
     STRING = "string", "int32", NULL_CODE, "string", "string", "string", "a string"
+    # Codes as well; the values are JSON texts of arrays.
+    ARRAY = "array", "int32", NULL_CODE, "array", "string", "string", "an array"
     # Nothing but null so far: as FLOAT.
     NULL = "null", "float64", math.nan, "null", "float64", "double", "null"
 
@@ -72,6 +74,11 @@ class Kind(Enum):
     def is_wide(self) -> bool:
         """Whether it has values that float64 does not hold exactly."""
         return self in (Kind.LONG, Kind.NUMBER)
+
+    @property
+    def has_texts(self) -> bool:
+        """Held as codes into the column's `values`."""
+        return self in (Kind.STRING, Kind.ARRAY)
 
     @property
     def column(self) -> Kind:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from saffron.language.syntax import tree
-from saffron.language.syntax.parser import parse
 from tests.reference.match.conditions import Condition, Pair, condition
 from tests.reference.match.events import Bindings, Event
 from tests.reference.match.shape import Leaf, Pattern, shape_of
 from tests.reference.match.values import Aggregates, compared
+from tests.reference.paths import with_paths
 
 STRICT, PARTITION, NEXT, ANY = (
     "strict-contiguity",
@@ -55,7 +55,7 @@ class Question:
 
 def question(query: tree.Query | str, functions: Aggregates | None = None, *, default: str = NEXT) -> Question:
     """Raises QueryError for what is no query, ValueError for one that has no meaning."""
-    parsed = parse(query) if isinstance(query, str) else query
+    parsed = with_paths(query)
     if parsed.group or parsed.having is not None:
         raise ValueError("GROUP BY and HAVING belong to aggregate queries")
     pattern = shape_of(parsed.pattern)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from saffron.language.syntax import tree
-from saffron.language.syntax.parser import parse
 from saffron.language.syntax.printer import expression_text
 from saffron.language.syntax.tree import Index
 from tests.reference.match.conditions import Pair
 from tests.reference.match.question import ANY, Question, question
 from tests.reference.match.shape import Leaf, Loop, Pattern, Seq, Shape, Take, leaves_of, names_of, shape_of
+from tests.reference.paths import rewritten, with_paths
 
 FUNCTIONS = ("count", "min", "max", "sum", "avg")
 
@@ -31,7 +31,7 @@ class Asked:
 
 def ask(text: str | tree.Query) -> Asked:
     """Raises QueryError for what is no query, ValueError for one that has no meaning as an aggregate query."""
-    written = parse(text) if isinstance(text, str) else text
+    written = with_paths(text)
     query = _named(written)
     whole = shape_of(query.pattern)
     if whole.distinct:
@@ -50,26 +50,6 @@ def ask(text: str | tree.Query) -> Asked:
     if len(sides) > 1 and any(not _counts_all(call) for call in _calls(query)):
         raise ValueError("of a pair of trends only COUNT(*) is known")
     return Asked(query, sides, group, items)
-
-
-def rewritten(expression: tree.Expression, leaf: Callable[[tree.Expression], tree.Expression]) -> tree.Expression:
-    """The expression with its leaves (what has no operands) put through a function."""
-
-    def inner(one: tree.Expression) -> tree.Expression:
-        return rewritten(one, leaf)
-
-    match expression:
-        case tree.Prefix(operand=operand):
-            return replace(expression, operand=inner(operand))
-        case tree.Operation(left=left, right=right):
-            return replace(expression, left=inner(left), right=inner(right))
-        case tree.Logic(operands=operands):
-            return replace(expression, operands=tuple(map(inner, operands)))
-        case tree.Membership(operand=operand):
-            return replace(expression, operand=inner(operand))
-        case tree.Call(arguments=arguments):
-            return replace(expression, arguments=tuple(map(inner, arguments)))
-    return leaf(expression)
 
 
 def leaves(expression: tree.Expression) -> Iterator[tree.Expression]:

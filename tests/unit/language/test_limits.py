@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from saffron.control.checks import MOST_CHARACTERS
+from saffron.engine.events.decoding import nesting
 from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.windows.outbox import _BLOCK_BYTES
 from saffron.errors import QueryError
@@ -37,6 +38,7 @@ LIMITS = {
     "states of an aggregate query": plan.MAX_STATES,
     "windows that an event of an aggregate query lies in": plan.MAX_WINDOWS,
     "an event": MAX_EVENT_BYTES,
+    "depth of objects and arrays in an event": nesting.MAX_DEPTH,
     "instants of an imprecise time": MAX_INSTANTS,
     "a request's body": 1024**2,  # aiohttp's; tests/unit/control/test_openapi.py
     "a result": Settings().result_bytes,

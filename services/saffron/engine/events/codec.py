@@ -2,7 +2,8 @@
 
 Fields, by position: "$seq" (left out where it is dense), "$latest" (left out where all times are exact), "$ts",
 "$time", "$type", "$dropped" and "$key" (where there are any: the only uint64), "$trace" (where there is any: then the
-metadata have "saffron.traced"), then the attributes by name. Strings are dictionary-encoded. Numbers of kind NUMBER are
+metadata have "saffron.traced"), then the attributes by name. Strings are dictionary-encoded, and so are the texts of
+arrays, as large strings. Numbers of kind NUMBER are
 16 bytes, two float64 (see `schema.numbers`). Nulls are Arrow nulls, and
 under them the buffers hold the kind's sentinel (see `Kind`), so that reading is a copy of the buffers. All else is in
 the metadata of the Arrow schema: the format's version under "saffron.version", the header as JSON
@@ -40,8 +41,10 @@ _ARROW = {
     for kind in Kind
     if kind is kind.column
 }
-_CODE = pa.dictionary(pa.int32(), pa.utf8())
-_KIND = {arrow: kind for kind, arrow in _ARROW.items()} | {_CODE: Kind.STRING}
+_TEXTS = {Kind.STRING: pa.utf8(), Kind.ARRAY: pa.large_utf8()}
+"""The type of the texts tells arrays from strings."""
+_KIND = {arrow: kind for kind, arrow in _ARROW.items()}
+_KIND |= {pa.dictionary(pa.int32(), texts): kind for kind, texts in _TEXTS.items()}
 
 
 @dataclass(frozen=True)
@@ -192,18 +195,18 @@ def _arrow(column: Column) -> Any:
     count = int(np.count_nonzero(nulls))
     validity = _buffer(np.packbits(~nulls, bitorder="little")) if count else None
     array: Any = pa.Array.from_buffers(_ARROW[column.kind], len(data), [validity, _buffer(data)], count)
-    if column.kind is not Kind.STRING:
+    if not column.kind.has_texts:
         return array
-    return pa.DictionaryArray.from_arrays(array, _texts(column.values), safe=False)
+    return pa.DictionaryArray.from_arrays(array, _texts(column.values, _TEXTS[column.kind]), safe=False)
 
 
-def _texts(values: tuple[str, ...]) -> Any:
+def _texts(values: tuple[str, ...], kind: Any) -> Any:
     """The strings as an array. (`pa.array` would import pandas, if it is there, which takes a second.)"""
     encoded = [value.encode() for value in values]
-    bounds = np.zeros(len(encoded) + 1, dtype=np.int32)
+    bounds = np.zeros(len(encoded) + 1, dtype=np.int32 if kind == pa.utf8() else np.int64)
     np.cumsum([len(value) for value in encoded], out=bounds[1:])
     buffers = [None, _buffer(bounds), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.utf8(), len(encoded), buffers, 0)
+    return pa.Array.from_buffers(kind, len(encoded), buffers, 0)
 
 
 def _columns(batch: Any, header: Header) -> Columns:
@@ -238,7 +241,7 @@ def _columns(batch: Any, header: Header) -> Columns:
 
 def _column(array: Any) -> Column:
     kind = _KIND[array.type]
-    if kind is not Kind.STRING:
+    if not kind.has_texts:
         return Column(kind, _copy(array, np.dtype(kind.dtype)))
     codes = _copy(array.indices, np.dtype(np.int32))
     array.dictionary.validate(full=True)

@@ -120,7 +120,8 @@ class Pieces:
             flags: NDArray[np.int64] = values.astype(np.int64) + (self.literals([b"null", b"false", b"true"]) + 1)
             return flags
         codes, where = np.unique(values, return_inverse=True)
-        first = self.literals([b"null" if code < 0 else orjson.dumps(strings[code]) for code in codes.tolist()])
+        written = orjson.dumps if kind is Kind.STRING else str.encode  # an array is JSON text already
+        first = self.literals([b"null" if code < 0 else written(str(strings[code])) for code in codes.tolist()])
         pieces: NDArray[np.int64] = where.astype(np.int64) + first
         return pieces
 

@@ -11,10 +11,11 @@ from saffron.schema.schema import Distribution, Kind, Schema, widened
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-_KINDS = {kind.json_type: kind for kind in (Kind.STRING, Kind.INT, Kind.FLOAT, Kind.BOOL)}
+_KINDS = {kind.json_type: kind for kind in (Kind.STRING, Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.ARRAY)}
 _REMARKS = frozenset({"$schema", "$id", "$comment", "title", "description", "examples", "default"})
 _OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
 _PROPERTY = frozenset({"type"})
+_ARRAY = frozenset({"type", "items"})
 _TYPE_PROPERTY = frozenset({"type", "const", "enum"})
 _TS_TYPES = frozenset({"integer", "number", "string", "array", "null"})
 _TS = frozenset({"type", "items", "minItems", "maxItems", "x-time"})
@@ -26,11 +27,12 @@ def from_json_schema(document: Any) -> Schema:
     """The schema that a JSON Schema describes (`given` is True).
 
     One object schema, or `oneOf`/`anyOf` of them; the event types are the `const` or `enum` of each one's property
-    `type`. Properties are of type string, integer, number or boolean, or one of these and "null". An attribute that
-    is an integer in one type and a number in another is a number. Null counts as absent: a required attribute that
-    may be null is not required here. `ts` may be described; it is checked by the rules for events, not by this, but for
-    imprecise time: where its type includes "array", it may be [lo, hi], uniform or as "x-time": {"distribution": ...}
-    says: "uniform", "triangular" or a list of weights (see `schema.Distribution`).
+    `type`. Properties are of type string, integer, number, boolean or array (whose `items` are not checked), or one of
+    these and "null". The properties of an object inside are attributes with dotted names, required where it is too.
+    An attribute that is an integer in one type and a number in another is a number. Null counts as absent: a required
+    attribute that may be null is not required here. `ts` may be described; it is checked by the rules for events, not
+    by this, but for imprecise time: where its type includes "array", it may be [lo, hi], uniform or as
+    "x-time": {"distribution": ...} says: "uniform", "triangular" or a list of weights (see `schema.Distribution`).
     Raises SchemaError, naming the place, for everything else.
     """
     root = _mapping(document, "#")
@@ -93,33 +95,48 @@ class _Draft:
         _expect_object(branch, place, optional=False)
         properties = _mapping(branch.get("properties", {}), f"{place}/properties")
         types = _event_types(properties, place)
-        required = _required(branch, properties, place)
-        attributes, optional = [], set()
-        law: Distribution | None = None
-        for name, item in properties.items():
-            where = f"{place}/properties/{name}"
-            if name == "ts":
-                law = _time(_mapping(item, where), where)
-            elif name != "type":
-                kind, nullable = _kind(_mapping(item, where), where)
-                self._join(name, kind, where)
-                attributes.append(name)
-                if nullable:
-                    optional.add(name)
+        ts = f"{place}/properties/ts"
+        law = _time(_mapping(properties["ts"], ts), ts) if "ts" in properties else None
+        attributes = self._attributes(branch, place, "")
         for name in types:
             if name in self._types:
                 raise SchemaError(f"{place}/properties/type: event type {name!r} is described twice")
             self._types[name] = tuple(attributes)
-            self._required[name] = frozenset(required - optional)
+            self._required[name] = frozenset(name for name, required in attributes.items() if required)
             if law is not None:
                 self._times[name] = law
+
+    def _attributes(self, branch: Mapping[str, Any], place: str, before: str) -> dict[str, bool]:
+        """Whether each attribute of an object is required. `before`: the names around it, each with its dot."""
         self._closed[place] = _closed(branch, place)
+        properties = _mapping(branch.get("properties", {}), f"{place}/properties")
+        required = _required(branch, properties, place)
+        found: dict[str, bool] = {}
+        for name, given in properties.items():
+            if not before and name in ("type", "ts"):
+                continue
+            where = f"{place}/properties/{name}"
+            item = _mapping(given, where)
+            names = item["type"] if isinstance(item.get("type"), list) else [item.get("type")]
+            if names in (["object"], ["object", "null"], ["null", "object"]):
+                _only(item, _OBJECT, where)
+                needed = name in required and names == ["object"]
+                inner = self._attributes(item, where, f"{before}{name}.")
+                attributes = {path: must and needed for path, must in inner.items()}
+            else:
+                kind, nullable = _kind(item, where)
+                self._join(before + name, kind, where)
+                attributes = {before + name: name in required and not nullable}
+            for path, must in attributes.items():
+                found[path] = must or found.get(path, False)
+        return found
 
     def schema(self) -> Schema:
         if len(set(self._closed.values())) > 1:
             place = next(place for place, closed in self._closed.items() if not closed)
             raise SchemaError(
-                f"{place}/additionalProperties: should be false for every event type of a stream, or for none"
+                f"{place}/additionalProperties: should be false for every event type of a stream and every object, "
+                "or for none"
             )
         closed = any(self._closed.values())
         return Schema(self._kinds, self._types, self._required, closed=closed, given=True, times=self._times)
@@ -164,7 +181,7 @@ def _required(branch: Mapping[str, Any], properties: Mapping[str, Any], place: s
     for name in required:
         if name not in properties and name not in ("type", "ts"):
             raise SchemaError(f"{where}: {name!r} is not among the properties, so that its kind is not known")
-    return set(required) - {"type", "ts"}
+    return set(required)
 
 
 def _closed(branch: Mapping[str, Any], place: str) -> bool:
@@ -176,13 +193,14 @@ def _closed(branch: Mapping[str, Any], place: str) -> bool:
 
 def _kind(item: Mapping[str, Any], place: str) -> tuple[Kind, bool]:
     """The kind of a property, and whether it may be null."""
-    _only(item, _PROPERTY, place)
+    _only(item, _ARRAY if "items" in item and "array" in str(item.get("type")) else _PROPERTY, place)
     given = item.get("type")
     names = given if isinstance(given, list) else [given]
     kinds = [name for name in names if name != "null"]
     if len(kinds) != 1 or not isinstance(kinds[0], str) or kinds[0] not in _KINDS:
         raise SchemaError(
-            f"{place}/type: should be string, integer, number or boolean, or one of these and null; it is {given!r}"
+            f"{place}/type: should be string, integer, number, boolean, array or object, or one of these and null; "
+            f"it is {given!r}"
         )
     return _KINDS[kinds[0]], len(kinds) < len(names)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
@@ -101,7 +102,7 @@ def string_column(texts: Sequence[str | None]) -> Column:
 def concat_column(parts: Sequence[Column]) -> Column:
     """One column of all parts, which are of one kind."""
     kind = parts[0].kind
-    if kind is not Kind.STRING or all(part.values is parts[0].values for part in parts):
+    if not kind.has_texts or all(part.values is parts[0].values for part in parts):
         return Column(kind, np.concatenate([part.data for part in parts]), parts[0].values)
     codes: dict[str, int] = {}
     coded = []
@@ -160,7 +161,7 @@ def conformed(columns: Columns, schema: Schema) -> Columns:
 
 def pruned(column: Column) -> Column:
     """The column with only those strings that it uses, in the order of their codes."""
-    if column.kind is not Kind.STRING or not column.values:
+    if not column.kind.has_texts or not column.values:
         return column
     used = np.zeros(len(column.values) + 1, dtype=np.bool_)  # the last one is for null, which -1 indexes
     used[column.data] = True
@@ -189,9 +190,11 @@ def bytes_at_most(columns: Columns) -> int:
     return fixed + sum(4 * (len(column.values) + sum(map(len, column.values))) for column in own)
 
 
-def column_values(column: Column) -> list[int | float | str | bool | None]:
+def column_values(column: Column) -> list[Any]:
     """The column as Python values, None for null (for tests, results and messages; slow)."""
     data = column.data.tolist()
+    if column.kind is Kind.ARRAY:
+        return [None if code < 0 else orjson.loads(column.values[code]) for code in data]
     if column.kind is Kind.STRING:
         return [None if code < 0 else column.values[code] for code in data]
     if column.kind is Kind.BOOL:

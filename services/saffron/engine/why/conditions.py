@@ -13,6 +13,7 @@ from saffron.engine.why.values import Lists, settled, shown, value
 from saffron.language.patterns.positions import is_past
 from saffron.language.patterns.stances import Position
 from saffron.language.plan.plan import Binary, Const, MatchPlan
+from saffron.language.syntax.paths import attribute_text
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Conditions:
             if mine is None or any(value(Binary("!=", Const(mine), Const(other))) is not True for other in others):
                 yield Refusal(
                     last.component,
-                    f"DISTINCT {rule.attribute}",
+                    f"DISTINCT {attribute_text(rule.attribute)}",
                     "null" if mine is None else f"{mine!r} is there already",
                 )
 

@@ -121,7 +121,7 @@ def _attribute(expr: Attribute, columns: Columns) -> _Value:
 
 def _column(column: Column) -> _Value:
     data: NDArray[Any] = column.data
-    if column.kind is Kind.STRING:
+    if column.kind.has_texts:
         return _Text(data, column.values)
     if column.kind is Kind.BOOL:
         return _Flag(data == 1, data >= 0)

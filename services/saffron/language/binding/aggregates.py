@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from saffron.language.plan import plan
 from saffron.language.scope.scope import NULL, Scope
-from saffron.language.scope.typed import AGGREGATES, SORTS, Sort, Typed, kind_or_guess
+from saffron.language.scope.typed import AGGREGATES, ARRAY_HINT, SORTS, Sort, Typed, kind_or_guess
 from saffron.language.syntax import tree
+from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tokens import name_text
 from saffron.schema.schema import Kind
 
 SCOPES = {tree.Index.BEFORE: plan.Scope.BEFORE, tree.Index.ALL: plan.Scope.CLOSED}
+NO_NUMBERS = {Kind.STRING: "strings", Kind.BOOL: "truth values", Kind.ARRAY: "arrays"}
+"""Kinds whose values are no numbers, as errors name them."""
 NUMERIC = ("sum", "avg", "min", "max", "stddev")
 """Built-in aggregates that take numbers only."""
 
@@ -37,7 +40,8 @@ def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, 
     component = scope.component(argument.variable, argument.span)
     place = scope.places[component]
     if not place.closure:
-        hint = f"Write {place.written}.{argument.attribute or 'x'}; a closure has a plus: {name_text(place.type)}+."
+        written = f"{place.written}.{attribute_text(argument.attribute or 'x')}"
+        hint = f"Write {written}; a closure has a plus: {name_text(place.type)}+."
         raise scope.schema_error(f"{place.written} is one event, not a closure", argument.span, hint)
     over = SCOPES[argument.index]
     if argument.attribute is None:
@@ -50,9 +54,10 @@ def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, 
         value = plan.Const(0) if call.function in ("count", "sum") else NULL
         return argument, component, Typed(value, Sort.NUMBER if value.value == 0 else Sort.UNKNOWN)
     own = call.function not in AGGREGATES
-    if (own or call.function in NUMERIC) and found.kind in (Kind.STRING, Kind.BOOL):
-        noun = "strings" if found.kind is Kind.STRING else "truth values"
-        raise scope.schema_error(f"{call.function} of {noun}", call.span, f"{call.function} takes numbers.")
+    takes_numbers = own or call.function in NUMERIC
+    if found.kind in NO_NUMBERS and (takes_numbers or (found.kind is Kind.ARRAY and call.function != "count")):
+        hint = f"{call.function} takes numbers." if takes_numbers else ARRAY_HINT
+        raise scope.schema_error(f"{call.function} of {NO_NUMBERS[found.kind]}", call.span, hint)
     expr = plan.Aggregate(call.function, component, over, found.name, kind_or_guess(found))
     takes_kind = call.function in ("first", "last")
     sort = Sort.NUMBER if not takes_kind else Sort.UNKNOWN if found.kind is None else SORTS[found.kind]

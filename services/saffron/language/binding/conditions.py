@@ -10,6 +10,7 @@ from saffron.language.plan.plan import Which
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import Sort, Typed, attribute, bind_condition
 from saffron.language.syntax import tree
+from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tokens import name_text
 from saffron.language.syntax.tree import Index
 
@@ -80,7 +81,7 @@ def _leaf(expression: tree.Expression, scope: Scope, uses: list[Use]) -> Typed:
         hint = f"In a match query write {expression.variable}[i-1] and {expression.variable}[i]."
         raise scope.schema_error("NEXT belongs to aggregate queries (COUNT(*) in RETURN)", expression.span, hint)
     assert isinstance(expression, tree.Name)
-    hint = f"Write whose it is: a.{expression.name}; a string stands in quotes: '{expression.name}'."
+    hint = f"Write whose it is: a.{attribute_text(expression.name)}; a string stands in quotes: '{expression.name}'."
     raise scope.bare_name_error(expression, hint)
 
 
@@ -104,7 +105,8 @@ def is_length(reference: tree.Reference, closure: bool) -> bool:
 
 def check_form(reference: tree.Reference, component: int, scope: Scope) -> None:
     """Raise QueryError unless the reference reads one value: a.x of a single event, b[...].x of a closure."""
-    place, name = scope.places[component], reference.attribute
+    place = scope.places[component]
+    name = None if reference.attribute is None else attribute_text(reference.attribute)
     if place.closure and reference.index is Index.NONE:
         hint = f"Write {place.written}[i].{name} for every event, {place.written}[1].{name} for the first, "
         hint += f"{place.written}[last].{name} for the last."

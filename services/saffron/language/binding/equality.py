@@ -11,6 +11,7 @@ from saffron.language.plan import plan
 from saffron.language.plan.plan import Which
 from saffron.language.scope.scope import Found, Scope
 from saffron.language.scope.typed import kind_or_guess
+from saffron.language.syntax.paths import attribute_text
 
 
 def key_checks(key: PartialKey, layout: Layout) -> list[plan.Check]:
@@ -50,7 +51,7 @@ def distinct_checks_of_not(number: int, layout: Layout, scope: Scope) -> list[pl
     checks: list[plan.Check] = []
     for choice in layout.absences[number].distinct:
         found = _distinct_attribute(choice, scope)
-        text = f"DISTINCT {found.name}"
+        text = f"DISTINCT {attribute_text(found.name)}"
         if found.null:
             checks.append(plan.Check(plan.Const(False), text))
             continue
@@ -73,15 +74,13 @@ def distinct_rules(layout: Layout, scope: Scope) -> list[plan.Distinct]:
 def unseen_distincts(layout: Layout, scope: Scope) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """(text, components) of each DISTINCT of an attribute that is always null. It can never hold."""
     found = ((_distinct_attribute(choice, scope), choice.components) for choice in layout.distinct)
-    return tuple((f"DISTINCT {one.name}", components) for one, components in found if one.null)
+    return tuple((f"DISTINCT {attribute_text(one.name)}", components) for one, components in found if one.null)
 
 
 def _distinct_attribute(choice: Choice, scope: Scope) -> Found:
     """The attribute of DISTINCT; QueryError if one of its components lacks it."""
-    found = Found(str(choice.written.distinct), None)
-    for type_name in dict.fromkeys(scope.places[component].type for component in choice.components):
-        found = scope.attribute(type_name, str(choice.written.distinct), choice.written.span)
-    return found
+    owners = [scope.places[component] for component in choice.components]
+    return scope.shared(str(choice.written.distinct), owners, choice.written.span)
 
 
 def _pairs(components: list[int], layout: Layout) -> Iterator[tuple[int, int]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.language.scope.scope import Found, Scope
+from saffron.language.syntax.paths import attribute_text
+from saffron.language.syntax.tokens import name_text
 from saffron.language.syntax.tree import Expression, Key, KeyAttribute
 
 
@@ -40,12 +42,12 @@ def bind_keys(conditions: tuple[Expression, ...], group: tuple[KeyAttribute, ...
         components = _components(part, scope)
         found = scope.shared(part.name, [scope.places[index] for index in components], part.span)
         if found.null:
-            impossible.append((f"[{part.name}]", components))
+            impossible.append((f"[{attribute_text(part.name)}]", components))
         elif len(components) == len(scope.places):
             whole[found.name] = None
         else:
-            owner = f"{part.owner}." if part.owner else ""
-            partial.append(PartialKey(found, components, part, f"[{owner}{part.name}]"))
+            owner = f"{name_text(part.owner)}." if part.owner else ""
+            partial.append(PartialKey(found, components, part, f"[{owner}{attribute_text(part.name)}]"))
     return Keys(tuple(whole), tuple(partial), tuple(impossible))
 
 

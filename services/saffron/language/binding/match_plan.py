@@ -26,10 +26,12 @@ from saffron.language.patterns.states import check_states
 from saffron.language.plan import plan
 from saffron.language.scope.composition import check_into
 from saffron.language.scope.names import item_names
+from saffron.language.scope.paths import with_paths
 from saffron.language.scope.scope import Scope, Slot
 from saffron.language.scope.typed import Sort, Typed, attribute, bind_value
 from saffron.language.scope.windows import bind_window
 from saffron.language.syntax import tree
+from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.printer import query_text
 from saffron.language.syntax.tree import Index
 
@@ -42,6 +44,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     refuse_clauses(query, scope, aggregate=False)
     strategies = _strategies(query, layout, scope)
     strict = query.time is not None and query.time.value == "STRICT"
+    text, query = query_text(query), with_paths(query, scope)
     keys = bind_keys(query.conditions, (), scope)
     keys = replace(keys, impossible=(*keys.impossible, *unseen_distincts(layout, scope)))
     _check_partition(keys, query, strategies, layout, scope)
@@ -53,7 +56,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     check_into(query, returns, scope)
     return plan.MatchPlan(
         name=name,
-        text=query_text(query),
+        text=text,
         stream=query.stream or plan.DEFAULT_STREAM,
         components=_components(layout, scope),
         strategy=strategies.whole,
@@ -113,7 +116,7 @@ def _check_partition(keys: Keys, query: tree.Query, strategies: Strategies, layo
     for partial in keys.partial:
         if set(range(layout.positive)) <= set(partial.components):
             clause = "NON-OVERLAP" if disjoint else "partition-contiguity"
-            hint = f"Write [{partial.attribute.name}], of all components, or leave {clause} out."
+            hint = f"Write [{attribute_text(partial.attribute.name)}], of all components, or leave {clause} out."
             message = f"{clause} needs a key that what must not be there has, too"
             raise scope.plan_error(message, partial.written.span, hint)
 
@@ -209,7 +212,7 @@ def _leaf(expression: tree.Expression, positive: int, scope: Scope) -> Typed:
     if isinstance(expression, tree.Next):
         raise scope.schema_error("NEXT stands in WHERE only", expression.span)
     assert isinstance(expression, tree.Name)
-    hint = f"Write whose it is, as in {scope.places[0].variable}.{expression.name}."
+    hint = f"Write whose it is, as in {scope.places[0].variable}.{attribute_text(expression.name)}."
     if expression.name in {place.variable for place in scope.places}:
         hint = "The events themselves are always in the result; RETURN names values computed from them."
     raise scope.bare_name_error(expression, hint)

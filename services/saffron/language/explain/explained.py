@@ -8,6 +8,7 @@ from typing import Any
 from saffron.language.cost.complexity import Complexity
 from saffron.language.plan.formulas import formula
 from saffron.language.plan.plan import Plan, Window
+from saffron.language.syntax.paths import attribute_text
 
 WIDTH = 100
 
@@ -23,7 +24,7 @@ def wrapped(line: str) -> list[str]:
 
 
 def key_line(key: tuple[str, ...]) -> str:
-    return f"[{', '.join(key)}], each value on its own" if key else "none"
+    return f"[{', '.join(map(attribute_text, key))}], each value on its own" if key else "none"
 
 
 def cost_line(cost: Complexity) -> str:

@@ -10,6 +10,7 @@ from saffron.language.patterns.links import Link, positions
 from saffron.language.plan import plan as plans
 from saffron.language.plan.formulas import formula
 from saffron.language.plan.plan import Absence, MatchPlan, Shape, Strategy
+from saffron.language.syntax.paths import attribute_text
 
 SKIPPING = {
     Strategy.STRICT: "nothing in between",
@@ -94,7 +95,7 @@ def condition_lines(plan: MatchPlan) -> list[str]:
     for rule in plan.distinct:
         inside = f" of one iteration of the repetition around {names[rule.components[0]]}" if rule.loops else ""
         listed = ", ".join(names[component] for component in rule.components)
-        lines.append(f"different {rule.attribute}: {listed}{inside}")
+        lines.append(f"different {attribute_text(rule.attribute)}: {listed}{inside}")
     for number, absence in enumerate(plan.absences):
         lines.extend(f"{formula(check.expr, names)}  (of NOT {number + 1})" for check in absence.checks)
     return lines

@@ -19,6 +19,7 @@ from saffron.language.explain.template_text import (
 )
 from saffron.language.plan.formulas import amount, formula, window_line
 from saffron.language.plan.plan import TrendPlan
+from saffron.language.syntax.paths import attribute_text
 from saffron.language.trends.edge_index import EdgeIndex
 from saffron.language.trends.shared_panes import shares_panes
 
@@ -33,7 +34,7 @@ def trend_text(plan: TrendPlan, engine: str = "") -> list[str]:
             strategy=_strategy_line(plan),
             time="events with equal ts are never adjacent" if plan.strict else "by (ts, arrival)",
             key=key_line(plan.key),
-            group=", ".join(plan.group) or "none: one result for each window",
+            group=", ".join(map(attribute_text, plan.group)) or "none: one result for each window",
             window=window_line(plan.window, trends=True),
             panes=_panes_line(plan),
             **numbers,

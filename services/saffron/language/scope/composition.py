@@ -16,7 +16,7 @@ from saffron.schema.schema import Kind, widened
 
 _OWN = ("seq", "ts", "type")
 """Fields of every event, which no attribute may be named after."""
-_WORDS = dict.fromkeys(Kind, "a number") | {Kind.STRING: "a string", Kind.BOOL: "a truth value"}
+_WORDS = dict.fromkeys(Kind, "a number") | {Kind.STRING: "a string", Kind.BOOL: "a truth value", Kind.ARRAY: "an array"}
 
 
 def attributes_of(made: plan.MatchPlan) -> Mapping[str, Kind]:

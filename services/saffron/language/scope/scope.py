@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from saffron.carets import quoted, render
 from saffron.errors import QueryError
 from saffron.language.plan.plan import Const
-from saffron.language.syntax.hints import known_names, suggestion
+from saffron.language.syntax.hints import known_attributes, known_names, suggestion
+from saffron.language.syntax.paths import OWN as OWN_FIELD
+from saffron.language.syntax.paths import attribute_text, own_name
 from saffron.language.syntax.sql import is_null, null_hint
 from saffron.language.syntax.tokens import NAME_QUOTES, name_end, name_text, string_text
 from saffron.language.syntax.tree import Event, Name, Span
@@ -21,6 +23,9 @@ OWN: dict[str, tuple[str, Kind]] = {
     "type": ("type", Kind.STRING),
 }
 """Fields of every event, whatever its type: spelling -> name and kind."""
+
+QUOTED_LEN = f"{OWN_FIELD}len"
+"""The attribute of a."len"."""
 
 WARNING_LIMIT = 20
 """Most warnings that are kept for a query."""
@@ -100,13 +105,14 @@ class Scope:
         if is_null(name.name):
             variable = self.places[0].variable if self.places else "a"
             return self.schema_error(f"{name.name} is no value to compare with", name.span, null_hint(f"{variable}.x"))
-        if self.text[name.span.start] in NAME_QUOTES:
+        start, end = name.span
+        if self.text[start] in NAME_QUOTES and name_end(self.text, start, name.name) == end:
             hint = f"What stands in double quotes is a name; strings stand in single ones: {string_text(name.name)}."
         whole = re.search(r"[\w.$@:/-]*$", self.text[: name.span.end])
         parts = ["", ""] if whole is None else [whole.group(), whole.group().partition(".")[2]]
         for part in parts:
             if self.schema is not None and part in self.schema.kinds and part != name.name:
-                hint = f"The attribute {quoted(part)} is written in double quotes: {name_text(part)}."
+                hint = f"The attribute {quoted(part)} is written in double quotes: {attribute_text(part)}."
         return self.schema_error(f"{name.name[:40]} stands alone", name.span, hint)
 
     def plan_error(self, message: str, span: Span, hint: str = "") -> QueryError:
@@ -187,6 +193,10 @@ class Scope:
             f"unknown variable {quoted(name)}", span, known_names("The pattern has", variables, name)
         )
 
+    def owns(self, name: str) -> bool:
+        """Whether a name is a variable or a type of the pattern; else it begins a path."""
+        return name in self._by_name or bool(self.of_type(name))
+
     def of_type(self, name: str) -> list[int]:
         """Indices of the components with this event type."""
         return [index for index, place in enumerate(self.places) if place.type == name and place.original is None]
@@ -208,6 +218,7 @@ class Scope:
 
         An attribute that may come later has kind NULL; the query is bound again once it has come.
         """
+        name = "len" if name == QUOTED_LEN else name  # an event has no len of its own, only a list has
         if self.schema is None:
             return Found(*OWN[name]) if name in OWN else Found(name, None)
         own = self.schema.attributes_of(type_name)
@@ -217,7 +228,7 @@ class Scope:
                 return Found(*OWN[name])
             self._miss(type_name, name, span)
         if self._grows and (name not in own or kind is Kind.NULL):
-            self.waits[f"attribute {quoted(name)} of type {type_name}"] = None
+            self.waits[f"attribute {quoted(own_name(name))} of type {type_name}"] = None
         if name not in self.schema.kinds:
             if not self._grows:
                 return Found(name, None, null=True)
@@ -227,12 +238,12 @@ class Scope:
     def _miss(self, type_name: str, name: str, span: Span) -> None:
         """Report an unknown attribute: raise QueryError, warn, or do nothing if it may come later."""
         assert self.schema is not None
-        message = f"unknown attribute {quoted(name)} of type {type_name}"
+        message = f"unknown attribute {quoted(own_name(name))} of type {type_name}"
         never = type_name not in self.schema.types and not (self.schema.given or self.unseen)
         may_come = self._open and type_name not in self.schema.derived  # results of a query have what it returns
         if not (self.lenient or never or may_come):
             own = list(self.schema.attributes_of(type_name))
-            raise self.schema_error(message, span, known_names(f"{type_name} has", own, name))
+            raise self.schema_error(message, span, known_attributes(f"{type_name} has", own, name))
         if may_come:
             return
         hint = "It is null, and comparisons with null are false."
@@ -249,6 +260,9 @@ class Scope:
         found = Found(name, None)
         for type_name in dict.fromkeys(place.type for place in owners):
             found = self.attribute(type_name, name, span)
+        if found.kind is Kind.ARRAY:
+            hint = "Name an attribute that is a number, a string or a truth value."
+            raise self.schema_error(f"{quoted(name)} is an array, by which events cannot agree", span, hint)
         return found
 
     def function_hint(self, name: str, known: Sequence[str]) -> str:

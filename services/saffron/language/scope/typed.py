@@ -22,6 +22,7 @@ class Sort(Enum):
     NUMBER = "a number"
     STRING = "a string"
     BOOLEAN = "true or false"
+    ARRAY = "an array"
     UNKNOWN = "unknown"
 
 
@@ -36,6 +37,7 @@ class Typed:
 SORTS = {kind: Sort.NUMBER for kind in Kind if kind.is_number} | {
     Kind.BOOL: Sort.BOOLEAN,
     Kind.STRING: Sort.STRING,
+    Kind.ARRAY: Sort.ARRAY,
     Kind.NULL: Sort.UNKNOWN,
 }
 GUESS = {Sort.STRING: Kind.STRING, Sort.BOOLEAN: Kind.BOOL}
@@ -43,6 +45,8 @@ GUESS = {Sort.STRING: Kind.STRING, Sort.BOOLEAN: Kind.BOOL}
 SCALARS = {"abs": (1, 1), "sqrt": (1, 1), "least": (2, None), "greatest": (2, None)}
 """Scalar function -> least and greatest number of arguments."""
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
+
+ARRAY_HINT = "Read what is in it: length(a.x), contains(a.x, 'v') or a.x[1]."
 
 Leaves = Callable[[tree.Expression], Typed]
 """A binder of a Reference, Next, Name, or a Call of an aggregate; raises QueryError where it cannot stand."""
@@ -64,7 +68,7 @@ def attribute(found: Found, component: int, which: plan.Which, back: int = 0) ->
 def bind_condition(expression: tree.Expression, scope: Scope, leaves: Leaves) -> plan.Expr:
     """A condition as an expression of a plan; QueryError if its value is not true or false."""
     typed = _Binder(scope, leaves).bind(expression)
-    if typed.sort in (Sort.NUMBER, Sort.STRING):
+    if typed.sort in (Sort.NUMBER, Sort.STRING, Sort.ARRAY):
         message = f"a condition is true or false, this is {typed.sort.value}"
         raise scope.schema_error(message, expression.span, "Compare it with something: =, !=, <, <=, >, >= or IN.")
     return _settled(typed, Sort.BOOLEAN).expr
@@ -129,22 +133,23 @@ class _Binder:
     def _number(self, expression: tree.Expression, verb: str) -> plan.Expr:
         """An operand that must be a number. `verb`: for the error, "cannot add a string"."""
         typed = self.bind(expression)
-        if typed.sort in (Sort.STRING, Sort.BOOLEAN):
-            noun = "a string" if typed.sort is Sort.STRING else "a truth value"
-            raise self.scope.schema_error(f"cannot {verb} {noun}", expression.span, "Arithmetic takes numbers.")
+        if typed.sort in (Sort.STRING, Sort.BOOLEAN, Sort.ARRAY):
+            raise self.scope.schema_error(
+                f"cannot {verb} {_noun(typed.sort)}", expression.span, "Arithmetic takes numbers."
+            )
         return typed.expr
 
     def _truth(self, expression: tree.Expression, operator: str) -> plan.Expr:
         """An operand of AND, OR or NOT, which must be true or false."""
         typed = self.bind(expression)
-        if typed.sort in (Sort.NUMBER, Sort.STRING):
+        if typed.sort in (Sort.NUMBER, Sort.STRING, Sort.ARRAY):
             message = f"{operator} joins what is true or false, this is {typed.sort.value}"
             raise self.scope.schema_error(message, expression.span, "Compare it with something.")
         return _settled(typed, Sort.BOOLEAN).expr
 
     def _comparison(self, operation: tree.Operation) -> Typed:
         """A bound comparison. It warns of operands of different types; QueryError for an order of truth values."""
-        left, right = self.bind(operation.left), self.bind(operation.right)
+        left, right = self._compared(operation.left), self._compared(operation.right)
         left, right = _settled(left, right.sort), _settled(right, left.sort)
         if operation.operator not in ("=", "!="):
             for typed, side in ((left, operation.left), (right, operation.right)):
@@ -156,6 +161,13 @@ class _Binder:
             self.scope.warn(message, operation.span)
         return Typed(plan.Binary(operation.operator, left.expr, right.expr), Sort.BOOLEAN)
 
+    def _compared(self, expression: tree.Expression) -> Typed:
+        """A side of a comparison; QueryError for an array."""
+        typed = self.bind(expression)
+        if typed.sort is Sort.ARRAY:
+            raise self.scope.schema_error("an array is not compared as a whole", expression.span, ARRAY_HINT)
+        return typed
+
     def _membership(self, membership: tree.Membership) -> Typed:
         """A bound IN. It warns of an operand of another type; QueryError for choices of different types."""
         sorts = [_literal_sort(choice.value) for choice in membership.choices]
@@ -163,7 +175,7 @@ class _Binder:
             if sort is not sorts[0]:
                 message = f"IN mixes {_noun(sorts[0])} with {_noun(sort)}"
                 raise self.scope.schema_error(message, choice.span, "All choices are of one kind.")
-        operand = _settled(self.bind(membership.operand), sorts[0])
+        operand = _settled(self._compared(membership.operand), sorts[0])
         if operand.sort not in (sorts[0], Sort.UNKNOWN):
             message = f"{_noun(operand.sort)} is compared with {_noun(sorts[0])}: always false"
             self.scope.warn(message, membership.span)

@@ -91,8 +91,8 @@ class Cursor:
             self.fail(f"expected {what}", hint=f"{self.token.value.upper()} is a keyword and cannot be a name here.")
         return self.advance()
 
-    def refuse_other_signs(self, name: Token, what: str, *signs: str) -> None:
-        """Raise QueryError if one of `signs` directly follows `name`, the word just taken, as in order-paid."""
+    def refuse_other_signs(self, name: Token | Span, what: str, *signs: str) -> None:
+        """Raise QueryError if one of `signs` directly follows `name`, the words just taken, as in order-paid."""
         found = _NAME_WITH_SIGNS.match(self.text, name.start)
         if found is not None and self.token.is_symbol(*signs) and self.token.start == name.end:
             hint = f"In double quotes a name may hold any sign: {name_text(found.group())}."

@@ -8,6 +8,7 @@ from saffron.carets import quoted
 from saffron.language.syntax.cursor import RESERVED, Cursor
 from saffron.language.syntax.durations import UNITS, scaled
 from saffron.language.syntax.hints import suggestion
+from saffron.language.syntax.paths import forces_path, parse_path, rest_of_path
 from saffron.language.syntax.references import is_reference, parse_next, parse_reference
 from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import (
@@ -179,14 +180,21 @@ def parse_key(cursor: Cursor) -> Key:
 
 
 def parse_key_attribute(cursor: Cursor) -> KeyAttribute:
-    """An attribute of a key: attr for all events, Type.attr or var.attr for those of one type or variable."""
-    first = cursor.expect_attribute("that all events share")
-    if cursor.accept("."):
-        name = cursor.expect_attribute(f"of {first.value}")
-        cursor.refuse_other_signs(name, "an attribute", "-", ".")
-        return KeyAttribute(first.value, name.value, span=Span(first.start, name.end))
-    cursor.refuse_other_signs(first, "an attribute", "-")
-    return KeyAttribute(None, first.value, span=Span(first.start, first.end))
+    """An attribute of a key: attr for all events, Type.attr or var.attr for those of one type or variable.
+
+    The owner of order.id may be none: the binder, which knows the pattern, then makes it part of the name.
+    """
+    first = cursor.token
+    if forces_path(first) or not cursor.peek().is_symbol("."):
+        owner = None
+        name, _ = parse_path(cursor, "that all events share")
+    else:
+        owner = cursor.expect_attribute("that all events share").value
+        cursor.advance()
+        name, _ = parse_path(cursor, f"of {owner}")
+    span = cursor.span_from(first.start)
+    cursor.refuse_other_signs(span, "an attribute", "-")
+    return KeyAttribute(owner, name, span=span)
 
 
 def _number(cursor: Cursor) -> Expression:
@@ -234,6 +242,9 @@ def _word(cursor: Cursor) -> Expression:
         cursor.fail("expected a value")
     if follower.is_symbol("("):
         return _call(cursor)
+    if forces_path(token) and follower.is_symbol("."):
+        path, span = rest_of_path(cursor, cursor.advance())
+        return Name(path, span=span)
     if is_reference(cursor):
         return parse_reference(cursor)
     cursor.advance()

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Sequence
 
 from saffron.carets import NAME_LIMIT, printable, quoted
+from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tokens import QUOTE, name_text
 
 LISTED = 20
@@ -25,10 +26,10 @@ def suggestion(name: str, known: Iterable[str], shown: Callable[[str], str] = st
     return f"Did you mean {written if written.startswith(QUOTE) else quoted(written)}?" if near else ""
 
 
-def listing(names: Sequence[str]) -> str:
-    """Names in a row, at most LISTED of them: `symbol, price, volume`."""
-    shown = ", ".join(printable(name_text(name)) for name in names[:LISTED])
-    return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
+def listing(names: Sequence[str], shown: Callable[[str], str] = name_text) -> str:
+    """Names in a row, at most LISTED of them: `symbol, price, volume`. `shown`: how to write a name."""
+    written = ", ".join(printable(shown(name)) for name in names[:LISTED])
+    return f"{written} and {len(names) - LISTED} more" if len(names) > LISTED else written
 
 
 def known_names(owner: str, names: Sequence[str], name: str) -> str:
@@ -37,3 +38,15 @@ def known_names(owner: str, names: Sequence[str], name: str) -> str:
         return f"{owner}: none."
     parts = [f"{owner}: {listing(names)}.", suggestion(name, names, name_text)]
     return " ".join(part for part in parts if part)
+
+
+def known_attributes(owner: str, names: Sequence[str], name: str) -> str:
+    """The hint for an unknown attribute, as `known_names`: an object's fields, or the whole path of a field."""
+    fields = [one for one in names if one.startswith(f"{name}.")]
+    if fields:
+        return f"It is an object; its fields are: {listing(fields, attribute_text)}."
+    if not names:
+        return f"{owner}: none."
+    paths = [one for one in names if one.endswith(f".{name}")]
+    near = f"Did you mean {listing(paths[:1], attribute_text)}?" if paths else suggestion(name, names, attribute_text)
+    return f"{owner}: {listing(names, attribute_text)}. {near}".rstrip()

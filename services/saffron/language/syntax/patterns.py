@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from saffron.language.syntax.cursor import Cursor
+from saffron.language.syntax.paths import parse_path
 from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import (
     AnyOf,
@@ -150,7 +151,7 @@ def _any(cursor: Cursor) -> Pattern:
     if 1 < len(parts) < count:
         hint = "To take several events of one type, list it alone: ANY(3, Stock s)."
         raise cursor.error(f"ANY asks for {count} of {len(parts)}", token, hint=hint)
-    distinct = cursor.expect_attribute("after DISTINCT").value if cursor.accept_word("distinct") else None
+    distinct = parse_path(cursor, "after DISTINCT")[0] if cursor.accept_word("distinct") else None
     return AnyOf(count, tuple(parts), distinct, span=cursor.span_from(start))
 
 

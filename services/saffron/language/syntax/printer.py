@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from saffron.language.syntax.clauses import CLAUSES
 from saffron.language.syntax.cursor import RESERVED
 from saffron.language.syntax.expressions import ADD, AND, COMPARE, NEGATE, NOT, OR, PRECEDENCE
+from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, attribute_text
 from saffron.language.syntax.tokens import name_text, string_text
 from saffron.language.syntax.tree import (
     AnyOf,
@@ -119,7 +120,7 @@ def pattern_text(pattern: Pattern, around: Pattern | None = None) -> str:
         case Sequence(parts=parts):
             return "SEQ(" + ", ".join(map(inner, parts)) + ")"
         case AnyOf(count=count, parts=parts, distinct=distinct):
-            tail = f" DISTINCT {name_text(distinct)}" if distinct is not None else ""
+            tail = f" DISTINCT {attribute_text(distinct)}" if distinct is not None else ""
             lists = around or (pattern if len(parts) == 1 else None)
             return f"ANY({count}, " + ", ".join(pattern_text(part, lists) for part in parts) + ")" + tail
         case Conjunction(parts=parts):
@@ -165,7 +166,7 @@ def _expression(expression: Expression) -> tuple[str, int]:
         case Reference():
             return reference_text(expression), _ATOM
         case Next(variable=variable, attribute=attribute):
-            return f"NEXT({event_name(variable)}).{name_text(attribute)}", _ATOM
+            return f"NEXT({event_name(variable)}).{attribute_text(attribute)}", _ATOM
         case Key(attributes=attributes):
             return "[" + ", ".join(map(_key_attribute, attributes)) + "]", _ATOM
         case Prefix(operator="not", operand=operand):
@@ -209,13 +210,15 @@ def reference_text(reference: Reference) -> str:
         Index.ALL: "[]",
         Index.PREVIOUS: f"[i-{reference.back}]",
     }.get(reference.index, f"[{reference.index.value}]")
-    attribute = "" if reference.attribute is None else f".{name_text(reference.attribute)}"
+    built_in = OF_VARIABLE if reference.index is Index.NONE else BUILT_IN
+    attribute = "" if reference.attribute is None else f".{attribute_text(reference.attribute, built_in)}"
     return name_text(reference.variable) + index + attribute
 
 
 def _key_attribute(attribute: KeyAttribute) -> str:
-    owner = "" if attribute.owner is None else f"{name_text(attribute.owner)}."
-    return owner + name_text(attribute.name)
+    if attribute.owner is None:
+        return name_text(attribute.name)  # a path in quotes as a whole has no owner
+    return f"{name_text(attribute.owner)}.{attribute_text(attribute.name)}"
 
 
 def literal_text(value: float | str | bool) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from saffron.language.syntax.cursor import Cursor
+from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, parse_path
 from saffron.language.syntax.tokens import Token
-from saffron.language.syntax.tree import Expression, Index, Key, KeyAttribute, Next, Reference, Span
+from saffron.language.syntax.tree import Expression, Index, Key, KeyAttribute, Next, Reference
 
 FORMS = "In brackets stand: 1, first, i, i-1, last, ..i-1, or nothing."
 
@@ -22,15 +23,16 @@ def parse_reference(cursor: Cursor) -> Expression:
         return Reference(variable.value, index, None, back, span=cursor.span_from(variable.start))
     if index is Index.NONE and cursor.token.is_symbol("("):
         return _spread(cursor, variable)
-    attribute = cursor.expect_attribute(f"of {variable.value[:20]}")
-    return Reference(variable.value, index, attribute.value, back, span=cursor.span_from(variable.start))
+    built_in = OF_VARIABLE if index is Index.NONE else BUILT_IN
+    name, _ = parse_path(cursor, f"of {variable.value[:20]}", built_in)
+    return Reference(variable.value, index, name, back, span=cursor.span_from(variable.start))
 
 
 def _spread(cursor: Cursor, variable: Token) -> Key:
     """The attributes of a.(x, y), behind the dot."""
     cursor.advance()
-    names = cursor.separated(lambda at: at.expect_attribute(f"of {variable.value[:20]}"))
-    attributes = [KeyAttribute(variable.value, name.value, span=Span(name.start, name.end)) for name in names]
+    paths = cursor.separated(lambda at: parse_path(at, f"of {variable.value[:20]}"))
+    attributes = [KeyAttribute(variable.value, name, span=span) for name, span in paths]
     cursor.expect(")", "after the attributes")
     return Key(tuple(attributes), span=cursor.span_from(variable.start))
 
@@ -119,5 +121,5 @@ def parse_next(cursor: Cursor, keyword: Token) -> Next:
         cursor.expect("]", "in NEXT(...)")
     cursor.expect(")", "after NEXT(" + variable.value[:20])
     cursor.expect(".", "and an attribute after NEXT(...)")
-    attribute = cursor.expect_attribute(f"of {variable.value[:20]}")
-    return Next(variable.value, attribute.value, span=cursor.span_from(keyword.start))
+    name, _ = parse_path(cursor, f"of {variable.value[:20]}")
+    return Next(variable.value, name, span=cursor.span_from(keyword.start))

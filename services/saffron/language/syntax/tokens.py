@@ -127,9 +127,14 @@ def _content(value: str) -> str:
     return value[1:-1].replace(quote * 2, quote) if quote in "'\"" else value[1:-1]
 
 
+def is_word(name: str) -> bool:
+    """Whether a name needs no quotes, unless it is a keyword."""
+    return _WORD.fullmatch(name) is not None
+
+
 def name_text(name: str, *, taken: frozenset[str] = frozenset()) -> str:
     """A name as a query writes it: in double quotes if it is no word, or one of the words `taken` (lower case)."""
-    bare = _WORD.fullmatch(name) is not None and name.lower() not in taken
+    bare = is_word(name) and name.lower() not in taken
     return name if bare else QUOTE + name.replace(QUOTE, QUOTE * 2) + QUOTE
 
 

@@ -143,7 +143,10 @@ class Star(Node):
 
 @dataclass(frozen=True)
 class Reference(Node):
-    """variable[index].attribute. `attribute` is None in count(b[]); `back` is k of b[i-k]."""
+    """variable[index].attribute. `attribute` is None in count(b[]); `back` is k of b[i-k].
+
+    An attribute's name has dots where a query writes several words: customer.tier (see `paths`).
+    """
 
     variable: str
     index: Index
@@ -168,7 +171,10 @@ class Key(Node):
 
 @dataclass(frozen=True)
 class KeyAttribute(Node):
-    """An attribute of a key. `owner`: the type or variable whose events must agree; None: all."""
+    """An attribute of a key. `owner`: the type or variable whose events must agree; None: all.
+
+    An owner that is neither is the first word of a path, and all events must agree.
+    """
 
     owner: str | None
     name: str

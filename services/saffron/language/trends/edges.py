@@ -20,6 +20,7 @@ from saffron.language.plan.rewrite import mapped
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import Typed, attribute, bind_condition
 from saffron.language.syntax import tree
+from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tokens import name_text
 from saffron.language.syntax.tree import Index
 from saffron.language.trends.layout import Part, TrendLayout
@@ -138,7 +139,7 @@ class _Binder:
         place = self.scope.places[component]
         alone = role is Role.CURRENT and self.layout.part_of(component).repeated
         if role not in (Role.EVENT, Role.NEXT) and not place.closure and not alone:
-            hint = f"Write {place.written}.{name}."
+            hint = f"Write {place.written}.{attribute_text(name)}."
             raise self.scope.schema_error(f"{place.written} is one event, not a closure", expression.span, hint)
         if role is Role.EVENT and place.closure and name.lower() == "len" and not self._has(place.type, name):
             hint = f"A trend of two or more: {name_text(place.type)}{{2,}} {place.written}. {MATCH_INSTEAD}"

@@ -11,10 +11,12 @@ from saffron.language.binding.strategies import Strategies, bind_strategies
 from saffron.language.patterns.successors import PlaceGraph, Refuse, place_graph
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Strategy, Template
+from saffron.language.scope.paths import with_paths
 from saffron.language.scope.scope import Scope, Slot
 from saffron.language.scope.typed import kind_or_guess
 from saffron.language.scope.windows import bind_window
 from saffron.language.syntax import tree
+from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.printer import query_text
 from saffron.language.trends import conjunction
 from saffron.language.trends.edges import Conditions, bind_edges
@@ -50,6 +52,7 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
             "trends are counted over exact times, and this stream has intervals", query.pattern.span, hint
         )
     strategies = bind_strategies(query, layout.layout, scope, Strategy.ANY)
+    text, query = query_text(query), with_paths(query, scope)
     place_graphs = {part: _graph(part, layout, strategies, scope) for part in layout.parts}
     keys = bind_keys(query.conditions, query.group, scope)
     conditions = bind_edges(query.conditions, layout, place_graphs, scope)
@@ -69,7 +72,7 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
         others.append(conjunction.both(left, others[0], components))
     return plan.TrendPlan(
         name=name,
-        text=query_text(query),
+        text=text,
         stream=query.stream or plan.DEFAULT_STREAM,
         components=components,
         template=left,
@@ -131,7 +134,7 @@ def _check_group(query: tree.Query, keys: Keys, scope: Scope) -> None:
     """Raise QueryError for GROUP BY of an attribute that only some components have."""
     for attribute in query.group:
         if attribute.owner is not None and attribute.name not in keys.whole:
-            hint = f"Write GROUP BY {attribute.name}: all events of a trend then have the same one."
+            hint = f"Write GROUP BY {attribute_text(attribute.name)}: all events of a trend then have the same one."
             raise scope.plan_error("trends are grouped by what all of their events have", attribute.span, hint)
 
 
@@ -162,7 +165,7 @@ def _add_partial_key(
     parts = {layout.part_of(component) for component in partial.components}
     members = set(partial.components)
     if len(parts) != 1 or any(_can_return(templates[part], members) for part in parts):
-        hint = f"Write [{partial.written.name}] if all events have it."
+        hint = f"Write [{attribute_text(partial.written.name)}] if all events have it."
         raise scope.plan_error("events that must agree are not all in a row in the trend", partial.written.span, hint)
     name, kind = partial.attribute.name, kind_or_guess(partial.attribute)
     for component in sorted(members):

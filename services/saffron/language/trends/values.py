@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from saffron.language.binding.aggregates import NO_NUMBERS
 from saffron.language.plan import plan
+from saffron.language.scope.paths import path_of
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import SORTS, Sort, Typed, bind_condition, bind_value, kind_or_guess
 from saffron.language.syntax import tree
+from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.printer import TREND_FUNCTIONS, expression_text
 from saffron.language.trends.layout import TrendLayout
 from saffron.schema.schema import Kind
@@ -62,7 +65,7 @@ class _Binder:
 
     def is_group(self, item: tree.Item) -> bool:
         """Whether an item is a group attribute by itself."""
-        name = _attribute(item.expression)
+        name = path_of(item.expression, self.scope)
         if name is None or name not in self._group():
             return False
         if item.alias is not None:
@@ -78,11 +81,12 @@ class _Binder:
             return self._aggregate(expression)
         if isinstance(expression, tree.Next):
             raise self.scope.schema_error("NEXT stands in WHERE only", expression.span)
-        name = _attribute(expression)
+        name = path_of(expression, self.scope)
         group = self._group()
         if name is None or name not in group:
-            hint = f"Write GROUP BY {name} to have a result for each {name}, or aggregate it, as in MAX(A.x)."
-            what = f"{name or 'this'} is no attribute by which trends are grouped"
+            shown = attribute_text(name or "this")
+            hint = f"Write GROUP BY {shown} to have a result for each {shown}, or aggregate it, as in MAX(A.x)."
+            what = f"{shown} is no attribute by which trends are grouped"
             raise self.scope.plan_error(what, expression.span, hint if name else "Write COUNT(*), SUM(A.x), ...")
         span = self.query.group[group.index(name)].span
         found = self.scope.shared(name, self.scope.places, span)
@@ -126,8 +130,8 @@ class _Binder:
         place, scope = self.scope.places[component], self.scope
         assert argument.attribute is not None  # the grammar has none without
         found = scope.attribute(place.type, argument.attribute, argument.span)
-        if call.function != "count" and found.kind in (Kind.STRING, Kind.BOOL):
-            noun = "strings" if found.kind is Kind.STRING else "truth values"
+        if call.function != "count" and found.kind in NO_NUMBERS:
+            noun = NO_NUMBERS[found.kind]
             raise scope.schema_error(f"{call.function} of {noun}", call.span, f"{call.function.upper()} takes numbers.")
         if found.null:
             return Typed(plan.Const(0 if call.function in ("sum", "count") else None), Sort.NUMBER)
@@ -139,10 +143,3 @@ class _Binder:
         """The reference to an aggregate, which is registered once."""
         index = self.aggregates.setdefault(aggregate, len(self.aggregates))
         return Typed(plan.TrendValue(index, kind), Sort.NUMBER)
-
-
-def _attribute(expression: tree.Expression) -> str | None:
-    """The attribute named by a bare name or by a.x; None for other expressions."""
-    if isinstance(expression, tree.Name):
-        return expression.name
-    return expression.attribute if isinstance(expression, tree.Reference) else None

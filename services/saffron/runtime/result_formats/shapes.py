@@ -2,7 +2,7 @@
 
 A record has the fields of the JSON object, with names instead of positions. An interval is {lo, hi}. A node of a graph
 is {variable, seq, before}. An event's attributes are a map of their own; the end of an imprecise time is `ts_latest`.
-Integers beyond 63 bits in RETURN are decimal strings, as scaled counts always are.
+Integers beyond 63 bits in RETURN are decimal strings, as scaled counts always are. Arrays are JSON texts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def _object(pairs: list[tuple[str, Any]]) -> Fields:
     if len(made) == len(pairs):
         return made
     (_, seq), (_, ts), (_, kind), *attributes = pairs
-    return _EventRecord(_event_record({"seq": seq, "ts": ts, "type": kind}), attributes=dict(attributes))
+    return _EventRecord(
+        _event_record({"seq": seq, "ts": ts, "type": kind}),
+        attributes={name: _scalar(value) for name, value in attributes},
+    )
 
 
 def _complex_event_record(result: Fields) -> Fields:
@@ -111,9 +114,13 @@ def _only(record: Mapping[str, Any], *names: str) -> Fields:
 
 def _within_63_bits(values: Mapping[str, Any]) -> Fields:
     return {
-        name: str(value) if isinstance(value, int) and not -_LARGEST <= value < _LARGEST else value
+        name: str(value) if isinstance(value, int) and not -_LARGEST <= value < _LARGEST else _scalar(value)
         for name, value in values.items()
     }
+
+
+def _scalar(value: Any) -> Any:
+    return orjson.dumps(value).decode() if isinstance(value, list) else value
 
 
 def _interval(pair: list[int]) -> Fields:
@@ -131,7 +138,13 @@ def _event_record(event: Fields) -> Fields:
         return event
     seq, ts, kind = event.pop("seq"), event.pop("ts"), event.pop("type")
     lo, hi = ts if isinstance(ts, list) else (ts, None)
-    return {"seq": seq, "ts": lo, "ts_latest": hi, "type": kind, "attributes": event}
+    return {
+        "seq": seq,
+        "ts": lo,
+        "ts_latest": hi,
+        "type": kind,
+        "attributes": {name: _scalar(value) for name, value in event.items()},
+    }
 
 
 def _bound(bound: Any) -> Any:

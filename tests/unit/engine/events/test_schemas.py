@@ -55,7 +55,7 @@ def test_several_types(keyword: str) -> None:
         ({"type": "object"}, "#/properties/type: is missing"),
         (typed({"type": "string"}, {}), "#/properties/type: needs either const"),
         (typed({"const": 5}, {}), "event types are strings"),
-        (typed({"const": "A"}, {"a": {"type": "array"}}), "#/properties/a/type: should be string"),
+        (typed({"const": "A"}, {"a": {"type": "date"}}), "#/properties/a/type: should be string"),
         (typed({"const": "A"}, {"a": {"type": [{}]}}), "#/properties/a/type: should be string"),
         (typed({"const": "A"}, {"a": {"type": "string", "pattern": "x"}}), "#/properties/a/pattern: this keyword"),
         (typed({"const": "A"}, {"ts": {"type": "boolean"}}), "#/properties/ts/type"),
@@ -123,3 +123,22 @@ def test_decode_ndjson_sorts_by_time() -> None:
     assert columns.attributes["n"].data.tolist() == [1, 0, 2]
     with pytest.raises(InputError, match="event 1: not-json"):
         decode_ndjson(b'{"type":"A","ts":5}\nx')
+
+
+def test_objects_inside_are_attributes_with_dotted_names() -> None:
+    inner = {"type": "object", "properties": {"id": {"type": "string"}, "n": {"type": "integer"}}, "required": ["id"]}
+    document = typed(
+        {"const": "A"},
+        {"order": inner, "by": {**inner, "type": ["object", "null"]}, "tags": {"type": "array", "items": {}}},
+        required=["type", "order", "by", "tags"],
+    )
+    schema = from_json_schema(document)
+    assert schema.kinds == {
+        "order.id": Kind.STRING, "order.n": Kind.INT, "by.id": Kind.STRING, "by.n": Kind.INT, "tags": Kind.ARRAY,
+    }  # fmt: skip
+    assert schema.required["A"] == {"order.id", "tags"}
+    assert from_json_schema(to_json_schema(schema)) == schema
+    with pytest.raises(SchemaError, match="every event type of a stream and every object"):
+        from_json_schema({**document, "additionalProperties": False})
+    with pytest.raises(SchemaError, match="#/properties/order/properties/id/type: should be"):
+        from_json_schema(typed({"const": "A"}, {"order": {**inner, "properties": {"id": {"type": "date"}}}}))

@@ -19,7 +19,10 @@ others = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size
 names = st.one_of(
     words, words, others, st.sampled_from(["user-id", "com.acme.paid", '"', "where", "true", "all", "$x"])
 )
-attributes = st.one_of(names, st.sampled_from(["from", "to", "type", "where", "and", "in", "len", "group", "ts"]))
+paths = st.sampled_from(["order.id", "a.where.b", "id.orig-h", "$.type", "$.ts", "$.type.x", "$offset", "x."])
+attributes = st.one_of(
+    names, paths, st.sampled_from(["from", "to", "type", "where", "and", "in", "len", "group", "ts"])
+)
 dotted = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.]{0,6}(-[a-z0-9]{1,3})?", fullmatch=True)
 
 numbers = st.one_of(
@@ -37,6 +40,7 @@ literals = st.builds(
 indices = st.sampled_from([index for index in tree.Index if index is not tree.Index.PREVIOUS])
 references = st.one_of(
     st.builds(tree.Reference, names, indices, attributes),
+    st.builds(tree.Reference, names, st.just(tree.Index.NONE), st.just("$.len")),
     st.builds(tree.Reference, names, st.just(tree.Index.PREVIOUS), attributes, st.integers(1, 9)),
     st.builds(tree.Reference, names, indices.filter(lambda index: index is not tree.Index.NONE), st.none()),
 )

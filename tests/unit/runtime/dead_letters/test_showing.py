@@ -17,7 +17,7 @@ def letter(value: bytes | None, reason: str = "not-json", detail: str = "not JSO
         (b'{"a": 1,\n "b" 2}', "not-json", "not JSON: oh", "2"),
         (b'{"type": "S", "price": "12", "x": 1}', "schema", "attribute 'price' of type S should be", '"price": "12"'),
         (b'{"ts":"yesterday"}', "bad-ts", 'ts "yesterday" is not ISO 8601', '"ts":"yesterday"'),
-        (b'{"ts": 5, "x": {}}', "nested-value", "attribute 'x' is nested; attributes are", '"x": {'),
+        (b'{"ts": 5, "x": [1]}', "schema", "attribute 'x' of type S should be a number, and is [1]", '"x": [1'),
         (b'{"ts": 5}', "late", "ts 5 is below 9, the watermark when it arrived", '"ts": 5'),
         ('{"näme": "\\"", "y": tru}'.encode(), "schema", "attribute 'näme' of type S", '"näme": "\\""'),
     ],

@@ -112,16 +112,20 @@ def _value(name: Any, value: Any) -> bytes:
         return str(int(value)).encode()
     if not _is_finite(value):
         return orjson.dumps(number_as_text(float(value)))
+    if isinstance(value, list | tuple):
+        return b"[" + b",".join(_value(name, item) for item in value) + b"]"
+    if isinstance(value, dict):
+        return _written(value)
     try:
         return orjson.dumps(value, option=_OPTIONS, default=value_as_json)
     except TypeError as error:
-        if isinstance(value, list | tuple | dict):
-            return b"[]"  # nested, so no attribute, whatever is in it
         raise NoJsonError(
             f"attribute {name!r} cannot be written as JSON: {error}; attributes are plain values"
         ) from None
 
 
 def _is_finite(value: Any) -> bool:
-    """Also of all that is no float."""
+    """Whether a value has no float that is not finite."""
+    if isinstance(value, list | tuple | dict):
+        return all(map(_is_finite, value.values() if isinstance(value, dict) else value))
     return not isinstance(value, float | np.floating) or math.isfinite(value)

@@ -157,6 +157,7 @@ class _Draft:
             Kind.NUMBER: cells.numbers,
             Kind.BOOL: cells.bools,
             Kind.STRING: cells.codes,
+            Kind.ARRAY: cells.codes,
         }
         self._values = values
         self._codes: dict[int, dict[str, int]] = {}
@@ -202,7 +203,7 @@ class _Draft:
             column = self._by_kind[kind][place]
             if value is None:
                 column[row] = kind.null
-            elif kind is Kind.STRING:
+            elif kind.has_texts:
                 column[row] = self._code(place, str(value))
             else:
                 column[row] = pair_of(cast("float", value)) if kind is Kind.NUMBER else value
@@ -248,7 +249,7 @@ class _Draft:
         return _taken(latest, rows) if (latest > self._cells.ts).any() else None
 
     def _column(self, kind: Kind, place: int, rows: NDArray[np.int64]) -> Column:
-        values = tuple(self._values[place]) if kind is Kind.STRING else ()
+        values = tuple(self._values[place]) if kind.has_texts else ()
         return Column(kind, _taken(self._by_kind[kind][place], rows), values)
 
 

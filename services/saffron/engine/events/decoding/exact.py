@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import orjson
 
 from saffron.engine.events.decoding.as_json import NO_NUMBERS
+from saffron.engine.events.decoding.nesting import ArrayText, Flat, TooDeepError, flattened
 from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.schema.numbers import EXACT, kind_of_number, number_of, number_of_text
 from saffron.schema.schema import MAX_INSTANTS, MAX_TS, Kind, Schema, widened
@@ -26,7 +27,7 @@ Reason = Literal[
     "not-json",
     "not-csv",
     "not-an-object",
-    "nested-value",
+    "too-deep",
     "no-type",
     "no-ts",
     "future-ts",
@@ -111,21 +112,24 @@ class _Refused(Exception):
 def decode_exactly(value: bytes, schema: Schema, time: int | None, max_future: int = DAY) -> Event | Mark | Bad:
     """Decode one record. `time`: the message's own time in ms, None where it has none (a file)."""
     try:
-        event = _parse(value)
+        flat = _parse(value)
+        event = flat.fields
         kind = _type_of(event)
         if kind == WATERMARK_TYPE:
             return _mark(event)
         ts = _times_of(event, time, max_future)
         made = _typed(event, kind, ts[0], schema) if schema.given else _as_far_as_it_goes(event, kind, ts[0], schema)
+        if flat.doubled:
+            made = replace(made, misfits=(*made.misfits, *flat.doubled))
         return made if ts[0] == ts[1] else _spread(made, event["ts"], ts[1], schema)
     except _Refused as refused:
         return refused.bad
 
 
 def parse_object(value: bytes) -> dict[str, Any] | Bad:
-    """The flat JSON object in `value`, with its `type` checked; for inference, before there is a schema."""
+    """The JSON object in `value` as a flat one, with its `type` checked; for inference, before there is a schema."""
     try:
-        event = _parse(value)
+        event = _parse(value).fields
         _type_of(event)
     except _Refused as refused:
         return refused.bad
@@ -149,13 +153,15 @@ def kind_of(value: Scalar) -> Kind | None:
     """The least kind that has the value; None for null, and for numbers that are no values (see `number_of`)."""
     if isinstance(value, bool):
         return Kind.BOOL
+    if isinstance(value, ArrayText):
+        return Kind.ARRAY
     if isinstance(value, str) or value is None:
         return Kind.STRING if isinstance(value, str) else None
     number = number_of(value)
     return None if number is None else kind_of_number(number)
 
 
-def _parse(value: bytes) -> dict[str, Any]:
+def _parse(value: bytes) -> Flat:
     if len(value) > MAX_EVENT_BYTES:
         most = f"longer than {MAX_EVENT_BYTES} bytes, the most that are read"
         raise _Refused("too-large", f"the event is {most}; is there one event on each line, or in each message?")
@@ -164,10 +170,10 @@ def _parse(value: bytes) -> dict[str, Any]:
     event = _parsed(value)
     if not isinstance(event, dict):
         raise _Refused("not-an-object", f"an event is a JSON object, and this is {_shown(event)}")
-    for name, item in event.items():
-        if isinstance(item, list | dict) and name != "ts":
-            raise _Refused("nested-value", f"attribute {name!r} is nested; attributes are numbers, strings, booleans")
-    return cast("dict[str, Any]", event)
+    try:
+        return flattened(event)
+    except TooDeepError as error:
+        raise _Refused("too-deep", str(error)) from None
 
 
 def _parsed(value: bytes) -> Any:
@@ -178,9 +184,14 @@ def _parsed(value: bytes) -> Any:
         if "infinity" not in str(error):
             raise _Refused("not-json", f"not JSON: {error}") from None
         return _parsed_by_text(value)
-    if isinstance(found, dict) and any(isinstance(item, float) and abs(item) >= EXACT for item in found.values()):
-        return _parsed_by_text(value)  # the parser has rounded what may be a whole number
-    return found
+    return _parsed_by_text(value) if _may_be_rounded(found) else found
+
+
+def _may_be_rounded(found: Any) -> bool:
+    """Whether the parser may have rounded a whole number in what it found."""
+    if isinstance(found, dict | list):
+        return any(map(_may_be_rounded, found.values() if isinstance(found, dict) else found))
+    return isinstance(found, float) and abs(found) >= EXACT
 
 
 def _parsed_by_text(value: bytes) -> Any:
@@ -385,5 +396,6 @@ def _why_no_value(item: Scalar) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = value.text if isinstance(value, _NoValue) else orjson.dumps(value).decode()
+    written = isinstance(value, ArrayText)
+    text = value.text if isinstance(value, _NoValue) else str(value) if written else orjson.dumps(value).decode()
     return text if len(text) <= 60 else text[:57] + "..."

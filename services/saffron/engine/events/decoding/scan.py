@@ -1,6 +1,6 @@
 """The JSON scanner: one kernel that reads the common form of events into columns, for every schema.
 
-It decides only what it is sure of. An event with escapes, doubled names, nested values, numbers that need care,
+It decides only what it is sure of. An event with escapes, doubled names, arrays, numbers that need care,
 values of another kind, or anything that might be bad is marked `exact` and left to `exact.py`, which has the last
 word; both give the same columns for every event that the scanner accepts (the tests compare them).
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from saffron.engine.events.decoding.nesting import MAX_DEPTH
 from saffron.engine.events.decoding.scan_numbers import scan_number, to_float, to_number, to_whole
 from saffron.engine.events.decoding.scan_tables import (
     FIELD_BOOL,
@@ -30,7 +31,7 @@ from saffron.engine.kernels.hashing import GOLDEN, folded, no_bytes, with_byte
 from saffron.engine.kernels.jit import inlined, kernel
 from saffron.schema.schema import MAX_INSTANTS, MAX_TS
 
-_QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE, _DOLLAR = 34, 92, 44, 58, 123, 125, 36
+_QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE, _DOLLAR, _DOT = 34, 92, 44, 58, 123, 125, 36, 46
 _MINUS, _ZERO, _NINE = 45, 48, 57
 _OPEN_LIST, _CLOSE_LIST = 91, 93
 _SPACE, _TAB, _LINE_FEED, _RETURN = 32, 9, 10, 13
@@ -112,18 +113,19 @@ def _check_rules(event, fields, scratch, cells):
 
 @inlined
 def _scan_event(buffer, start, end, event, fields, strings, cells, scratch):
-    """Scan one object into its cells; False where unsure."""
+    """Scan one object, and those inside it, into its cells; False where unsure."""
     p = _skip_blanks(buffer, start, end)
     if p >= end or buffer[p] != _OPEN:
         return False
     p = _skip_blanks(buffer, p + 1, end)
     previous = np.int64(len(fields.kind))
-    n_unknown = 0
+    n_unknown, n_objects, depth = 0, 0, 0
+    scratch.ends[0], scratch.states[0] = 0, no_bytes()
     while True:
         if p >= end or buffer[p] != _QUOTE:
             return False
         name = p + 1
-        field, p = _scan_name(buffer, name, end, fields, scratch.follower, previous)
+        field, p, value = _scan_name(buffer, name, end, fields, scratch, depth, previous)
         if p < 0:
             return False
         name_end = p - 1
@@ -137,25 +139,70 @@ def _scan_event(buffer, start, end, event, fields, strings, cells, scratch):
         p = _skip_blanks(buffer, p, end)
         if p >= end:
             return False
-        if field >= 0:
+        if buffer[p] == _OPEN:
+            if field >= 0 or depth + 2 > MAX_DEPTH or not _enter(buffer, name, name_end, scratch, depth):
+                return False
+            if _noted(scratch.objects, n_objects, value) or _noted(scratch.unknown, n_unknown, value):
+                return False
+            if n_objects == len(scratch.objects):
+                return False
+            scratch.objects[n_objects] = value
+            n_objects += 1
+            depth += 1
+            p = _skip_blanks(buffer, p + 1, end)
+            if p >= end:
+                return False
+            if buffer[p] != _CLOSE:
+                continue
+        elif field >= 0:
             previous = field
             p = _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch)
         else:
-            n_unknown = _note_unknown(buffer, name, name_end, scratch.unknown, n_unknown)
-            if n_unknown < 0:
+            if n_unknown == len(scratch.unknown) or _noted(scratch.unknown, n_unknown, value):
                 return False
+            if _noted(scratch.objects, n_objects, value):
+                return False
+            scratch.unknown[n_unknown] = value
+            n_unknown += 1
             p = _skip_value(buffer, p, end)
         if p < 0:
             return False
         p = _skip_blanks(buffer, p, end)
-        if p >= end:
-            return False
-        if buffer[p] == _CLOSE:
-            cells.unknown[event] = n_unknown
-            return _skip_blanks(buffer, p + 1, end) == end
-        if buffer[p] != _COMMA:
+        while p < end and buffer[p] == _CLOSE:
+            p = _skip_blanks(buffer, p + 1, end)
+            if depth == 0:
+                cells.unknown[event] = n_unknown
+                return p == end
+            depth -= 1
+        if p >= end or buffer[p] != _COMMA:
             return False
         p = _skip_blanks(buffer, p + 1, end)
+
+
+@inlined
+def _enter(buffer, start, end, scratch, depth):
+    """Add the name of an object, with a dot, to the path of the level below; False where it has no room."""
+    at = scratch.ends[depth]
+    if at + (end - start) + 1 > len(scratch.path):
+        return False
+    value = scratch.states[depth]
+    for k in range(start, end):
+        scratch.path[at] = buffer[k]
+        value = with_byte(value, buffer[k])
+        at += 1
+    scratch.path[at] = _DOT
+    scratch.ends[depth + 1] = at + 1
+    scratch.states[depth + 1] = with_byte(value, np.uint8(_DOT))
+    return True
+
+
+@inlined
+def _noted(hashes, count, value):
+    """Whether a name of this hash was there; another name may have the same, which costs time alone."""
+    for k in range(count):
+        if hashes[k] == value:
+            return True
+    return False
 
 
 @inlined
@@ -169,50 +216,61 @@ def _skip_blanks(buffer, p, end):
 
 
 @inlined
-def _scan_name(buffer, p, end, fields, follower, previous):
-    """(field or -1, position behind the closing quote or -1 where unsure) of the name that begins at `p`."""
-    guess = np.int64(follower[previous])
+def _scan_name(buffer, p, end, fields, scratch, depth, previous):
+    """The name that begins at `p`, in an object at this depth: its field or -1, the position behind the closing quote
+    or -1 where unsure, and its hash where it is of no field."""
+    guess = np.int64(scratch.follower[previous])
     low = fields.bounds[guess]
-    length = fields.bounds[guess + 1] - low
-    if p + length < end and buffer[p + length] == _QUOTE:
+    around = scratch.ends[depth]
+    length = fields.bounds[guess + 1] - low - around
+    if length >= 0 and p + length < end and buffer[p + length] == _QUOTE:
         same = True
-        for k in range(length):
-            if buffer[p + k] != fields.text[low + k]:
+        for k in range(around):
+            if scratch.path[k] != fields.text[low + k]:
                 same = False
                 break
         if same:
-            return guess, p + length + 1
-    field, p = _find_name(buffer, p, end, fields)
+            for k in range(length):
+                if buffer[p + k] != fields.text[low + around + k]:
+                    same = False
+                    break
+        if same:
+            return guess, p + length + 1, np.uint64(0)
+    field, p, value = _find_name(buffer, p, end, fields, scratch, depth)
     if field >= 0:
-        follower[previous] = field
-    return field, p
+        scratch.follower[previous] = field
+    return field, p, value
 
 
 @inlined
-def _find_name(buffer, start, end, fields):
-    """As `_scan_name`, by the hash table; an unknown name is only sure when it is plain ASCII."""
-    value = no_bytes()
+def _find_name(buffer, start, end, fields, scratch, depth):
+    """As `_scan_name`, by the hash table."""
+    value = scratch.states[depth]
     p = start
     ascii_only = True
     while p < end and buffer[p] != _QUOTE:
         byte = buffer[p]
         if byte == _BACKSLASH or byte < _SPACE:
-            return -1, _UNSURE
+            return np.int64(-1), _UNSURE, value
         ascii_only &= byte < 128
         value = with_byte(value, byte)
         p += 1
     if p >= end:
-        return -1, _UNSURE
+        return np.int64(-1), _UNSURE, value
     value = folded(value)
+    around = scratch.ends[depth]
     mask = len(fields.slots) - 1
     slot = np.int64(value & np.uint64(mask))
     while fields.slots[slot] >= 0:
         field = np.int64(fields.slots[slot])
         low = fields.bounds[field]
-        if _same(buffer, start, p - start, fields.text, low, fields.bounds[field + 1] - low):
-            return field, p + 1
+        length = fields.bounds[field + 1] - low - around
+        if _same(buffer, start, p - start, fields.text, low + around, length) and _same(
+            scratch.path, 0, around, fields.text, low, around
+        ):
+            return field, p + 1, value
         slot = (slot + 1) & mask
-    return -1, (p + 1 if ascii_only else _UNSURE)
+    return np.int64(-1), (p + 1 if ascii_only or is_utf8(buffer, start, p) else _UNSURE), value
 
 
 @inlined
@@ -373,19 +431,6 @@ def _intern(buffer, start, length, value, column, ascii_only, strings):
     strings.slots[slot] = entry
     strings.size[0] = entry + 1
     return strings.code[entry]
-
-
-@inlined
-def _note_unknown(buffer, start, end, unknown, count):
-    """Note an unknown name of this event; returns how many different ones there are, -1 where too many."""
-    for k in range(count):
-        if _same(buffer, start, end - start, buffer, unknown[k, 0], unknown[k, 1] - unknown[k, 0]):
-            return count
-    if count == len(unknown):
-        return -1
-    unknown[count, 0] = start
-    unknown[count, 1] = end
-    return count + 1
 
 
 @inlined

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.decoding.nesting import MAX_DEPTH
 from saffron.engine.kernels.hashing import folded, no_bytes, with_byte
 from saffron.engine.kernels.jit import kernel
 from saffron.engine.kernels.numba_types import int64, uint8, uint64, void
@@ -27,6 +28,10 @@ TYPE, TS = 0, 1
 
 MAX_UNKNOWN = 8
 """An event with more unknown attributes than this is left to the exact path."""
+MAX_OBJECTS = 32
+"""Likewise for objects inside the event."""
+MAX_NESTED_NAME = 1024
+"""Likewise for the bytes of a nested attribute's name."""
 
 # Kinds of fields, as the kernel sees them.
 FIELD_TYPE, FIELD_TS, FIELD_INT, FIELD_FLOAT, FIELD_NUMBER, FIELD_BOOL, FIELD_STRING, FIELD_NULL = range(8)
@@ -38,6 +43,7 @@ _FIELD_KIND = {
     Kind.NUMBER: FIELD_NUMBER,
     Kind.BOOL: FIELD_BOOL,
     Kind.STRING: FIELD_STRING,
+    Kind.ARRAY: FIELD_NULL,
     Kind.NULL: FIELD_NULL,
 }
 
@@ -89,7 +95,11 @@ class Scratch(NamedTuple):
 
     seen: NDArray[np.uint64]  # [W] bits of the fields that were there
     filled: NDArray[np.uint64]  # [W] bits of the fields that were there and not null
-    unknown: NDArray[np.int64]  # [MAX_UNKNOWN, 2] bounds of the names that the schema does not have
+    unknown: NDArray[np.uint64]  # [MAX_UNKNOWN] hashes of the names that the schema does not have
+    objects: NDArray[np.uint64]  # [MAX_OBJECTS] hashes of the names of objects
+    path: NDArray[np.uint8]  # [MAX_NESTED_NAME] the names of the objects around, each with its dot
+    ends: NDArray[np.int64]  # [MAX_DEPTH] length of `path` at each level
+    states: NDArray[np.uint64]  # [MAX_DEPTH] running hash of `path` at each level
     # [F + 1] the field that followed each field last time (F: the first one): one source has its names in one order
     follower: NDArray[np.int32]
 
@@ -122,14 +132,15 @@ def places_of(schema: Schema) -> dict[str, tuple[Kind, int]]:
     places: dict[str, tuple[Kind, int]] = {}
     used: Counter[Kind] = Counter({Kind.STRING: 1})  # row 0 of the codes is the type
     for name, kind in schema.kinds.items():
-        places[name] = kind.column, used[kind.column]
-        used[kind.column] += 1
+        held = Kind.STRING if kind.has_texts else kind.column
+        places[name] = kind.column, used[held]
+        used[held] += 1
     return places
 
 
 def cells_for(schema: Schema, n: int) -> Cells:
     """Cells of n events, all null."""
-    kinds = [kind.column for kind in schema.kinds.values()]
+    kinds = [Kind.STRING if kind.has_texts else kind.column for kind in schema.kinds.values()]
 
     def nulls(kind: Kind, more: int = 0) -> NDArray[Any]:
         return np.full((kinds.count(kind) + more, n), kind.null, kind.dtype)
@@ -154,7 +165,11 @@ def scratch_for(schema: Schema, fields: Fields) -> Scratch:
     return Scratch(
         seen=np.zeros(words, dtype=np.uint64),
         filled=np.zeros(words, dtype=np.uint64),
-        unknown=np.zeros((0 if schema.closed else MAX_UNKNOWN, 2), dtype=np.int64),
+        unknown=np.zeros(0 if schema.closed else MAX_UNKNOWN, dtype=np.uint64),
+        objects=np.zeros(MAX_OBJECTS, dtype=np.uint64),
+        path=np.zeros(MAX_NESTED_NAME, dtype=np.uint8),
+        ends=np.zeros(MAX_DEPTH, dtype=np.int64),
+        states=np.zeros(MAX_DEPTH, dtype=np.uint64),
         follower=np.zeros(len(fields.kind) + 1, dtype=np.int32),
     )
 
@@ -171,7 +186,7 @@ def strings_for(schema: Schema) -> Strings:
         code=np.arange(entries, dtype=np.int32),
         bounds=bounds,
         text=text,
-        counts=np.zeros(1 + list(schema.kinds.values()).count(Kind.STRING), dtype=np.int32),
+        counts=np.zeros(1 + sum(kind.has_texts for kind in schema.kinds.values()), dtype=np.int32),
         size=np.array([entries], dtype=np.int64),
     )
     strings.counts[0] = entries

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,31 @@ def _values(name: str, array: Any) -> list[Any]:
         return _each(days, iso_date)
     if pa.types.is_interval(kind):
         return [None if value is None else str(value) for value in array.to_pylist()]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _lists(array)
+    if pa.types.is_struct(kind):
+        return _structs(array)
     values = _objects(array)
     if pa.types.is_floating(kind) and not pc.all(pc.is_finite(array)).as_py():
         return [value if value is None or np.isfinite(value) else number_as_text(value) for value in values]
     return values
+
+
+def _lists(array: Any) -> list[Any]:
+    """Each list of a column, its items as the values of a column of their own."""
+    items = iter(_values("", array.flatten()))
+    lengths = pc.list_value_length(array).to_pylist()
+    return [None if length is None else list(islice(items, length)) for length in lengths]
+
+
+def _structs(array: Any) -> list[Any]:
+    """Each struct of a column as an object."""
+    names = [field.name for field in array.type]
+    rows = zip(*(_values("", part) for part in array.flatten()), strict=True)
+    return [
+        dict(zip(names, row, strict=True)) if valid.as_py() else None
+        for row, valid in zip(rows, array.is_valid(), strict=True)
+    ]
 
 
 def _each(array: Any, said: Callable[[int], Any]) -> list[Any]:
@@ -72,15 +94,13 @@ def _each(array: Any, said: Callable[[int], Any]) -> list[Any]:
 
 
 def _objects(array: Any) -> list[Any]:
-    """As Python has them; a file may hold text that is none, and nested times that no calendar has."""
+    """As Python has them; a file may hold text that is none. A map is an object."""
+    if pa.types.is_map(array.type):
+        return [None if pairs is None else {str(name): value for name, value in pairs} for pairs in array.to_pylist()]
     try:
         return list(array.to_pylist())
     except UnicodeDecodeError:
-        if not pa.types.is_nested(array.type):
-            return [None if one is None else bytes_as_text(one) for one in array.cast(pa.large_binary()).to_pylist()]
-    except (OverflowError, ValueError):
-        pass
-    return [[] if one.is_valid else None for one in array]
+        return [None if one is None else bytes_as_text(one) for one in array.cast(pa.large_binary()).to_pylist()]
 
 
 def _ms(nanoseconds: int) -> int:

@@ -56,7 +56,7 @@ def classify_source(tests: Mapping[int, list[Expr]], names: Names) -> str | None
     out("    if m != 0:")
     with out.block(2):
         for number, kind in enumerate(names.attributes.values()):
-            text = f"c{number}[i]" if kind is not Kind.STRING else f"g{number}[c{number}[i]]"
+            text = f"c{number}[i]" if not kind.has_texts else f"g{number}[c{number}[i]]"
             out(f"x{number} = {text}" if kind is Kind.FLOAT else f"x{number} = np.int64({text})")
         for bit, conditions in written.items():
             out(f"if not ({' & '.join(conditions)}):")
@@ -70,7 +70,7 @@ def _module(names: Names, body: Lines) -> str:
     arguments = [("codes", "column(int32)"), *((name, whole) for name in ("bits", "constants", "ranks", "masks"))]
     for number, kind in enumerate(names.attributes.values()):
         arguments.append((f"c{number}", f"column({kind.dtype})"))
-        if kind is Kind.STRING:
+        if kind.has_texts:
             arguments.append((f"g{number}", "int32[::1]"))
     return (
         "import math\n\nimport numpy as np\nfrom numba import float64, int8, int32, int64, types, void\n\n\n"

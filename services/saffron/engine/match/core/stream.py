@@ -80,7 +80,7 @@ def interned(part: Range, name: str, strings: Strings, chosen: slice | NDArray[n
     """The chosen values of an attribute as rows keep them: strings as the operator's codes."""
     column = part.column(name)
     values = part.data(name)[chosen]
-    if column.kind is not Kind.STRING:
+    if not column.kind.has_texts:
         return values
     codes = np.empty(len(values), np.int32)
     _translate(values, strings.mapping(name, column), codes)
@@ -109,7 +109,7 @@ def slots_by_code(
     """The slots of keys that are one string, looked up once per distinct string; None where that saves nothing."""
     column = part.column(name)
     distinct = len(column.values)
-    if column.kind is not Kind.STRING or 4 * distinct > len(create):
+    if not column.kind.has_texts or 4 * distinct > len(create):
         return None
     codes = part.data(name)[chosen]
     wanted = np.zeros(distinct + 1, np.bool_)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import orjson
+
 from saffron.engine.events.strings import Strings
 from saffron.engine.match.core.held import column_name, kind_in
 from saffron.engine.match.core.rows import Rows
@@ -43,4 +45,6 @@ def value_at(rows: Rows, schema: Schema, strings: Strings, attribute: str, place
         return None if value == NULL_INT else value
     if value < 0:
         return None
-    return strings.value(value) if kind is Kind.STRING else bool(value)
+    if not kind.has_texts:
+        return bool(value)
+    return strings.value(value) if kind is Kind.STRING else orjson.loads(strings.value(value))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.decoding.nesting import array_text
 from saffron.engine.events.tables import converted
 from saffron.engine.match.core.kernel_layout import AT_ONCE
 from saffron.engine.match.core.rows import COUNTED, DUE, FIRES, RESULT
@@ -102,7 +103,7 @@ def _column(name: str, kind: Kind, part: Range, made: Sequence[Made], order: Int
     values = [one.attributes.get(name, [None] * len(one)) for one in made]
     own = part.columns.attributes.get(name)
     own = Column(kind.column, np.full(part.high, kind.null, kind.dtype)) if own is None else converted(own, kind)
-    if kind is Kind.STRING:
+    if kind.has_texts:
         return _strings(own, part, values, order)
     added = [np.array([_held(value, kind) for value in column], kind.dtype) for column in values]
     return Column(kind.column, np.concatenate([own.data[part.low : part.high], *added])[order])
@@ -119,13 +120,20 @@ def _held(value: Any, kind: Kind) -> Any:
     return int(value) if kind.is_whole else float(value)
 
 
+def _text(value: Any, kind: Kind) -> str | None:
+    """The text that stands for a value in a column of strings or of arrays; None where it is of another kind."""
+    if kind is Kind.ARRAY:
+        return array_text(value) if isinstance(value, list) else None
+    return value if isinstance(value, str) else None
+
+
 def _strings(own: Column, part: Range, values: Sequence[Sequence[Any]], order: Ints) -> Column:
     codes = {value: code for code, value in enumerate(own.values)}
     added = [
-        np.array([codes.setdefault(v, len(codes)) if isinstance(v, str) else NULL_CODE for v in column], np.int32)
-        for column in values
+        np.array([NULL_CODE if text is None else codes.setdefault(text, len(codes)) for text in texts], np.int32)
+        for texts in ([_text(value, own.kind) for value in column] for column in values)
     ]
-    return Column(Kind.STRING, np.concatenate([own.data[part.low : part.high], *added])[order], tuple(codes))
+    return Column(own.kind, np.concatenate([own.data[part.low : part.high], *added])[order], tuple(codes))
 
 
 def _dropped(part: Range, count: int, order: Ints) -> NDArray[np.uint64] | None:

@@ -50,7 +50,7 @@ class Scanning(Source):
         distinct = len(column.values)
         if alone and column.kind is Kind.INT and (dense := self._dense(part.data(name).astype(np.int64, copy=False))):
             return dense
-        if column.kind is not Kind.STRING or 4 * distinct > len(part):
+        if not column.kind.has_texts or 4 * distinct > len(part):
             keys, present = key_matrix(part, store.key_names, store.strings, slice(None), len(part))
             if present is not None:
                 masks[~present] = LEFT_OUT

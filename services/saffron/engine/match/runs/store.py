@@ -21,7 +21,7 @@ from saffron.engine.match.core.windows import Windows
 from saffron.engine.match.runs.adopting import adopt_keys, adopt_rows
 from saffron.engine.match.runs.feature_keys import keep_keys
 from saffron.language.plan.plan import MatchPlan
-from saffron.schema.schema import Kind, Schema
+from saffron.schema.schema import Schema
 
 Array = NDArray[np.generic]
 Ints = NDArray[np.int64]
@@ -110,7 +110,7 @@ class EventStore:
         arrays: list[Array] = []
         for name, kind in program.classify_names.attributes.items():
             arrays.append(part.data(name))
-            if kind is Kind.STRING:
+            if kind.has_texts:
                 arrays.append(self.strings.mapping(name, part.column(name)))
         masks = np.empty(len(part), np.int64)
         with np.errstate(all="ignore"):
@@ -155,7 +155,7 @@ class EventStore:
             self.write(name, places, values, chosen)
         keep_keys(self.rows, part, places, chosen)
         for name, kind in held_kinds(self.schema).items():
-            if kind is Kind.STRING:
+            if kind.has_texts:
                 self.rows.write(column_name(name), places, interned(part, name, self.strings, chosen))
             else:
                 self.write(column_name(name), places, part.data(name).astype(kind.dtype, copy=False), chosen)

@@ -70,7 +70,7 @@ def covers(spec: FeatureSpec, plans: Sequence[Plan], schema: Schema) -> bool:
     values = [{values[index] for values in spec.known} for index in range(len(kinds))]
     named = [set(asked.types if name == "type" else asked.named[name]) for name in kinds]
     edges = {one.name: set(one.edges) for one in spec.attributes}
-    cuts = {name: _cuts(asked, name) for name in asked.cuts if schema.kinds.get(name, Kind.STRING) is not Kind.STRING}
+    cuts = {name: _cuts(asked, name) for name in asked.cuts if not schema.kinds.get(name, Kind.STRING).has_texts}
     return all(one <= known for one, known in zip(named, values, strict=True)) and all(
         cut <= edges.get(name, set()) for name, cut in cuts.items()
     )
@@ -115,7 +115,7 @@ def _attributes(asked: Asked, schema: Schema, sample: Columns, quantiles: int) -
     number = 0
     for name in names:
         kind = schema.kinds.get(name)
-        if kind is None or kind is Kind.STRING or number >= MOST_ATTRIBUTES:
+        if kind is None or kind.has_texts or number >= MOST_ATTRIBUTES:
             continue
         edges = _cuts(asked, name)
         if name in asked.free:

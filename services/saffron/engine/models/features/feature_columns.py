@@ -31,7 +31,7 @@ class KindCodes:
         codes: NDArray[np.int32] | None = None
         for index, (name, table) in enumerate(zip(self._columns, self._tables, strict=True)):
             column = columns.type if name == "type" else _attribute(columns, name)
-            where = self._strings(index, column) if column.kind is Kind.STRING else self._numbers(index, column)
+            where = self._strings(index, column) if column.kind.has_texts else self._numbers(index, column)
             codes = table.reshape(-1)[where if codes is None else codes * table.shape[1] + where]
         assert codes is not None, "a specification has a column at least"
         return codes
@@ -80,7 +80,7 @@ def truths_in(spec: FeatureSpec, columns: Columns) -> NDArray[np.int16]:
 
 def as_floats(column: Column) -> Floats:
     """A column of numbers or booleans as float64, NaN for null."""
-    if column.kind is Kind.STRING:
+    if column.kind.has_texts:
         raise FeatureError("a column of strings has no numbers: it can be part of an event's kind")
     values: Floats = column.data.real.astype(np.float64)
     values[is_null(column.kind, column.data)] = np.nan

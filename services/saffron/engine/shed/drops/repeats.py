@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.kernels.hashing import mixed
 from saffron.language.plan.plan import MatchPlan
-from saffron.schema.schema import Kind
 
 Words = NDArray[np.uint64]
 
@@ -68,7 +67,7 @@ class Repeats:
 
 def _words(column: Column) -> Words:
     """uint64 [n]: equal for equal values."""
-    if column.kind is Kind.STRING:
+    if column.kind.has_texts:
         table = np.array([*(crc32(value.encode("utf-8", "surrogatepass")) for value in column.values), 0], np.uint64)
         return mixed(table[column.data])
     return mixed(column.data.real.astype(np.float64).view(np.uint64))

@@ -146,7 +146,7 @@ def column_of(columns: Columns, name: str) -> Column:
 def key_words(columns: Columns, name: str, strings: Strings) -> tuple[NDArray[np.signedinteger], Flags]:
     """[n] an attribute's values as words that are equal where the values are, and where the value is null."""
     column = column_of(columns, name)
-    if column.kind is Kind.STRING:
+    if column.kind.has_texts:
         codes = strings.mapping(name, column)[column.data]
         return codes, codes < 0
     return words_of(column.kind, column.data), is_null(column.kind, column.data)
@@ -168,7 +168,7 @@ def numbers_of(columns: Columns, name: str, strings: Strings) -> Floats:
     column = column_of(columns, name)
     if column.kind in (Kind.FLOAT, Kind.NUMBER):
         return np.ascontiguousarray(column.data.real, dtype=np.float64)
-    if column.kind is Kind.STRING:
+    if column.kind.has_texts:
         data, absent = key_words(columns, name, strings)
     else:
         data = np.asarray(column.data)

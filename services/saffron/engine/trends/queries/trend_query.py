@@ -74,7 +74,7 @@ class TrendQuery:
         self._has_local = any(place.local for place in self.graphs.places)
         stored = self.needs.attributes[: self.needs.stored]
         self._extremes = Extremes(self._measures)
-        self._string_values = [row for row, (_, kind) in enumerate(stored) if kind is Kind.STRING]
+        self._string_values = [row for row, (_, kind) in enumerate(stored) if kind.has_texts]
         self._nothing = nothing()
         self._store: Store
         self.reset()

@@ -47,11 +47,11 @@ def strings_in_use(
     """
     rows, _ = live_vertices(store, wiring)
     for place, kind in enumerate(keys):
-        if kind is Kind.STRING:
+        if kind is not None and kind.has_texts:
             yield store.keys[: store.head[layout.KEYS], 1 + place]
     for row in values:
         stored = store.values[row, rows]
         yield stored[~np.isnan(stored)].astype(np.int64)
     for place, kind in enumerate(groups):
-        if kind is Kind.STRING:
+        if kind is not None and kind.has_texts:
             yield store.out[: store.head[layout.OUT], layout.O_WORDS + place]

@@ -1,0 +1,94 @@
+"""Events with nested objects as flat ones: their leaves under dotted names, one value for each name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from saffron.schema.numbers import number_of, shown
+
+MAX_DEPTH = 32
+"""Levels of objects and arrays in an event that are read, the event itself included."""
+MAX_PATH = 1_000
+"""Longest name of an attribute, in characters. An inferred schema leaves longer ones out."""
+OWN = ("type", "ts")
+"""Fields of the event itself, which are not looked into."""
+
+
+class ArrayText(str):
+    """An array as a value: its JSON text, without blanks, numbers as results show them."""
+
+    __slots__ = ()
+
+
+class TooDeepError(ValueError):
+    """An event with more than MAX_DEPTH levels."""
+
+
+@dataclass(frozen=True)
+class Flat:
+    """An event's own fields and attributes by name. `doubled`: names of values that another one of that name displaced.
+
+    A flat field displaces a nested one, and among nested ones the first counts. Null displaces nothing.
+    """
+
+    fields: dict[str, Any]
+    doubled: tuple[str, ...] = ()
+
+
+def flattened(event: Mapping[str, Any]) -> Flat:
+    """The flat form of a parsed event, attributes in the order of their first appearance. TooDeepError.
+
+    Arrays are ArrayText, but for an interval in `ts`.
+    """
+    fields: dict[str, Any] = {}
+    doubled: list[str] = []
+    for name, value, nested in _leaves(event, "", 1):
+        before = fields.get(name)
+        if before is None:
+            fields[name] = value
+        elif value is not None:
+            doubled.append(name)
+            if not nested:
+                fields[name] = value
+    return Flat(fields, tuple(doubled))
+
+
+def _leaves(value: Mapping[str, Any], before: str, depth: int) -> Iterator[tuple[str, Any, bool]]:
+    """(name, value, whether it is nested) of all that is no object. `before`: the names around, each with its dot."""
+    for name, item in value.items():
+        if isinstance(item, dict) and (depth > 1 or name not in OWN):
+            _check_depth(depth + 1)
+            yield from _leaves(item, f"{before}{name}.", depth + 1)
+        else:
+            whole = depth == 1 and name in OWN
+            yield (
+                before + name,
+                array_text(item, depth + 1) if isinstance(item, list) and not whole else item,
+                depth > 1,
+            )
+
+
+def array_text(array: Sequence[Any], depth: int = 1) -> ArrayText:
+    """The text of a parsed array. `depth`: its level in the event. TooDeepError."""
+    return ArrayText(orjson.dumps(_plain(array, depth)).decode())
+
+
+def _plain(item: Any, depth: int) -> Any:
+    """A value within an array, numbers as results show them; a number that is no value is null."""
+    if isinstance(item, int | float) and not isinstance(item, bool):
+        return shown(number_of(item))
+    if not isinstance(item, list | dict):
+        return item
+    _check_depth(depth)
+    if isinstance(item, dict):
+        return {name: _plain(inner, depth + 1) for name, inner in item.items()}
+    return [_plain(inner, depth + 1) for inner in item]
+
+
+def _check_depth(depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise TooDeepError(f"objects and arrays are read to a depth of {MAX_DEPTH}")

@@ -1,0 +1,62 @@
+"""Names with dots, told apart by the pattern: the first word is a variable or a type of it, or begins a path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from saffron.language.syntax import tree
+from saffron.language.syntax.parser import parse
+from tests.reference.match.shape import shape_of
+
+
+def with_paths(text: str | tree.Query) -> tree.Query:
+    """A query in which every dotted name without an owner is one name."""
+    query = parse(text) if isinstance(text, str) else text
+    leaves = shape_of(query.pattern).leaves
+    owners = {leaf.variable for leaf in leaves} | {leaf.type for leaf in leaves}
+
+    def attribute(one: tree.KeyAttribute) -> tree.KeyAttribute:
+        path = one.owner is not None and one.owner not in owners
+        return tree.KeyAttribute(None, f"{one.owner}.{one.name}") if path else one
+
+    def leaf(one: tree.Expression) -> tree.Expression:
+        if isinstance(one, tree.Key):
+            return tree.Key(tuple(map(attribute, one.attributes)))
+        if not isinstance(one, tree.Reference) or one.index is not tree.Index.NONE or one.variable in owners:
+            return one
+        path = f"{one.variable}.{one.attribute}"
+        return tree.Name(path) if path in {item.name for item in group} else one
+
+    group = tuple(map(attribute, query.group))
+    returns = query.returns and replace(
+        query.returns,
+        items=tuple(replace(item, expression=rewritten(item.expression, leaf)) for item in query.returns.items),
+    )
+    return replace(
+        query,
+        conditions=tuple(rewritten(one, leaf) for one in query.conditions),
+        group=group,
+        having=query.having and rewritten(query.having, leaf),
+        returns=returns,
+    )
+
+
+def rewritten(expression: tree.Expression, leaf: Callable[[tree.Expression], tree.Expression]) -> tree.Expression:
+    """The expression with its leaves (what has no operands) put through a function."""
+
+    def inner(one: tree.Expression) -> tree.Expression:
+        return rewritten(one, leaf)
+
+    match expression:
+        case tree.Prefix(operand=operand):
+            return replace(expression, operand=inner(operand))
+        case tree.Operation(left=left, right=right):
+            return replace(expression, left=inner(left), right=inner(right))
+        case tree.Logic(operands=operands):
+            return replace(expression, operands=tuple(map(inner, operands)))
+        case tree.Membership(operand=operand):
+            return replace(expression, operand=inner(operand))
+        case tree.Call(arguments=arguments):
+            return replace(expression, arguments=tuple(map(inner, arguments)))
+    return leaf(expression)

@@ -1,0 +1,172 @@
+"""Nested objects and arrays: their attributes, and the scanner against the exact path."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saffron.engine.events.decoding.exact import Event
+from saffron.engine.events.decoding.growth import needed
+from saffron.engine.events.decoding.infer import infer_schema
+from saffron.engine.events.decoding.nesting import MAX_DEPTH, MAX_PATH, flattened
+from saffron.engine.events.decoding.newest import newest
+from saffron.engine.events.raw import batch_of_values
+from saffron.engine.events.tables import column_values
+from saffron.schema.schema import Kind, Schema
+from tests.unit.engine.events.test_decode import check, mutated, one, reason
+
+KINDS = {
+    "order.id": Kind.STRING,
+    "order.total": Kind.FLOAT,
+    "order.n": Kind.INT,
+    "order.by.age": Kind.INT,
+    "tags": Kind.ARRAY,
+    "order.items": Kind.ARRAY,
+    "x": Kind.NUMBER,
+}
+OPEN = Schema(KINDS, {"A": tuple(KINDS), "B": ("x",)}, {})
+GIVEN = Schema(KINDS, OPEN.types, {"A": frozenset({"order.id"})}, given=True)
+CLOSED = Schema(KINDS, OPEN.types, {}, closed=True, given=True)
+
+
+def test_leaves_are_attributes_with_dotted_names() -> None:
+    event = one(
+        '{"type":"A","ts":1,"order":{"id":"O","by":{"age":3,"x":{}}},"order.n":2,"tags":[1, "x", {"a": 1.0}]}', OPEN
+    )
+    assert event == Event("A", 1, {"order.id": "O", "order.by.age": 3, "order.n": 2, "tags": '[1,"x",{"a":1}]'})
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "misfits"),
+    [
+        ('"order.n":1,"order":{"n":2}', 1, 1),
+        ('"order":{"n":2},"order.n":1', 1, 1),
+        ('"order":{"n":2},"order.n":null', 2, 0),
+        ('"order.n":null,"order":{"n":2}', 2, 0),
+        ('"order":{"n":1},"order":{"n":2}', 2, 0),  # a name twice: the last one counts, as everywhere in JSON
+        ('"order":{"n":1},"order":{}', None, 0),
+        ('"order":{"n":1},"order":3', None, 0),
+    ],
+)
+def test_a_flat_field_counts_before_a_nested_one_and_that_is_told(text: str, value: int | None, misfits: int) -> None:
+    decoded = check([b'{"type":"A","ts":1,' + text.encode() + b"}"], OPEN)
+    assert column_values(decoded.attributes["order.n"]) == [value]
+    assert decoded.misfits == ({"order.n": misfits} if misfits else {})
+
+
+def test_depth_is_limited() -> None:
+    inner = 1
+    for _ in range(MAX_DEPTH):
+        inner = {"a": inner}  # type: ignore[assignment]
+    assert isinstance(one(json.dumps({"type": "A", "ts": 1, **inner}), OPEN), Event)  # type: ignore[dict-item]
+    assert reason(json.dumps({"type": "A", "ts": 1, "a": inner}), OPEN) == "too-deep"
+    assert reason('{"type":"A","ts":1,"tags":' + "[" * MAX_DEPTH + "]" * MAX_DEPTH + "}", OPEN) == "too-deep"
+
+
+def test_a_long_path_is_left_out_and_counted() -> None:
+    event = {"type": "A", "ts": 1, "a" * MAX_PATH: 1, "b": {"c" * MAX_PATH: 1}}
+    batch = batch_of_values([json.dumps(event).encode()])
+    schema = infer_schema([batch])
+    assert list(schema.kinds) == ["a" * MAX_PATH]
+    assert newest(OPEN, [batch]).kinds == {**KINDS, "a" * MAX_PATH: Kind.INT}
+    assert check([json.dumps(event).encode()], schema).unknown_attributes == 1
+
+
+def test_an_array_under_a_schema_that_has_another_kind() -> None:
+    assert check([b'{"type":"B","ts":1,"x":[1]}'], OPEN).misfits == {"x": 1}
+    assert reason('{"type":"A","ts":1,"order":{"id":"a"},"x":[1]}', GIVEN) == "schema"
+    assert reason('{"type":"A","ts":1,"order":{"id":"a"},"tags":"x"}', GIVEN) == "schema"
+    assert reason('{"type":"A","ts":1,"order":{"total":1}}', GIVEN) == "schema"  # order.id is required
+    assert reason('{"type":"A","ts":1,"order":{"other":1}}', CLOSED) == "schema"
+    assert isinstance(one('{"type":"A","ts":1,"order":{"id":"a","other":1}}', GIVEN), Event)
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("[ 1.0, 1e2, -0, -0.0, 0.5 ]", "[1,100,0,0,0.5]"),
+        ('["\\u00e9", "é", "\\n"]', '["é","é","\\n"]'),
+        ("[9007199254740993, 1e400, 12345678901234567890123]", "[9007199254740993,null,null]"),
+        ('[{"a": 1, "b": [true, null]}, {"a": 1, "a": 2}]', '[{"a":1,"b":[true,null]},{"a":2}]'),
+        ("[0.00001, 1.10, 123456789.125, 0.0001]", "[0.00001,1.1,123456789.125,0.0001]"),
+    ],
+)
+def test_an_array_has_one_text_however_it_is_written(written: str, text: str) -> None:
+    decoded = check([b'{"type":"A","ts":1,"tags":' + written.encode() + b"}"], OPEN)
+    assert decoded.attributes["tags"].values == (text,)
+
+
+def test_a_schema_is_inferred_of_nested_events_and_grows_by_them() -> None:
+    first = batch_of_values([b'{"type":"A","ts":1,"o":{"id":"x","n":1},"l":[1]}'])
+    second = batch_of_values([b'{"type":"A","ts":1,"o":{"n":1.5,"new":true},"l":["x"]}'])
+    schema = infer_schema([first])
+    assert schema.kinds == {"o.id": Kind.STRING, "o.n": Kind.INT, "l": Kind.ARRAY}
+    decoded = check([second.value(0)], schema)
+    version = needed(schema, second, decoded)
+    assert version.kinds == {**schema.kinds, "o.n": Kind.FLOAT, "o.new": Kind.BOOL}
+
+
+# ---------------------------------------------------------------- random nested events
+
+names = st.sampled_from(
+    [
+        "order",
+        "id",
+        "total",
+        "n",
+        "by",
+        "age",
+        "tags",
+        "items",
+        "x",
+        "order.n",
+        "order.by",
+        "type",
+        "ts",
+        "ü",
+        "",
+        "a.b",
+        "y",
+    ]
+)
+scalars = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([0, 1, 2.5, -0.0, 1e22, "", "x", "é", "a b", "\n", 0.001, 12.25]),
+)  # fmt: skip
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.lists(st.tuples(names, inner), max_size=4).map(tuple)),
+    max_leaves=12,
+)
+objects = st.lists(st.tuples(names, values), max_size=7)
+
+
+def text_of(value: object, draw: random.Random) -> str:
+    """A value as JSON, with blanks here and there; a tuple is an object, whose names may stand twice."""
+    blank = draw.choice(["", "", " ", "\n"])
+    if isinstance(value, tuple):
+        pairs = (
+            f"{json.dumps(name, ensure_ascii=draw.random() < 0.2)}{blank}:{text_of(item, draw)}" for name, item in value
+        )
+        return f"{{{blank}" + f",{blank}".join(pairs) + "}"
+    if isinstance(value, list):
+        return f"[{blank}" + f",{blank}".join(text_of(item, draw) for item in value) + f"{blank}]"
+    return json.dumps(value, ensure_ascii=draw.random() < 0.2)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(objects, min_size=1, max_size=12), st.randoms(use_true_random=False))
+def test_scanner_agrees_with_the_exact_path(events: list[list[tuple[str, object]]], draw: random.Random) -> None:
+    texts = [text_of((("type", draw.choice("ABC")), ("ts", 5), *event), draw).encode() for event in events]
+    texts += [mutated(text, draw) for text in texts]
+    for schema in (OPEN, GIVEN, CLOSED, infer_schema([batch_of_values(texts[:6])])):
+        check(texts, schema)
+
+
+def test_flat_events_are_their_own_flat_form() -> None:
+    event = {"type": "A", "ts": [1, 2], "x": None}
+    assert flattened(event).fields == event
