@@ -9,6 +9,12 @@ from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
 from saffron.mapping.paths import Path
+from saffron.records.stream import FORMATS as RECORD_FORMATS
+from saffron.records.stream import JSON
+
+CSV = "csv"
+FORMATS = (*RECORD_FORMATS, CSV)
+"""What messages may be written as. All but CSV are JSON once they are translated from their frame."""
 
 
 class OfMessage(Enum):
@@ -92,6 +98,14 @@ class Envelope(Enum):
     ARRAY = "array"
 
 
+@dataclass(frozen=True)
+class CsvForm:
+    """How rows of CSV stand in a message. `columns`: their names; None: each message begins with a header line."""
+
+    columns: tuple[str, ...] | None = None
+    separator: str = ","
+
+
 class Start(Enum):
     """An end of a topic, at which the reading of a source begins."""
 
@@ -105,7 +119,9 @@ class SourceDefinition:
 
     `attributes`: those that are said; `only`: no others. `explode`: the array of which each element is an event.
     `where`: a condition on the message before its envelope is opened. `disorder`, `idle`: ms; None: the stream's.
-    `start`: where a partition is read from that was never read: an end, or a time of its messages (ms).
+    `start`: where a partition is read from that was never read: an end, or a time of its messages (ms). `format`: what
+    messages are written as, one of FORMATS, in a frame of the schema `registry` (URL) where that is given. `csv`: there
+    where the format is CSV.
     """
 
     topic: str
@@ -120,6 +136,9 @@ class SourceDefinition:
     disorder: int | None = None
     idle: int | None = None
     start: Start | int = Start.EARLIEST
+    format: str = JSON
+    registry: str | None = None
+    csv: CsvForm | None = None
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+from saffron.language.syntax.hints import known_names
 from saffron.mapping.definition import (
+    CSV,
+    FORMATS,
     As,
     AttributeRule,
+    CsvForm,
     Envelope,
     Header,
     OfMessage,
@@ -25,17 +29,22 @@ from saffron.mapping.mapper import RESERVED
 from saffron.mapping.paths import PATH_FORM, Path, PathError
 from saffron.mapping.times import TimeError, zone_of
 from saffron.mapping.yaml_nodes import Node, optional
-from saffron.records.stream import is_name
+from saffron.records.stream import JSON, WITH_REGISTRY, is_name
 from saffron.schema.times import parse_iso
 
 STREAM_FIELDS = ("stream", "key", "partitions", "disorder", "idle", "on_mismatch", "sources")
 SOURCE_FIELDS = (
     "topic", "type", "ts", "attributes", "only", "envelope", "explode", "where", "disorder", "idle", "start",
+    "format", "registry",
 )  # fmt: skip
 ORIGINS = ("field", "header", "message")
 TYPE_FIELDS = (*ORIGINS, "constant", "map")
+CSV_FIELDS = ("columns", "separator")
 TIME_FIELDS = (*ORIGINS, "format", "zone")
 ATTRIBUTE_FIELDS = ("from", "header", "message", "as")
+_REGISTRY = re.compile(r"https?://[^/@\s]+(/[^@\s]*)?")
+_AROUND_ROWS = (Envelope.NONE.value, Envelope.CLOUDEVENTS.value)
+"""Envelopes that do not touch a message's value."""
 _WITH_OFFSET = re.compile(r"[T ].*(?:[zZ]|[+-]\d\d(?::?\d\d)?)$", re.ASCII)
 MISMATCH = ("tell", "dead-letter")
 MAX_SOURCES, MAX_PARTITIONS = 64, 10_000
@@ -94,7 +103,50 @@ def _source(node: Node, number: int) -> SourceDefinition:
         optional(fields, "disorder", Node.milliseconds),
         optional(fields, "idle", Node.milliseconds),
         _start(fields["start"]) if "start" in fields else Start.EARLIEST,
+        *_written(node, fields),
     )
+
+
+def _written(node: Node, fields: Mapping[str, Node]) -> tuple[str, str | None, CsvForm | None]:
+    """(format, registry, csv) of a source."""
+    given = fields.get("format")
+    form, csv = (JSON, None) if given is None else _message_format(given)
+    if (form in WITH_REGISTRY) != ("registry" in fields):
+        if "registry" in fields:
+            fields["registry"].error(f"messages in the format {form} need no registry")
+        node.error(f"messages in the format {form} need the URL of their schema registry", "registry: http://HOST:8081")
+    registry = fields["registry"].scalar() if "registry" in fields else None
+    if registry is not None and not _REGISTRY.fullmatch(registry):
+        fields["registry"].error(
+            "a registry is http://HOST:PORT or https://HOST:PORT", "A name and password go into SAFFRON_REGISTRY_AUTH."
+        )
+    if csv is not None:
+        for name in ("explode", "envelope"):
+            if name in fields and fields[name].scalar() not in _AROUND_ROWS:
+                fields[name].error(f"a row of CSV has no `{name}`", "Each row of a message is an event.")
+    return form, registry, csv
+
+
+def _message_format(node: Node) -> tuple[str, CsvForm | None]:
+    if node.is_text:
+        form = node.scalar()
+        if form not in FORMATS:
+            node.error(f"{node.what} cannot be {form!r}", known_names("There are", list(FORMATS), form))
+        return form, CsvForm() if form == CSV else None
+    fields = node.fields((CSV,), needed=(CSV,))[CSV].fields(CSV_FIELDS)
+    separator = fields["separator"].scalar() if "separator" in fields else ","
+    if separator == "\\t":
+        separator = "\t"
+    if len(separator) != 1 or separator in '"\r\n':
+        fields["separator"].error("a separator is one character, and no quote", 'Write "," or ";" or "\\t".')
+    if "columns" not in fields:
+        return CSV, CsvForm(None, separator)
+    columns = tuple(one.scalar() for one in fields["columns"].items())
+    if twice := [one for one in fields["columns"].items() if columns.count(one.scalar()) > 1]:
+        twice[-1].error(f"{twice[-1].scalar()} stands twice in the columns")
+    if not columns:
+        fields["columns"].error("rows have one column at least")
+    return CSV, CsvForm(columns, separator)
 
 
 def _start(node: Node) -> Start | int:

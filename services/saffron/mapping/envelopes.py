@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from saffron.mapping.csv_rows import rows_of
 from saffron.mapping.definition import Envelope, SourceDefinition
 from saffron.mapping.message import Message, MessageError, object_of, parse
 from saffron.mapping.paths import MISSING, Path
@@ -21,15 +22,19 @@ def contents(message: Message, source: SourceDefinition) -> Iterator[Mapping[str
     if message.value is None:
         return
     try:
-        for value in _messages(message.value, source.envelope):
+        for value in _values(message.value, source):
             opened = value if isinstance(value, MessageError) else _opened(value, message, source)
             yield from _exploded(opened, source.explode)
     except MessageError as error:
         yield error
 
 
-def _messages(value: bytes, envelope: Envelope) -> Iterator[Any]:
-    """The JSON values of a message: one, or those of its lines, or of its array."""
+def _values(value: bytes, source: SourceDefinition) -> Iterator[Any]:
+    """The values of a message: one, or those of its lines, of its array, or of its rows; an error for each bad one."""
+    envelope = source.envelope
+    if source.csv is not None:
+        yield from rows_of(value, source.csv)
+        return
     if envelope is Envelope.LINES:
         for line in value.splitlines():
             if line.strip():

@@ -89,6 +89,9 @@ class Flattener:
         refused: list[tuple[int, Refused]] = []
         misfits: Counter[str] = Counter()
         for row in exact:
+            if (why := batch.refused.get(int(batch.offsets[row]))) is not None:
+                refused.append((row, Refused(0, *why)))
+                continue
             message = _message(batch, row) if messages is None else messages[row]
             for one in events_of(message, self.source, strict=self._strict):
                 if isinstance(one, Refused):

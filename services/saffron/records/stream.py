@@ -10,8 +10,9 @@ from typing import Any
 from saffron.records.codec import RecordError, decode, encode, optional, require, unknown_fields
 
 JSON = "json"
-FORMATS = (JSON, "json-schema", "avro", "protobuf")
+JSON_SCHEMA = "json-schema"
 WITH_REGISTRY = ("avro", "protobuf")
+FORMATS = (JSON, JSON_SCHEMA, *WITH_REGISTRY)
 _NAME = re.compile(r"[A-Za-z0-9_-]+", flags=re.ASCII)
 _FIELDS = frozenset(
     {"name", "topic", "key", "schema", "disorder", "idle", "from", "format", "registry", "generation", "definition"},

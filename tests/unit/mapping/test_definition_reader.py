@@ -14,6 +14,7 @@ from saffron.mapping import definition_reader as reader
 from saffron.mapping.definition import (
     As,
     AttributeRule,
+    CsvForm,
     Envelope,
     Header,
     OfMessage,
@@ -54,6 +55,8 @@ sources:
   disorder: 1m
   start: latest
 - topic: returns
+  format: avro
+  registry: http://registry:8081
   start: "2026-05-01T12:00:00+02:00"
 """
 
@@ -76,7 +79,26 @@ def test_a_definition_is_read_whole() -> None:
     assert (shipments.number, shipments.type) == (2, TypeRule(origin=Header("ce_type")))
     assert (shipments.envelope, shipments.explode) == (Envelope.DEBEZIUM, Path(("Records",)))
     assert (shipments.time, shipments.disorder) == (TimeRule(), 60_000)
+    assert (orders.format, orders.registry, orders.csv) == ("json", None, None)
+    assert (returns.format, returns.registry) == ("avro", "http://registry:8081")
     assert (orders.start, shipments.start, returns.start) == (Start.EARLIEST, Start.LATEST, 1_777_629_600_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("csv", CsvForm()),
+        ("{csv: {columns: [a, b]}}", CsvForm(("a", "b"))),
+        ("{csv: {separator: ;}}", CsvForm(None, ";")),
+        ('{csv: {columns: [a], separator: "\\t"}}', CsvForm(("a",), "\t")),
+        ("{csv: {columns: [a], separator: \\t}}", CsvForm(("a",), "\t")),
+    ],
+)
+def test_rows_of_csv_have_columns_and_a_separator(text: str, form: CsvForm) -> None:
+    written = f"stream: a\nsources:\n- topic: t\n  format: {text}"
+    (source,) = read_definition(written).sources
+    assert (source.format, source.csv) == ("csv", form)
+    assert not list(Draft202012Validator(SCHEMA).iter_errors(yaml.safe_load(written)))
 
 
 def test_a_time_needs_no_quotes() -> None:
@@ -94,6 +116,10 @@ def test_the_schema_for_editors_takes_it() -> None:
     [
         (reader.STREAM_FIELDS, SCHEMA["properties"]),
         (reader.SOURCE_FIELDS, SCHEMA["$defs"]["source"]["properties"]),
+        (
+            reader.CSV_FIELDS,
+            SCHEMA["$defs"]["source"]["properties"]["format"]["oneOf"][1]["properties"]["csv"]["properties"],
+        ),
         (reader.TYPE_FIELDS, SCHEMA["$defs"]["source"]["properties"]["type"]["oneOf"][1]["properties"]),
         (reader.TIME_FIELDS, SCHEMA["$defs"]["source"]["properties"]["ts"]["oneOf"][1]["properties"]),
         (
@@ -134,6 +160,15 @@ ERRORS = {
     ),
     "stream: a\nsources:\n- topic: t\n  start: 2026-05-01": ("with its offset", "LINE 4", "+02:00"),
     "stream: a\nsources:\n- topic: t\n  start: 2026-13-01T12:00:00Z": ("with its offset", "LINE 4", "+02:00"),
+    "stream: a\nsources:\n- topic: t\n  format: xml": ("cannot be 'xml'", "LINE 4", "json-schema"),
+    "stream: a\nsources:\n- topic: t\n  format: avro": ("need the URL of their schema registry", "LINE 3", "registry:"),
+    "stream: a\nsources:\n- topic: t\n  registry: http://r": ("format json need no registry", "LINE 4", ""),
+    "stream: a\nsources:\n- topic: t\n  format: avro\n  registry: http://a:b@r": ("http://HOST", "LINE 5", "SAFFRON_R"),
+    "stream: a\nsources:\n- topic: t\n  format: {csv: {separator: ab}}": ("one character", "LINE 4", "Write"),
+    "stream: a\nsources:\n- topic: t\n  format: {csv: {columns: [a, a]}}": ("a stands twice", "LINE 4", ""),
+    "stream: a\nsources:\n- topic: t\n  format: {csv: {columns: []}}": ("one column at least", "LINE 4", ""),
+    "stream: a\nsources:\n- topic: t\n  format: csv\n  envelope: lines": ("has no `envelope`", "LINE 5", "is an event"),
+    "stream: a\nsources:\n- topic: t\n  format: csv\n  explode: a": ("has no `explode`", "LINE 5", "is an event"),
     "stream: a\nsilence: 30s\nsources: [{topic: t}]": ("has no `silence`", "LINE 2", "There are"),
     "stream: [": ("no YAML", "LINE 1", ""),
     "": ("empty", "stream: NAME", ""),

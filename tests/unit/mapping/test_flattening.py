@@ -13,6 +13,7 @@ from saffron.engine.events.raw import batch_of_values
 from saffron.mapping.definition import (
     As,
     AttributeRule,
+    CsvForm,
     OfMessage,
     SourceDefinition,
     TimeFormat,
@@ -90,6 +91,25 @@ def same(source: SourceDefinition, texts: list[bytes]) -> int:
     output = flattener._by_kernel(batch)
     assert output is not None
     return int(np.count_nonzero(output.exact == 0))
+
+
+def test_what_could_not_be_made_json_is_refused_for_that_reason() -> None:
+    source = SourceDefinition("t", 0, TypeRule(constant="T"), attributes={"x": AttributeRule(Path(("x", 1)))})
+    for one in (SourceDefinition("t", 0, TypeRule(constant="T")), source):
+        values = [b'{"a":1}', b"", b'{"a":2}']
+        refusals = {101: ("no-frame", "begins with 01")}
+        batch = batch_of_values(values, np.arange(100, 103), np.full(3, RECEIVED), refused=refusals)
+        found = Flattener(one).flatten(batch)
+        assert [parsed(found.value(event))["a"] for event in range(len(found))] == ["1", "2"]
+        assert list(found.refused) == [(1, Refused(0, "no-frame", "begins with 01"))]
+
+
+def test_rows_of_csv_are_read_by_the_exact_path() -> None:
+    source = SourceDefinition("t", 0, TypeRule(constant="T"), format="csv", csv=CsvForm())
+    batch = batch_of_values([b"a,b\n1,x\n2,y\n", b"a\n3\n"], times=np.full(2, RECEIVED))
+    found = Flattener(source).flatten(batch)
+    assert [parsed(found.value(event)).get("a") for event in range(3)] == ["1", "2", "3"]
+    assert (found.rows.tolist(), found.numbers.tolist()) == ([0, 0, 1], [0, 1, 0])
 
 
 @settings(deadline=None)

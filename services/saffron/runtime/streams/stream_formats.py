@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from typing import Protocol
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from saffron.distribution import install
 from saffron.engine.events.formats.framed import NoReader, Reader, schema_ids, translated, unframed
 from saffron.engine.events.raw import RawBatch
 from saffron.errors import SchemaError, UnavailableError
-from saffron.records.stream import JSON, WITH_REGISTRY, StreamRecord
+from saffron.records.stream import JSON_SCHEMA, WITH_REGISTRY
 from saffron.runtime.process.background import Background
 from saffron.runtime.streams.registry import Registry, RegistryWait, WriterSchema, over_http
 from saffron.runtime.telemetry.health import Health
@@ -22,6 +23,17 @@ _LOG = logging.getLogger(__name__)
 
 _ATTEMPTS = 3
 """Attempts to translate: one to send the request, one to take the answer, one in reserve."""
+
+
+class Written(Protocol):
+    """What messages are written as: a stream's record, or a source of a definition."""
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def registry(self) -> str | None: ...
+
 
 Translation = Callable[[RawBatch], RawBatch | None]
 """A function from a batch to JSON events. None: the registry has not answered yet; call again."""
@@ -43,29 +55,30 @@ class Formats:
         self._threads = ExitStack()
         self._registries: dict[str, _Readers] = {}
 
-    def translation(self, current: Callable[[], StreamRecord]) -> Translation:
-        """The translation of a stream. `current`: returns its present record, since its registry may move."""
+    def translation(self, current: Callable[[], Written]) -> Translation:
+        """The translation of a topic's messages. `current`: returns what they are now, since a registry may move.
+
+        Messages without a frame (JSON, CSV) are left as they are.
+        """
 
         def translate(batch: RawBatch) -> RawBatch | None:
-            record = current()
-            if record.format == JSON:
-                return batch
-            if record.format not in WITH_REGISTRY:
-                return unframed(batch, schema_ids(batch))
-            return self._translate(batch, self._readers(record.registry or ""))
+            written = current()
+            if written.format in WITH_REGISTRY:
+                return self._translate(batch, self._readers(written.registry or ""))
+            return unframed(batch, schema_ids(batch)) if written.format == JSON_SCHEMA else batch
 
         return translate
 
-    def translated_now(self, record: StreamRecord, batch: RawBatch) -> RawBatch:
+    def translated_now(self, written: Written, batch: RawBatch) -> RawBatch:
         """The translated batch. For callers without other work, with a `background` that runs requests at once.
 
         UnavailableError: the registry does not answer.
         """
-        translate = self.translation(lambda: record)
+        translate = self.translation(lambda: written)
         for _ in range(_ATTEMPTS):
             if (made := translate(batch)) is not None:
                 return made
-        waiting = self._readers(record.registry or "").waiting
+        waiting = self._readers(written.registry or "").waiting
         raise UnavailableError(waiting or "the schema registry does not answer")
 
     def close(self) -> None:

@@ -110,6 +110,10 @@ def _value(name: Any, value: Any) -> bytes:
         if value.bit_length() > _MOST_BITS:
             return _value(name, math.inf if value > 0 else -math.inf)
         return str(int(value)).encode()
+    if isinstance(value, list | tuple):
+        return b"[" + b",".join(_value(name, item) for item in value) + b"]"
+    if isinstance(value, dict):
+        return _written(value)
     if not _is_finite(value):
         return orjson.dumps(number_as_text(float(value)))
     if isinstance(value, list | tuple):

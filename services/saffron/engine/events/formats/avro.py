@@ -1,4 +1,4 @@
-"""Avro records as JSON events, each read by the schema that it was written with."""
+"""Avro records as JSON events, each read by the schema that it was written with; nested ones stay nested."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from saffron.engine.events.decoding.as_json import event_as_json
 from saffron.engine.events.formats.framed import Reader
 from saffron.errors import SchemaError
 
+_LONG_BITS = 70
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def avro_reader(text: str, referenced: Sequence[str] = ()) -> Reader:
     """The reader of one schema (JSON); `referenced`: those that it names, in an order in which each knows its own.
 
-    An event's `type` is the record's name, unless it has a field of that name. SchemaError: the schema is no record's.
+    The schema is of a record, or a union of records. An event's `type` is the record's name, unless it has a field of
+    that name. SchemaError: the schema is none of these.
     """
     named: dict[str, Any] = {}
     try:
@@ -30,21 +32,48 @@ def avro_reader(text: str, referenced: Sequence[str] = ()) -> Reader:
         parsed = fastavro.parse_schema(schema, named_schemas=named)
     except (ValueError, KeyError, TypeError, fastavro.schema.SchemaParseException) as error:
         raise SchemaError(f"no Avro schema: {error!r}") from error
-    if not isinstance(schema, dict) or schema.get("type") != "record":
-        raise SchemaError("an Avro schema of no record, and an event is a record")
-    kind = str(schema["name"]).rpartition(".")[2]
+    names = [_record_name(one, named) for one in (parsed if isinstance(schema, list) else [parsed])]
+    branches = [fastavro.parse_schema(_around(name), named_schemas=dict(named)) for name in names]
 
     def read(payload: bytes) -> bytes:
         stream = io.BytesIO(payload)
         try:
-            record: Any = fastavro.schemaless_reader(stream, parsed, None)
+            branch = _long(stream) if isinstance(schema, list) else 0
+            record: Any = fastavro.schemaless_reader(stream, branches[branch], None)
         except Exception as error:  # fastavro raises what its parts do, IndexError and struct.error among it
             raise ValueError(f"{type(error).__name__} {error}".strip()) from error
         if left := len(payload) - stream.tell():
             raise ValueError(f"{left} bytes are left over")
-        return _json(kind, record)
+        return _json(names[branch].rpartition(".")[2], record["event"])
 
     return read
+
+
+def _record_name(schema: Any, named: Mapping[str, Any]) -> str:
+    """The full name of a record by its parsed schema, or that name itself. SchemaError: it is of no record."""
+    found = named.get(schema) if isinstance(schema, str) else schema
+    if not isinstance(found, dict) or found.get("type") != "record":
+        raise SchemaError("an Avro schema of no record, and an event is a record")
+    return str(found["name"])
+
+
+def _around(name: str) -> dict[str, Any]:
+    """A record with the named one as its only field: it is written as that, and knows all names that it needs."""
+    return {"type": "record", "name": "SaffronAround", "fields": [{"name": "event", "type": name}]}
+
+
+def _long(stream: io.BytesIO) -> int:
+    """A number of Avro, such as that of a union's branch: zigzag, 7 bits a byte. IndexError: it is torn or negative."""
+    number = shift = 0
+    while True:
+        byte = stream.read(1)[0]
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80 or shift > _LONG_BITS:
+            break
+    if number & 1 or shift > _LONG_BITS:
+        raise IndexError("it is of no branch of the union")
+    return number >> 1
 
 
 def _json(kind: str, record: Mapping[str, Any]) -> bytes:

@@ -1,7 +1,7 @@
 """CSV as records: cells, or why the bytes that stand there are none.
 
-RFC 4180 with any line ends: cells apart by commas, a quote inside quotes doubled. As PostgreSQL reads it, an empty cell
-is null and a quoted empty one the empty string.
+RFC 4180 with any line ends: cells apart by commas (or another character), a quote inside quotes doubled. As PostgreSQL
+reads it, an empty cell is null and a quoted empty one the empty string.
 """
 
 from __future__ import annotations
@@ -13,9 +13,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Self
 
 from saffron.engine.events.raw import MAX_EVENT_BYTES, Refusal
-
-_QUOTED = re.compile(r'"((?:[^"]|"")*)"(?:,|$)|[^,"][^,]*(?:,|$)|,|$')
-"""One cell with the comma behind it; group 1 is there where it is quoted."""
 
 _TOO_LARGE = ("too-large", f"the row is longer than {MAX_EVENT_BYTES} bytes, the most that are read")
 
@@ -29,17 +26,17 @@ class Record(NamedTuple):
     text: bytes = b""
 
 
-def csv_records(blocks: Iterable[bytes]) -> Iterator[Record]:
-    """All records but blank lines. `blocks` are cut at line ends.
+def csv_records(blocks: Iterable[bytes], separator: str = ",") -> Iterator[Record]:
+    """All records but blank lines. `blocks` are cut at line ends. `separator`: one character, and no quote.
 
     Where a quoted cell does not end (within the longest event, before the end of the file, or before what cannot stand
     behind a quote), its first line is wrong, and reading goes on with the next line.
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_EVENT_BYTES))  # of the process; nobody wants it smaller
-    lines = _Lines(blocks)
+    lines = _Lines(blocks, separator)
     while not lines.over:
         try:
-            for row in csv.reader(lines, strict=True):
+            for row in csv.reader(lines, strict=True, delimiter=separator):
                 yield from lines.record(row)
         except csv.Error as error:
             yield lines.wrong(str(error))
@@ -48,7 +45,8 @@ def csv_records(blocks: Iterable[bytes]) -> Iterator[Record]:
 class _Lines:
     """The lines of a file, each once; those that the record at hand has taken can be put back but for the first."""
 
-    def __init__(self, blocks: Iterable[bytes]) -> None:
+    def __init__(self, blocks: Iterable[bytes], separator: str) -> None:
+        self._cell = _cell(separator)
         self._source = (line for block in blocks for line in block.splitlines(keepends=True))
         self._waiting: deque[bytes] = deque()
         self._taken: list[bytes] = []
@@ -76,7 +74,7 @@ class _Lines:
         self._forget(len(self._taken))
         cells: list[str | None] = [cell or None for cell in row]
         if b'""' in raw:
-            for place in _quoted_empty(raw):
+            for place in _quoted_empty(raw, self._cell):
                 cells[place] = ""
         if len(raw) > MAX_EVENT_BYTES:
             yield _wrong(raw, line, _TOO_LARGE)
@@ -114,7 +112,13 @@ def _not_utf8(raw: bytes) -> int | None:
     return None
 
 
-def _quoted_empty(raw: bytes) -> list[int]:
+def _cell(separator: str) -> re.Pattern[str]:
+    """One cell with the separator behind it; group 1 is there where it is quoted."""
+    one = re.escape(separator)
+    return re.compile(rf'"((?:[^"]|"")*)"(?:{one}|$)|[^{one}"][^{one}]*(?:{one}|$)|{one}|$')
+
+
+def _quoted_empty(raw: bytes, cell: re.Pattern[str]) -> list[int]:
     """Places of the cells of a record that are two quotes."""
     text = raw.decode("utf-8", "surrogateescape").rstrip("\r\n")
-    return [place for place, cell in enumerate(_QUOTED.finditer(text)) if cell[1] == ""]
+    return [place for place, found in enumerate(cell.finditer(text)) if found[1] == ""]

@@ -1,4 +1,4 @@
-"""Protobuf messages as JSON events, each read by the schema that it was written with."""
+"""Protobuf messages as JSON events, each read by the schema that it was written with; nested ones stay nested."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from google.protobuf import (
+    any_pb2,
     descriptor_pb2,
     descriptor_pool,
     duration_pb2,
-    json_format,
+    empty_pb2,
+    field_mask_pb2,
     message_factory,
     struct_pb2,
     timestamp_pb2,
@@ -25,7 +27,8 @@ from saffron.errors import SchemaError
 from saffron.schema.times import iso_text
 
 _KNOWN = {
-    one.DESCRIPTOR.name: one.DESCRIPTOR.serialized_pb for one in (duration_pb2, struct_pb2, timestamp_pb2, wrappers_pb2)
+    one.DESCRIPTOR.name: one.DESCRIPTOR.serialized_pb
+    for one in (any_pb2, duration_pb2, empty_pb2, field_mask_pb2, struct_pb2, timestamp_pb2, wrappers_pb2)
 }
 """Files that schemas import without a registry's having them."""
 _TIMESTAMP, _DURATION = timestamp_pb2.Timestamp.DESCRIPTOR.full_name, duration_pb2.Duration.DESCRIPTOR.full_name
@@ -120,17 +123,37 @@ def _full_name(file: descriptor_pb2.FileDescriptorProto, path: tuple[int, ...]) 
 
 
 def _json(kind: str, message: Any) -> bytes:
-    event: dict[str, Any] = {"type": kind}
-    for field in message.DESCRIPTOR.fields:
-        if not field.has_presence or message.HasField(field.name):
-            event[field.name] = _value(field, getattr(message, field.name))
+    event = {"type": kind, **_fields(message)}
+    if (when := message.DESCRIPTOR.fields_by_name.get("ts")) is not None and "ts" in event and _is_time(when):
+        event["ts"] = _nanoseconds(message.ts) // 1_000_000
     return event_as_json(event)
 
 
+def _fields(message: Any) -> dict[str, Any]:
+    """The fields of a message by name: those that are set, and those that are as good as set by their default."""
+    return {
+        field.name: _value(field, getattr(message, field.name))
+        for field in message.DESCRIPTOR.fields
+        if not field.has_presence or message.HasField(field.name)
+    }
+
+
 def _value(field: Any, value: Any) -> Any:
-    """A field's value; lists and messages stay what they are, and no attribute."""
-    if field.is_repeated:
-        return list(value)
+    """A field's value: an array where it is repeated, an object where it is a map or a message."""
+    if not field.is_repeated:
+        return _single(field, value)
+    if field.message_type is None or not field.message_type.GetOptions().map_entry:
+        return [_single(field, one) for one in value]
+    of_values = field.message_type.fields_by_name["value"]
+    return {_key(key): _single(of_values, value[key]) for key in value}
+
+
+def _key(key: Any) -> str:
+    """The name in an object of a map's key."""
+    return str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def _single(field: Any, value: Any) -> Any:
     if field.enum_type is not None:
         name = field.enum_type.values_by_number.get(value)
         return value if name is None else name.name
@@ -138,10 +161,46 @@ def _value(field: Any, value: Any) -> Any:
         return value
     kind = field.message_type.full_name
     if kind == _TIMESTAMP:
-        nanoseconds = value.seconds * _NANOSECONDS + value.nanos
-        return nanoseconds // 1_000_000 if field.name == "ts" else iso_text(nanoseconds // 1000, zone="+00:00")
+        return iso_text(_nanoseconds(value) // 1000, zone="+00:00")
     if kind == _DURATION:
-        return milliseconds(value.seconds * _NANOSECONDS + value.nanos)
+        return milliseconds(_nanoseconds(value))
     if kind in _WRAPPERS:
         return value.value
-    return json_format.MessageToDict(value)
+    return _OF_JSON[kind](value) if kind in _OF_JSON else _fields(value)
+
+
+def _is_time(field: Any) -> bool:
+    return field.message_type is not None and field.message_type.full_name == _TIMESTAMP and not field.is_repeated
+
+
+def _nanoseconds(value: Any) -> int:
+    """Those of a Timestamp or Duration."""
+    return int(value.seconds) * _NANOSECONDS + int(value.nanos)
+
+
+def _of_struct(value: Any) -> dict[str, Any]:
+    return {name: _of_any_json(one) for name, one in value.fields.items()}
+
+
+def _of_list(value: Any) -> list[Any]:
+    return [_of_any_json(one) for one in value.values]
+
+
+def _of_any_json(value: Any) -> Any:
+    """What a google.protobuf.Value holds; a whole number as one, since all of its numbers are floats."""
+    kind = value.WhichOneof("kind")
+    if kind is None or kind == "null_value":
+        return None
+    if kind == "number_value":
+        number = value.number_value
+        return int(number) if number.is_integer() else number
+    found = getattr(value, kind)
+    return _of_struct(found) if kind == "struct_value" else _of_list(found) if kind == "list_value" else found
+
+
+_OF_JSON = {
+    struct_pb2.Struct.DESCRIPTOR.full_name: _of_struct,
+    struct_pb2.ListValue.DESCRIPTOR.full_name: _of_list,
+    struct_pb2.Value.DESCRIPTOR.full_name: _of_any_json,
+}
+"""Messages that are any JSON -> what they hold."""
