@@ -1,0 +1,50 @@
+"""Streams as JSON values, for commands and the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saffron.control.stream_change import StreamContext, StreamPlan
+from saffron.control.stream_definitions import definition_of, sentences_of
+from saffron.records.stream import StreamRecord
+
+
+def stream_body(record: StreamRecord, now: StreamContext) -> dict[str, Any]:
+    """A stream with the attributes that its events have had so far, and its sources.
+
+    `partitions`: of its topic; null where the topic does not exist.
+    """
+    schema = now.schema(record)
+    return {
+        **record.body(),
+        "partitions": now.partitions(record.topic),
+        "attributes": {} if schema is None else {name: kind.value for name, kind in schema.kinds.items()},
+        "sources": _sources(record, now),
+    }
+
+
+def applied_body(found: StreamPlan) -> dict[str, Any]:
+    """A merged stream after its definition was applied. `changes`: what that did, in sentences."""
+    return {
+        **found.record.body(),
+        "partitions": found.partitions,
+        "changed": found.is_change,
+        "changes": sentences_of(found),
+    }
+
+
+def _sources(record: StreamRecord, now: StreamContext) -> list[dict[str, Any]]:
+    """The topics that a merged stream has ever read. `read`: it still does."""
+    applied = record.definition
+    if applied is None:
+        return []
+    definition = definition_of(applied)
+    return [
+        {
+            "topic": topic,
+            "number": number,
+            "partitions": now.partitions(topic),
+            "read": definition.source(topic) is not None,
+        }
+        for topic, number in applied.numbers.items()
+    ]
