@@ -225,7 +225,20 @@ CASES = [
     Case("listResults", 503, setup=without_broker),
     *(Case(name, status, setup=setup) for name in ("healthz",) for status, setup in ((200, ready), (503, dead))),
     *(Case("readyz", status, setup=setup) for status, setup in ((200, ready), (503, with_query))),
-    *(Case(name, 200) for name in ("openapi", "page", "apiDocs", "style", "pageScript", "apiScript")),
+    *(
+        Case(name, 200)
+        for name in (
+            "openapi",
+            "page",
+            "topicsPage",
+            "apiDocs",
+            "style",
+            "commonScript",
+            "pageScript",
+            "topicsScript",
+            "apiScript",
+        )
+    ),
 ]
 
 
