@@ -6,6 +6,7 @@ from typing import Any
 
 from saffron.control.stream_change import StreamContext, StreamPlan
 from saffron.control.stream_definitions import definition_of, sentences_of
+from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.records.stream import StreamRecord
 
 
@@ -33,18 +34,25 @@ def applied_body(found: StreamPlan) -> dict[str, Any]:
     }
 
 
+def topics_of(record: StreamRecord) -> list[str]:
+    """The topics that a stream's events come from; none of a stream that is made from another one."""
+    if record.source is not None:
+        return []
+    if record.definition is None:
+        return [record.topic]
+    try:
+        return [one.topic for one in definition_of(record.definition).sources]
+    except DefinitionError:  # one of a later version
+        return list(record.definition.numbers)
+
+
 def _sources(record: StreamRecord, now: StreamContext) -> list[dict[str, Any]]:
     """The topics that a merged stream has ever read. `read`: it still does."""
     applied = record.definition
     if applied is None:
         return []
-    definition = definition_of(applied)
+    read = topics_of(record)
     return [
-        {
-            "topic": topic,
-            "number": number,
-            "partitions": now.partitions(topic),
-            "read": definition.source(topic) is not None,
-        }
+        {"topic": topic, "number": number, "partitions": now.partitions(topic), "read": topic in read}
         for topic, number in applied.numbers.items()
     ]

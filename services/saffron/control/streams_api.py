@@ -11,7 +11,7 @@ from aiohttp import web
 from saffron.control.checks import Refused
 from saffron.control.guard import answer
 from saffron.control.requests import Send, definition_text, flag_of, json_body, now_ms, text_of
-from saffron.control.stream_bodies import applied_body, stream_body
+from saffron.control.stream_bodies import applied_body, stream_body, topics_of
 from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan
 from saffron.control.stream_changes import check_removal, left_topics, plan_change, plan_update
 from saffron.control.stream_definitions import plan_definition
@@ -50,7 +50,8 @@ class StreamsApi:
         ]
 
     async def list_streams(self, request: web.Request) -> web.Response:
-        return answer({"streams": [record.body() for record in self._tables.streams.all().values()]})
+        streams = self._tables.streams.all().values()
+        return answer({"streams": [{**record.body(), "topics": topics_of(record)} for record in streams]})
 
     async def show(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]

@@ -17,6 +17,7 @@ from saffron.cli.queries.texts import bind_text, read_schema
 from saffron.cli.streams import applied, definition
 from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, differences, shown_row
+from saffron.control.stream_bodies import topics_of
 from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan
 from saffron.control.stream_changes import check_removal, left_topics, plan_change, plan_update
 from saffron.errors import InputError, QueryError
@@ -182,6 +183,9 @@ def list_streams(*, system: options.System, json: options.AsJson = False) -> Non
         console.print_json(rows)
         return
     columns = ("name", "topic", "partitions", "key", "from", "format", "schema", "disorder", "idle")
+    for row, record in zip(rows, now.streams.values(), strict=True):
+        if record.definition is not None:
+            row |= {"from": ", ".join(topics_of(record)), "format": f"definition {record.definition.version}"}
     shown = [[cell(name, row.get(name)) for name in columns] for row in rows]
     console.print_table(columns, shown)
 

@@ -35,7 +35,7 @@ function names(all) {
 
 function showStreams(streams) {
   byId("streams").tBodies[0].replaceChildren(...streams.map((one) => {
-    const origin = one.definition ? names(Object.keys(one.definition.numbers)) : one.from ? `stream ${one.from}` : one.topic;
+    const origin = one.from ? `stream ${one.from}` : names(one.topics);
     const edit = element("td", { className: "n" });
     if (one.definition) {
       const label = `Edit the definition of ${one.name}`;
