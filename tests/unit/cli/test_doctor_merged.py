@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -18,13 +19,15 @@ from tests.unit.cli.sound import bad, digests, sound
 IDLE = "stream: shop\nidle: 10s\nsources:\n- topic: orders\n- topic: payments\n"
 
 
-def shop(text: str = IDLE, **more: object) -> Look:
+FILLED = {"orders": 5, "payments": 7}
+
+
+def shop(text: str = IDLE, filled: Mapping[str, int] = FILLED, routes: Routes = Routes()) -> Look:
     """A sound system with a merged stream."""
     applied = AppliedDefinition(text, {"orders": 0, "payments": 1}, 1)
     record = StreamRecord("shop", "saffron.shop", definition=applied)
     look = sound()
-    filled = {"sources_filled": {"orders": 5, "payments": 7}, **more}
-    return replace(look, streams={**look.streams, "shop": record}, **filled)
+    return replace(look, streams={**look.streams, "shop": record}, sources_filled=filled, routes=routes)
 
 
 def test_sound_sources_give_no_finding() -> None:
@@ -35,8 +38,8 @@ def test_sound_sources_give_no_finding() -> None:
 @pytest.mark.parametrize(
     ("look", "where", "what"),
     [
-        (shop(sources_filled={"orders": 5}), "stream shop, source payments", "does not exist"),
-        (shop(sources_filled={"orders": 5, "payments": 0}), "stream shop, source payments", "has no messages"),
+        (shop(filled={"orders": 5}), "stream shop, source payments", "does not exist"),
+        (shop(filled={"orders": 5, "payments": 0}), "stream shop, source payments", "has no messages"),
         (shop(IDLE.replace("idle: 10s\n", "")), "stream shop, source orders", "no idle bound"),
         (shop("stream: shop\nsource: 7\n"), "stream shop", "cannot be read"),
         (shop(routes=Routes([RouteLine("shop", "orders", 5, 0, 3)])), "stream shop, source orders", "3 values"),
