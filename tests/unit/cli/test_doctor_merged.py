@@ -20,9 +20,10 @@ IDLE = "stream: shop\nidle: 10s\nsources:\n- topic: orders\n- topic: payments\n"
 
 
 FILLED = {"orders": 5, "payments": 7}
+NO_ROUTES = Routes()
 
 
-def shop(text: str = IDLE, filled: Mapping[str, int] = FILLED, routes: Routes = Routes()) -> Look:
+def shop(text: str = IDLE, filled: Mapping[str, int] = FILLED, routes: Routes = NO_ROUTES) -> Look:
     """A sound system with a merged stream."""
     applied = AppliedDefinition(text, {"orders": 0, "payments": 1}, 1)
     record = StreamRecord("shop", "saffron.shop", definition=applied)
