@@ -32,6 +32,8 @@ from saffron.runtime.streams.newest_messages import Newest, from_one_moment, in_
 
 MOST_MESSAGES = 10_000
 """Messages of a topic that one request looks at."""
+_MOST_TOGETHER = 50_000
+"""Messages of all topics that one request looks at."""
 _MESSAGES = 1_000
 _SHOWN = 20
 
@@ -108,9 +110,9 @@ class DefinitionsApi:
         return [{"topic": name, "partitions": count} for name, count in counted if count is not None]
 
     async def _newest(self, topics: Sequence[str], count: int) -> Newest:
-        """The newest records of topics. Refused: one does not exist, or is Saffron's own."""
+        """The newest records, about `count` of each topic. Refused: a topic does not exist, or is Saffron's own."""
         async with self._looking:
-            return await asyncio.to_thread(self._read, topics, count)
+            return await asyncio.to_thread(self._read, topics, min(count, _MOST_TOGETHER // len(topics)))
 
     def _read(self, topics: Sequence[str], count: int) -> Newest:
         now = self._present()

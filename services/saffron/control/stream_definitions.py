@@ -161,7 +161,7 @@ def _refuse_another_place(before: StreamRecord, wanted: StreamDefinition, now: S
 
 
 def _with(text: str, name: str, value: int) -> str:
-    """The text of a definition with a bound (ms) of the stream's own."""
+    """The text of a definition with a bound (ms) of the stream's own. Comments and the other lines stay."""
     line = f"{name}: {value}ms"
-    found, count = re.subn(rf"(?m)^{name}:[^\n#]*", line, text)
+    found, count = re.subn(rf"(?m)^{name}:[^\n]*?(?=[ \t]+#|[ \t\r]*$)", line, text)
     return found if count else re.sub(r"(?m)^(stream:[^\n]*)$", rf"\1\n{line}", text, count=1)

@@ -33,7 +33,7 @@ class Trials:
     async def run(self, trial: Trial) -> dict[str, Any]:
         """The outcome (see `trial.try_query`). QueryError: the query is wrong. Refused: it cannot be tried."""
         async with self._running:
-            outcome = await self._outcome(pickle.dumps(trial))
+            outcome = await self._outcome(await asyncio.to_thread(pickle.dumps, trial))
         if "query_error" in outcome:
             parts = outcome["query_error"]
             raise QueryError(parts.pop("message"), **parts)

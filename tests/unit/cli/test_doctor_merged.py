@@ -52,6 +52,15 @@ def test_each_fault_is_named(look: Look, where: str, what: str) -> None:
     assert [one for one in found if what in one.what and one.fix], found
 
 
+def test_event_time_that_has_not_begun_is_named() -> None:
+    look = shop()
+    still = replace(digests("windowing", 0)[-1], stream="shop", watermark=None)
+    (found,) = bad(check_merged(replace(look, digests=(*look.digests, still))))
+    assert (found.where, found.what.partition(":")[0]) == ("stream shop", "event time has not begun")
+    moving = replace(still, watermark=5)
+    assert bad(check_merged(replace(look, digests=(*look.digests, moving)))) == []
+
+
 def test_values_that_are_null_are_mended_in_the_definition() -> None:
     look = shop()
     mistyped = replace(digests("windowing", 0)[-1], stream="shop", mistyped={"total": 3})

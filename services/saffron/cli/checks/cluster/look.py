@@ -50,7 +50,7 @@ class Cluster(Protocol):
 
 @dataclass(frozen=True)
 class Digest:
-    """A message of `health`. `stamped`: when the broker had it (ms)."""
+    """A message of `health`. `stamped`: when the broker had it (ms). `watermark`: None before the first one."""
 
     service: str
     stream: str | None
@@ -63,6 +63,7 @@ class Digest:
     shed: Mapping[str, Any] | None = None
     mistyped: Mapping[str, int] = field(default_factory=dict)
     left_out: int = 0
+    watermark: int | None = None
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,8 @@ def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
             body = orjson.loads(record.value or b"")
             fields = {part: body[part] for part in parts}
             lost = {"mistyped": body.get("mistyped", {}), "left_out": body.get("left_out", 0)}
-            found.append(Digest(stamped=record.timestamp, shed=body.get("shed"), **lost, **fields))
+            rest = {"shed": body.get("shed"), "watermark": body.get("watermark")}
+            found.append(Digest(stamped=record.timestamp, **rest, **lost, **fields))
     return tuple(found)
 
 

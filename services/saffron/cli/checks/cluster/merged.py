@@ -13,6 +13,8 @@ from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.records.stream import AppliedDefinition
 
 _CHECK = "sources"
+_SAID_MS = 10_000
+"""Age after which a report says nothing of now (ms)."""
 
 
 def check_merged(look: Look) -> Iterator[Finding]:
@@ -32,9 +34,22 @@ def _stream(look: Look, name: str, applied: AppliedDefinition) -> Iterator[Findi
         yield error(_CHECK, what, f"stream {name}", "apply one that this version reads: saffron stream apply FILE")
         return
     found = [finding for one in definition.sources for finding in _source(look, definition, one)]
+    found += _event_time(look, name)
     yield from found
     if not found:
         yield ok(_CHECK, f"{len(definition.sources)} topics have messages", f"stream {name}")
+
+
+def _event_time(look: Look, name: str) -> Iterator[Finding]:
+    """A finding if event time has not begun, although a source has messages: no query over the stream answers then."""
+    last = [
+        found[-1] for (service, stream, _), found in look.sources().items() if (service, stream) == ("windowing", name)
+    ]
+    fresh = [one for one in last if look.now - one.stamped < _SAID_MS]
+    if fresh and all(one.watermark is None for one in fresh) and any(look.sources_filled.values()):
+        what = "event time has not begun: a source partition has no event yet, or all sources are silent"
+        fix = "the next message of each source moves it; `idle` in the definition lets the others go on until then"
+        yield warning(_CHECK, what, f"stream {name}", fix)
 
 
 def _source(look: Look, definition: StreamDefinition, source: SourceDefinition) -> Iterator[Finding]:
