@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ import orjson
 from saffron.api import html
 from saffron.api.query import QueryLike, SchemaLike, compile_all
 from saffron.api.result import Match, Result, Trend, result_of
-from saffron.api.source import Source, source_of
+from saffron.api.source import Source, merged_source, source_of
 from saffron.errors import InputError
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ class Results:
         run = self._make()  # for its queries and schema; it is not run
         if run.partitions > 1:
             raise InputError("why looks at one partition: leave partitions out, and give its events")
-        reader = Reader(run.queries, lambda: self._source.batches(run.schema), run.schema, run.lenient, run.disorder)
+        batches, merged = self._source.batches, self._source.merged
+        reader = Reader(run.queries, lambda: batches(run.schema), run.schema, run.lenient, run.disorder, merged)
         if "=" in wanted or wanted == "*":
             name = self._named(query)
             return Explanation(story_of(reader, run.queries[self._names.index(name)], wanted, events))
@@ -168,7 +170,8 @@ class Results:
         self._spent = True
         self._letters = []
         run = self._replay = self._make()
-        for merged in run.results(self._source.batches(run.schema)):
+        batches = self._source.batches(run.schema) if run.merged is None else run.merged.batches()
+        for merged in run.results(batches):
             self._take_letters(run)
             yield merged
         self._take_letters(run)
@@ -179,7 +182,8 @@ class Results:
         if lost:
             first = self._letters[0]
             message = (
-                f"{lost:,} events were bad or late; the first: event {first.offset}: {first.reason}: {first.detail}"
+                f"{lost:,} events were bad or late; the first: {first.place or f'event {first.offset}'}: "
+                f"{first.reason}: {first.detail}"
             )
             warnings.warn(f"{message} (Results.dead_letters has more)", stacklevel=3)
 
@@ -198,6 +202,7 @@ def replay(
     disorder: int | timedelta = 0,
     partitions: int = 1,
     key: str | None = None,
+    stream: str | os.PathLike[str] | None = None,
 ) -> Results:
     """Run queries over events in this process, without a broker, on the same engine as behind Kafka.
 
@@ -209,14 +214,20 @@ def replay(
     `lenient`: names in a query that the schema lacks are warnings, not errors.
     `disorder`: the most that an event may be late, in ms or as a timedelta; later ones are dead letters.
     `partitions`, `key`: split the stream by an attribute, as producers on Kafka would.
+    `stream`: the path of a definition that makes a stream of several topics; `events` are then the topics' files, by
+    topic, and the definition says key and disorder.
 
     Raises QueryError for an invalid text, and at the first use of the results if a query does not fit the events;
     InputError for events that cannot be read. Warns of a query that can grow exponentially, and at the end of a run of
     bad and late events, which are counted and kept.
     """
     compiled, known = compile_all(queries, schema)
-    if (partitions > 1) != (key is not None):
+    if stream is not None and (key is not None or schema is not None or disorder):
+        raise InputError("a definition says key, kinds and disorder: leave key, schema and disorder out")
+    if stream is None and (partitions > 1) != (key is not None):
         raise InputError("partitions and key go together: partitions=4, key='symbol'")
+    count = partitions if partitions > 1 else None
+    source = source_of(events) if stream is None else merged_source(stream, events, count)
     held = round(disorder / timedelta(milliseconds=1)) if isinstance(disorder, timedelta) else disorder
 
     warned = [warning for query in compiled for warning in query.warnings]
@@ -228,9 +239,11 @@ def replay(
         from saffron.runtime.replay.replay import Replay  # this loads Numba
 
         texts = [Text(query.given_name, query.text) for query in compiled]
-        return Replay(texts, schema=known, lenient=lenient, disorder=held, partitions=partitions, key=key)
+        merged = None if source.merged is None else source.merged()
+        count = partitions if merged is None else merged.partitions
+        return Replay(texts, schema=known, lenient=lenient, disorder=held, partitions=count, key=key, merged=merged)
 
-    return Results(make, source_of(events), [query.name for query in compiled], warned)
+    return Results(make, source, [query.name for query in compiled], warned)
 
 
 def _table_of_matches(matches: Sequence[Match]) -> str:

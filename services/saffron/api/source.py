@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from saffron.engine.events.formats.tabular_rows import Rows, rows_of
 from saffron.engine.events.raw import RawBatch
 from saffron.errors import InputError
 from saffron.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from saffron.runtime.replay.merged import InnerFiles, MergedFiles
 
 BATCH_EVENTS = 8192
 
@@ -25,12 +29,13 @@ _INDEX = "__index_level_"
 class Source:
     """A source of events. `batches(schema)` reads them from the beginning; `again`: it can be called more than once.
 
-    `name`: a description of the events.
+    `name`: a description of the events. `merged`: opens the files of a merged stream; None: it is none.
     """
 
     name: str
     batches: Callable[[Schema | None], Iterator[RawBatch]]
     again: bool
+    merged: Callable[[], MergedFiles | InnerFiles] | None = None
 
 
 def source_of(events: Any) -> Source:
@@ -51,6 +56,31 @@ def source_of(events: Any) -> Source:
         )
     again = iter(events) is not events
     return Source(f"a {type(events).__name__}", lambda _: _numbered(_objects(events)), again)
+
+
+def merged_source(stream: str | os.PathLike[str], events: Any, partitions: int | None) -> Source:
+    """The source of a merged stream: its definition's path, and its topics' files, by topic.
+
+    InputError: `events` are no files by topic, or the definition cannot be read.
+    """
+    from saffron.mapping.definition_reader import read_definition
+    from saffron.runtime.replay.merged import opened
+
+    if not isinstance(events, Mapping) or not events:
+        raise InputError('with `stream`, events are files by topic: {"orders": "orders.ndjson", ...}')
+    path = Path(stream)
+    try:
+        definition = read_definition(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    files = {
+        topic: [Path(one)] if isinstance(one, str | os.PathLike) else [*map(Path, one)] for topic, one in events.items()
+    }
+
+    def merged() -> MergedFiles | InnerFiles:
+        return opened(definition, files, partitions)
+
+    return Source(f"stream {definition.name}", lambda _: merged().batches(), again=True, merged=merged)
 
 
 def _files(names: list[str]) -> Source:

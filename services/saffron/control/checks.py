@@ -137,6 +137,9 @@ def check_partitions(plan: Plan, stream: StreamRecord, partitions: Partitions) -
 
 def _fix(plan: Plan, stream: StreamRecord, grouping: Sequence[str]) -> str:
     """Advice that makes the query possible: a stream under its key or in one partition, or another query."""
+    if stream.definition is not None:
+        wanted = f"`key: {grouping[0]}`" if grouping else "no `key`"
+        return f"Apply the stream's definition under another name with {wanted}, and ask that"
     source = stream.source or stream.name
     key = grouping[0] if grouping else None
     name, how = (f"{source}_in_one", "--partitions 1") if key is None else (f"{source}_by_{key}", f"--key {key}")

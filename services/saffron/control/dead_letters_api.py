@@ -85,11 +85,11 @@ class DeadLettersApi:
     def _send(self, letter: Letter, correction: Correction, again: bool, dry_run: bool) -> dict[str, Any]:
         """Prepare, and unless `dry_run` send, a letter; the description of the message."""
         # Imported here: the dry run loads the decoder's kernels, which nothing else in the service needs.
-        from saffron.runtime.dead_letters.sending import Sender, described, sources
+        from saffron.runtime.dead_letters.sending import Sender, Sources, described
 
         sender = Sender(self._letters, self._group, self._max_future_ms, self._credentials)
         sending = sender.prepare(
-            letter, sources(self._tables.streams.all().values()), correction, now_ms(), again=again
+            letter, Sources(self._tables.streams.all().values()), correction, now_ms(), again=again
         )
         if not dry_run:
             sender.send(sending)

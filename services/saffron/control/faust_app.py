@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ssl
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,9 +19,10 @@ import faust
 from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 from faust.exceptions import ProducerSendError
 
+from saffron.control.kafka_credentials import credentials
 from saffron.control.tables import Tables
 from saffron.errors import DeniedError, LogError
-from saffron.runtime.log.security import MECHANISM, Security
+from saffron.runtime.log.security import Security
 
 _TAIL = 2000
 """Messages read back at the start from a topic without compaction. Older ones are of no use here."""
@@ -42,7 +42,7 @@ class Feed:
         self.app = faust.App(
             f"{group}.{uuid.uuid4().hex[:12]}",
             broker=[f"aiokafka://{server}" for server in bootstrap.split(",")],
-            broker_credentials=_credentials(security),
+            broker_credentials=credentials(security),
             store="memory://",
             datadir=str(data),
             web_enabled=False,
@@ -124,13 +124,3 @@ class Feed:
         """Whether all positions have reached `ends`."""
         positions = [(await self.app.consumer.position(partition) or 0, end) for partition, end in ends.items()]
         return all(position >= end for position, end in positions)
-
-
-def _credentials(security: Security) -> Any:
-    """Faust's credentials; None: neither encryption nor authentication."""
-    context = ssl.create_default_context(cafile=security.ca or None) if security.encrypted else None
-    if security.named:
-        return faust.SASLCredentials(
-            username=security.username, password=security.password, ssl_context=context, mechanism=MECHANISM
-        )
-    return context

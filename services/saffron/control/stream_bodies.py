@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saffron.control.stream_change import StreamContext, StreamPlan
-from saffron.control.stream_definitions import definition_of, sentences_of
+from saffron.control.stream_definitions import definition_of, summary_of
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.records.stream import StreamRecord
 
@@ -30,7 +30,7 @@ def applied_body(found: StreamPlan) -> dict[str, Any]:
         **found.record.body(),
         "partitions": found.partitions,
         "changed": found.is_change,
-        "changes": sentences_of(found),
+        "changes": summary_of(found),
     }
 
 

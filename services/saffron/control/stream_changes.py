@@ -90,6 +90,10 @@ def _rekeyed(change: StreamChange, source: str, now: StreamContext) -> StreamRec
         raise Refused(
             409, "source", f"stream {source!r} is made from {origin.source} itself: give --from {origin.source}"
         )
+    if origin.definition is not None:
+        raise Refused(
+            409, "source", f"stream {source!r} is a merged stream: apply its definition under another name and key"
+        )
     if change.topic is not None or change.format is not None or change.registry is not None:
         raise Refused(400, "source", "a topic and a format are of a stream of its own; with --from leave them out")
     count = change.partitions or now.partitions(origin.topic)

@@ -39,18 +39,25 @@ def plan_definition(text: str, now: StreamContext) -> StreamPlan:
 
 
 def sentences_of(found: StreamPlan) -> list[str]:
+    """What a plan changes of a merged stream that was there."""
+    if found.before is None or found.before.definition is None or found.record.definition is None:
+        return []
+    return list(changes_of(definition_of(found.before.definition), definition_of(found.record.definition)))
+
+
+def summary_of(found: StreamPlan) -> list[str]:
     """What a plan of a merged stream does, and what that means. Of a change the first sentence is a head."""
     record, applied = found.record, found.record.definition
     assert applied is not None
-    if found.before is not None and found.before.definition is not None:
+    if found.before is not None:
         if not found.is_change:
             return [f"stream {record.name} is so already: nothing is changed"]
-        changes = list(changes_of(definition_of(found.before.definition), definition_of(applied)))
         head = f"stream {record.name}: version {applied.version} of its definition is in force"
-        return [head, *(changes or ["only its words changed: events are read as before"])]
+        return [head, *(sentences_of(found) or ["only its words changed: events are read as before"])]
     topics, plural = ", ".join(applied.numbers), "s" if found.partitions > 1 else ""
     made = f"stream {record.name} merges {topics} into topic {record.topic}, {found.partitions} partition{plural}"
-    sentences = [f"{made}; `saffron query add` asks it: FROM {record.name}"]
+    asked = "`saffron query add FILE --from earliest` asks it, from its first event on"
+    sentences = [f"{made}; {asked}: FROM {record.name}"]
     if record.idle is None:
         sentences.append(
             "a source partition that is silent holds the stream back, since an earlier event may come of it: with "

@@ -92,12 +92,20 @@ class Envelope(Enum):
     ARRAY = "array"
 
 
+class Start(Enum):
+    """An end of a topic, at which the reading of a source begins."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
 @dataclass(frozen=True)
 class SourceDefinition:
     """One topic of a stream. `number`: its place among the stream's sources, from 0, never used again.
 
     `attributes`: those that are said; `only`: no others. `explode`: the array of which each element is an event.
     `where`: a condition on the message before its envelope is opened. `disorder`, `idle`: ms; None: the stream's.
+    `start`: where a partition is read from that was never read: an end, or a time of its messages (ms).
     """
 
     topic: str
@@ -111,6 +119,7 @@ class SourceDefinition:
     where: str | None = None
     disorder: int | None = None
     idle: int | None = None
+    start: Start | int = Start.EARLIEST
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from saffron.mapping.definition import (
     OfMessage,
     Origin,
     SourceDefinition,
+    Start,
     StreamDefinition,
     TimeFormat,
     TimeRule,
@@ -24,15 +26,17 @@ from saffron.mapping.paths import PATH_FORM, Path, PathError
 from saffron.mapping.times import TimeError, zone_of
 from saffron.mapping.yaml_nodes import Node, optional
 from saffron.records.stream import is_name
+from saffron.schema.times import parse_iso
 
 STREAM_FIELDS = ("stream", "key", "partitions", "disorder", "idle", "on_mismatch", "sources")
 SOURCE_FIELDS = (
-    "topic", "type", "ts", "attributes", "only", "envelope", "explode", "where", "disorder", "idle",
+    "topic", "type", "ts", "attributes", "only", "envelope", "explode", "where", "disorder", "idle", "start",
 )  # fmt: skip
 ORIGINS = ("field", "header", "message")
 TYPE_FIELDS = (*ORIGINS, "constant", "map")
 TIME_FIELDS = (*ORIGINS, "format", "zone")
 ATTRIBUTE_FIELDS = ("from", "header", "message", "as")
+_WITH_OFFSET = re.compile(r"[T ].*(?:[zZ]|[+-]\d\d(?::?\d\d)?)$", re.ASCII)
 MISMATCH = ("tell", "dead-letter")
 MAX_SOURCES, MAX_PARTITIONS = 64, 10_000
 
@@ -89,7 +93,21 @@ def _source(node: Node, number: int) -> SourceDefinition:
         optional(fields, "where", Node.scalar),
         optional(fields, "disorder", Node.milliseconds),
         optional(fields, "idle", Node.milliseconds),
+        _start(fields["start"]) if "start" in fields else Start.EARLIEST,
     )
+
+
+def _start(node: Node) -> Start | int:
+    text = node.scalar()
+    if text in [one.value for one in Start]:
+        return Start(text)
+    moment = parse_iso(text) if _WITH_OFFSET.search(text) else None
+    if moment is None:
+        node.error(
+            f"{node.what} is earliest, latest, or a time with its offset",
+            "Write 2026-05-01T12:00:00Z or 2026-05-01T12:00:00+02:00.",
+        )
+    return moment
 
 
 def _type(node: Node) -> TypeRule:

@@ -56,7 +56,7 @@ def read_all(source: SourceDefinition, messages: Iterable[Message], *, strict: b
     misfits: dict[str, tuple[int, Message]] = {}
     examples: list[Mapped] = []
     ages: list[tuple[int, int]] = []
-    count = events = 0
+    count = events = finer = 0
     for message in messages:
         count += 1
         for one in events_of(message, source, strict=strict):
@@ -65,6 +65,7 @@ def read_all(source: SourceDefinition, messages: Iterable[Message], *, strict: b
                 refused[one.reason] = replace(before, count=before.count + 1)
                 continue
             events += 1
+            finer += one.finer
             types[one.type] += 1
             attributes.update(one.values.keys())
             for name in one.misfits:
@@ -74,10 +75,16 @@ def read_all(source: SourceDefinition, messages: Iterable[Message], *, strict: b
                 examples.append(one)
             if message.time is not None:
                 ages.append((one.ts, message.time))
-    return Reading(source, count, events, types, attributes, refused, misfits, examples, _warning(source, ages))
+    return Reading(source, count, events, types, attributes, refused, misfits, examples, _warning(source, ages, finer))
 
 
-def _warning(source: SourceDefinition, times: Sequence[tuple[int, int]]) -> str:
+def _warning(source: SourceDefinition, times: Sequence[tuple[int, int]], finer: int) -> str:
+    """What seems wrong with the times. `finer`: how many had digits that are cut."""
+    cut = f"{finer:,} times have digits finer than milliseconds, which are cut" if finer else ""
+    return "; ".join(filter(None, (_another_unit(source, times), cut)))
+
+
+def _another_unit(source: SourceDefinition, times: Sequence[tuple[int, int]]) -> str:
     """Whether another unit would bring the times to the messages' own."""
     form = source.time.form
     if not times or not isinstance(form, TimeFormat) or form not in _UNITS:

@@ -20,7 +20,7 @@ from saffron.mapping.definition import (
 from saffron.mapping.envelopes import contents, text
 from saffron.mapping.message import MAX_DEPTH, Message, MessageError, Number, noun
 from saffron.mapping.paths import MISSING, Path
-from saffron.mapping.times import TimeError, instant
+from saffron.mapping.times import TimeError, instant, is_finer
 
 Value = str | bool | list[Any]
 """Of an attribute: a Number, a text, a truth value or an array. Null is no value."""
@@ -35,13 +35,17 @@ OWN = "$."
 
 @dataclass(frozen=True)
 class Mapped:
-    """An event, element `number` of its message. `misfits`: attributes whose value is not what its rule says: null."""
+    """An event, element `number` of its message. `misfits`: attributes whose value is not what its rule says: null.
+
+    `finer`: its time had digits finer than milliseconds, which are cut.
+    """
 
     number: int
     type: str
     ts: int
     values: Mapping[str, Value]
     misfits: tuple[str, ...] = ()
+    finer: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def _event(
     number: int, content: Mapping[str, Any], message: Message, source: SourceDefinition, *, strict: bool
 ) -> Mapped:
     kind = _type(content, message, source.type)
-    ts = _time(content, message, source.time)
+    ts, finer = _time(content, message, source.time)
     values: dict[str, Value] = {} if source.only else _rest(content, source)
     misfits = []
     for name, rule in source.attributes.items():
@@ -79,7 +83,7 @@ def _event(
             values[name] = found
     if misfits and strict:
         raise MessageError("schema", f"{misfits[0]!r} is not what its rule says")
-    return Mapped(number, kind, ts, values, tuple(misfits))
+    return Mapped(number, kind, ts, values, tuple(misfits), finer)
 
 
 def _at(origin: Origin, content: Mapping[str, Any], message: Message) -> Any:
@@ -114,12 +118,13 @@ def _type(content: Mapping[str, Any], message: Message, rule: TypeRule) -> str:
     return rule.names.get(found, found)
 
 
-def _time(content: Mapping[str, Any], message: Message, rule: TimeRule) -> int:
+def _time(content: Mapping[str, Any], message: Message, rule: TimeRule) -> tuple[int, bool]:
+    """The event's time in ms, and whether finer digits were cut."""
     found = _at(rule.origin, content, message)
     if found is MISSING or found is None:
         raise MessageError("no-ts", f"{described(rule.origin)} is {_noun(found)}, and should be the event's time")
     try:
-        return instant(found, rule.form, rule.zone, message.time)
+        return instant(found, rule.form, rule.zone, message.time), is_finer(found, rule.form)
     except TimeError as error:
         raise MessageError("bad-ts", f"{described(rule.origin)} is {_shown(found)}: {error}") from None
 

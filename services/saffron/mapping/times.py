@@ -29,6 +29,7 @@ _ISO = re.compile(
     """,
     flags=re.ASCII | re.VERBOSE,
 )
+_FINER = re.compile(r":\d\d[.,]\d{3}\d*[1-9]", re.ASCII)
 _MIDNIGHT = re.compile(r"24:?00(:?00([.,]0+)?)?")
 _WITHOUT_YEAR = re.compile(r"%(?:[YyGCcDFx]|\+)")
 _UTC_NAME = re.compile(r"\b(?:UTC|GMT)\b")
@@ -51,6 +52,15 @@ def instant(value: object, form: TimeFormat | str, zone: ZoneInfo | None, receiv
     if isinstance(form, TimeFormat):
         return _of_number(value, form)
     return _of_pattern(value, form, zone, received)
+
+
+def is_finer(value: object, form: TimeFormat | str) -> bool:
+    """Whether a time, which `instant` reads, has digits finer than milliseconds that are not 0."""
+    text = str(value)
+    if isinstance(form, TimeFormat) and form is not TimeFormat.ISO:
+        milliseconds = Decimal(text.strip()) * UNITS[form]
+        return milliseconds != milliseconds.to_integral_value()
+    return _FINER.search(text) is not None
 
 
 def _of_number(value: object, form: TimeFormat) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from saffron.errors import SaffronError
 from saffron.model_builder import feature_rows, rows
 from saffron.model_builder.batch import Batches, BatchResult
+from saffron.runtime.log.java_security import java_settings
 from saffron.runtime.log.security import Security
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Source:
         """Options of Spark's Kafka source. failOnDataLoss is off: records lost to retention must not stop the job."""
         return {
             "kafka.bootstrap.servers": self.bootstrap,
-            **{f"kafka.{name}": value for name, value in self.security.for_java().items()},
+            **{f"kafka.{name}": value for name, value in java_settings(self.security).items()},
             "kafka.isolation.level": "read_committed",
             "kafka.metadata.max.age.ms": "30000",
             "kafka.default.api.timeout.ms": "15000",

@@ -23,6 +23,7 @@ from saffron.model_builder.settings import settings as session_settings
 from saffron.model_builder.store import Store, StoreError
 from saffron.model_builder.withdrawals import Withdrawals
 from saffron.runtime.log import Log
+from saffron.runtime.log.java_security import java_settings
 from saffron.runtime.log.kafka_log import connect
 from saffron.runtime.log.rights import require_readable
 from saffron.runtime.log.security import security_of
@@ -43,7 +44,11 @@ _RETRY_SECONDS = 2.0
 
 
 def main(settings: Settings) -> int:
-    """Run the service until SIGTERM or SIGINT. The exit status is 0, or 1 if the checkpoint is unusable."""
+    """Run the service until SIGTERM or SIGINT. The exit status is 0, or 1 if the checkpoint is unusable.
+
+    SettingsError: Spark's client of Kafka cannot be given the security settings.
+    """
+    java_settings(security_of(settings))
     stop = threading.Event()
     _on_signal(_leave)
     health, metrics = Health("model-builder"), Metrics()

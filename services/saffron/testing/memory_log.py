@@ -211,6 +211,11 @@ class MemoryConsumer:
         log = self._log.run("watermarks", lambda: self._broker.partition(partition))
         return log.low, log.stable if self._committed_only else log.high
 
+    def offset_at(self, partition: TopicPartition, time: int) -> int:
+        low, end = self.watermarks(partition)
+        records, _ = self._broker.partition(partition).read(low, end - low, self._committed_only)
+        return next((record.offset for record in records if record.timestamp >= time), end)
+
     def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
         self._log.run("commit_offsets", lambda: self._commit(positions))
 

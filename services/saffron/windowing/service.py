@@ -189,15 +189,22 @@ class WindowingService:
         """Sends dead letters and waits for the acknowledgement, before the block that passes their records is
         written.
         """
-        merged = self._control.stream_at(where.topic).definition is not None
+        record = self._control.stream_at(where.topic)
+        stream = "" if record.definition is None else record.name
         for letter in letters:
             place = Place(where.topic, where.partition, letter.offset)
-            if merged:
+            if stream:
                 place = origin_of(letter.value) or place
             message = letter_message(
-                self._topics.dead_letters, self._letters, place, letter.timestamp, letter.reason, letter.detail,
+                self._topics.dead_letters,
+                self._letters,
+                place,
+                letter.timestamp,
+                letter.reason,
+                letter.detail,
                 letter.value,
-            )  # fmt: skip
+                stream,
+            )
             self._producer.send(message.topic, message.partition, message.value, key=message.key)
             self._metrics.add(DEAD_LETTERS, 1, letter.reason)
         self._producer.flush(_FLUSH_SECONDS)

@@ -48,7 +48,8 @@ def environment(overlay: str, pod: Resource) -> dict[str, Any]:
     (container,) = pod["containers"]
     found: dict[str, Any] = {}
     for one in container.get("envFrom", ()):
-        found |= resources(overlay)["ConfigMap", one["configMapRef"]["name"]]["data"]
+        if "configMapRef" in one:
+            found |= resources(overlay)["ConfigMap", one["configMapRef"]["name"]]["data"]
     return found | {one["name"]: one.get("value", one.get("valueFrom")) for one in container.get("env", ())}
 
 

@@ -145,7 +145,8 @@ class Pod:
     def _variables(self, config_maps: Mapping[str, Mapping[str, str]], secret: Secret) -> dict[str, str]:
         found: dict[str, str] = {}
         for one in self._container.get("envFrom", ()):
-            found |= config_maps[one["configMapRef"]["name"]]
+            if "configMapRef" in one:
+                found |= config_maps[one["configMapRef"]["name"]]
         for one in self._container.get("env", ()):
             source = one.get("valueFrom", {}).get("secretKeyRef")
             found[one["name"]] = one["value"] if source is None else secret(source["name"], source["key"])

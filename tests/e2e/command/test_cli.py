@@ -205,6 +205,39 @@ def sh(saffron: Command, script: str) -> str:
     return done.stdout
 
 
+def test_three_topics_of_a_company_are_one_stream(saffron: Command, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "topics" / "shop.md").read_text("utf-8")
+    blocks = re.findall(r"^```[a-z]+ (\S+)\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    for name, text in blocks:
+        (tmp_path / name).write_text(text.replace("idle: 10s", "idle: 500ms"), "utf-8")
+    topics = [path.stem for path in sorted(tmp_path.glob("*.ndjson"))]
+    for topic in topics:
+        saffron.run("produce", str(tmp_path / f"{topic}.ndjson"), "--topic", topic)
+    saffron.run("stream", "infer", *topics, "--name", "proposed", "--out", str(tmp_path / "proposed.yaml"))
+    saffron.run("stream", "check", str(tmp_path / "proposed.yaml"))
+    shop = tmp_path / "shop.yaml"
+    assert saffron.json("stream", "apply", str(shop))["changed"]
+    assert not saffron.json("stream", "apply", str(shop))["changed"]
+    text = (tmp_path / "unpaid.saf").read_text("utf-8")
+    assert "FROM shop" in text
+    saffron.run("query", "add", "--from", "earliest", str(tmp_path / "unpaid.saf"))
+    later = {"order_id": "O-9", "created_at": "2026-06-01T00:00:00Z", "total": 1}
+    (tmp_path / "later.ndjson").write_bytes(orjson.dumps(later) + b"\n{broken")
+    saffron.run("produce", str(tmp_path / "later.ndjson"), "--topic", "orders")
+    files = [f"{topic}={tmp_path / topic}.ndjson" for topic in topics]
+    replayed = saffron.run("replay", "-q", str(tmp_path / "unpaid.saf"), "--stream", str(shop), *files).stdout
+    expected = {orjson.loads(line)["id"] for line in replayed.splitlines()}
+    assert expected
+    found = saffron.run("tail", "complex-events", "--from", "earliest", "--timeout", "10").stdout
+    rows = [orjson.loads(line) for line in found.splitlines()]
+    assert {row["id"] for row in rows if row["query"] == "unpaid"} == expected
+    letters = saffron.json("dlq", "list", "--stream", "shop")["letters"]
+    assert [(one["topic"], one["reason"], one["stream"]) for one in letters] == [("orders", "not-json", "shop")]
+    saffron.run("stream", "set", "shop", "--idle", "1s")
+    assert "idle: 1000ms" in saffron.run("stream", "show", "shop", "--definition").stdout
+    assert saffron.json("stream", "remove", "shop")["ended"] == ["unpaid"]
+
+
 def test_what_dies_is_started_again(saffron: Command) -> None:
     state = read_state(saffron.data)
     assert state is not None

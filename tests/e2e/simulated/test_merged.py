@@ -19,7 +19,7 @@ from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
 from saffron.runtime.replay.fused import Query
-from saffron.runtime.replay.merged import MergedFiles
+from saffron.runtime.replay.merged import InnerFiles, MergedFiles
 from saffron.runtime.replay.replay import Replay
 from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import TOPICS, blocks, makers, settings, undated
@@ -63,38 +63,44 @@ def drawn(seed: int) -> Lanes:
     return lanes
 
 
-def by_services(seed: int, directory: Path, lanes: Lanes) -> list[list[bytes]]:
-    """The results of each partition after the messages have gone through all services."""
-    world = World(seed, directory / "snapshots")
-    world.topics(*topic_specs("t.", PARTITIONS), topic_files()["events"].spec(TOPIC, PARTITIONS))
-    world.topics(*stream_topics("t.", NAME, PARTITIONS), *(TopicSpec(topic, n, {}) for topic, n in COUNTS.items()))
-    for name, make in makers(replace(settings(directory, PARTITIONS), disorder_ms=0)).items():
-        world.add(name, make)
-    producer = MemoryLog(world.broker).producer()
-    applied = AppliedDefinition(DEFINITION, {topic: number for number, topic in enumerate(COUNTS)}, 1)
-    producer.send(TOPICS.streams, 0, StreamRecord(NAME, TOPIC, "k", definition=applied).encode(), key=NAME.encode())
-    for name, text in QUERIES.items():
-        producer.send(TOPICS.queries, 0, QueryRecord(name, 1, ADD, text).encode(), key=name.encode())
-    producer.flush(1)
-    waiting = [(place, message) for place, lane in lanes.items() for message in lane]
-    draw = random.Random(seed)
-    order = [place for place, _ in waiting]
-    draw.shuffle(order)
-    left = {place: list(lane) for place, lane in lanes.items()}
-    world.run(len(order), lambda: _send(producer, order.pop(), left, world.now) if order else None)
-    while order:
-        _send(producer, order.pop(), left, world.now)
-    world.settle(lambda: _at_rest(world))
-    topics = TOPICS.complex_events, TOPICS.trends
-    return [
-        [text for topic in topics for text in undated(world.read(topic, one, committed_only=True))]
-        for one in range(PARTITIONS)
-    ]
+class System:
+    """All services, the topics of the sources, and the stream that merges them."""
 
+    def __init__(self, seed: int, directory: Path, definition: str = DEFINITION) -> None:
+        self.world = world = World(seed, directory / "snapshots")
+        world.topics(*topic_specs("t.", PARTITIONS), topic_files()["events"].spec(TOPIC, PARTITIONS))
+        world.topics(*stream_topics("t.", NAME, PARTITIONS), *(TopicSpec(topic, n, {}) for topic, n in COUNTS.items()))
+        for name, make in makers(replace(settings(directory, PARTITIONS), disorder_ms=0)).items():
+            world.add(name, make)
+        self.producer = MemoryLog(world.broker).producer()
+        applied = AppliedDefinition(definition, {topic: number for number, topic in enumerate(COUNTS)}, 1)
+        record = StreamRecord(NAME, TOPIC, "k", definition=applied)
+        self.producer.send(TOPICS.streams, 0, record.encode(), key=NAME.encode())
+        for name, text in QUERIES.items():
+            self.producer.send(TOPICS.queries, 0, QueryRecord(name, 1, ADD, text).encode(), key=name.encode())
+        self.producer.flush(1)
 
-def _send(producer: Any, place: Place, left: Lanes, now: int) -> None:
-    producer.send(*place, orjson.dumps(left[place].pop(0)), timestamp=END + now)
-    producer.flush(1)
+    def live(self, seed: int, lanes: Lanes) -> None:
+        """Sends the messages in an order by chance, under faults, until all are through."""
+        order = [place for place, lane in lanes.items() for _ in lane]
+        random.Random(seed).shuffle(order)
+        left = {place: list(lane) for place, lane in lanes.items()}
+        self.world.run(len(order), lambda: self._send(order.pop(), left) if order else None)
+        while order:
+            self._send(order.pop(), left)
+        self.world.settle(lambda: _at_rest(self.world))
+
+    def results(self) -> list[list[bytes]]:
+        """Those of each partition: first of match queries, then of aggregate queries."""
+        topics = TOPICS.complex_events, TOPICS.trends
+        return [
+            [text for topic in topics for text in undated(self.world.read(topic, one, committed_only=True))]
+            for one in range(PARTITIONS)
+        ]
+
+    def _send(self, place: Place, left: Lanes) -> None:
+        self.producer.send(*place, orjson.dumps(left[place].pop(0)), timestamp=END + self.world.now)
+        self.producer.flush(1)
 
 
 def _at_rest(world: World) -> bool:
@@ -138,7 +144,25 @@ def test_services_and_replay_give_the_same_bytes(seed: int, tmp_path: Path) -> N
     lanes = drawn(seed)
     expected = by_replay(tmp_path, lanes)
     assert sum(map(len, expected)) > 50
-    assert by_services(seed, tmp_path, lanes) == expected
+    system = System(seed, tmp_path)
+    system.live(seed, lanes)
+    assert system.results() == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_idle_decided_a_replay_of_the_inner_topic_gives_the_same_bytes(seed: int, tmp_path: Path) -> None:
+    system = System(seed, tmp_path, DEFINITION.replace("key: k", "key: k\nidle: 20ms"))
+    system.live(seed, drawn(seed))
+    files = []
+    for partition in range(PARTITIONS):
+        files.append(tmp_path / f"inner-{partition}.ndjson")
+        records = system.world.read(TOPIC, partition, committed_only=True)
+        files[-1].write_bytes(b"\n".join(record.value or b"" for record in records))
+        assert any(b'"silent":true' in (record.value or b"") for record in records)
+    inner = InnerFiles(read_definition(DEFINITION), files)
+    run = Replay(queries(), merged=inner, partitions=PARTITIONS)
+    found = [text for results in run.results(inner.batches()) for texts in results.json() for text in texts]
+    assert system.results() == _parted(found)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -34,10 +34,18 @@ from tests.unit.cli.sound import (
             "certificate is not believed: self-signed certificate", "SAFFRON_CA",
         ),
         (Listener("kafka"), "plaintext", "a client gets no metadata", "advertised.listeners"),
+        (
+            Listener("kafka", named=True, mechanisms=("PLAIN", "OAUTHBEARER")), "sasl_plaintext",
+            "the listener takes PLAIN or OAUTHBEARER, we are set to SCRAM-SHA-512", "SAFFRON_MECHANISM",
+        ),
+        (
+            Listener("kafka", encrypted=True, refused="CERTIFICATE_REQUIRED"), "ssl",
+            "wants a client's certificate", "SAFFRON_CERTIFICATE=FILE SAFFRON_CERTIFICATE_KEY=FILE SAFFRON_CA=FILE",
+        ),
     ],
 )  # fmt: skip
 def test_a_wrong_way_to_kafka_is_named(there: Listener, security: str, what: str, fix: str) -> None:
-    mine = replace(SETTINGS, security=security)
+    mine = replace(SETTINGS, security=security, username="me", password="secret")
     (one,) = listener.check_listener(mine, UnavailableError("timed out"), lambda *_: there)
     assert (one.state, one.where) == (ERROR, "kafka:9092")
     assert what in one.what
@@ -45,7 +53,9 @@ def test_a_wrong_way_to_kafka_is_named(there: Listener, security: str, what: str
 
 
 def test_a_wrong_password_and_a_wrong_address_are_named() -> None:
-    (one,) = listener.check_listener(replace(SETTINGS, username="me"), RefusedError("no"), lambda *_: Listener("else"))
+    me = replace(SETTINGS, security="sasl_plaintext", username="me", password="wrong")
+    there = Listener("kafka", named=True, mechanisms=("SCRAM-SHA-512",))
+    (one,) = listener.check_listener(me, RefusedError("no"), lambda *_: there)
     assert (one.what, "SAFFRON_PASSWORD" in one.fix) == ("wrong name or password for 'me'", True)
     (one,) = listener.check_listener(replace(SETTINGS, bootstrap="kafka"), UnavailableError("x"))
     assert one.what == "'kafka' is no HOST:PORT"

@@ -1,36 +1,168 @@
-"""Bounds of a merged stream that are set by command: the definition's text has them, and all else stays."""
+"""Definitions applied to a system in memory: what is new, what changes, and what is refused."""
 
 from __future__ import annotations
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from collections.abc import Iterator
+from dataclasses import replace
 
-from saffron.control.stream_change import StreamChange, StreamContext
-from saffron.control.stream_definitions import plan_bounds, plan_definition
-from saffron.mapping.definition_reader import read_definition
+import orjson
+import pytest
 
-LINES = st.sampled_from(
-    ["", "{}: 5s\n", "{}: 5s    # an event may be this late\n", '{}: "10 s" # text\n', "{}:  2m  \n", "{}: 1500ms\r\n"]
+from saffron.cli.client import Client
+from saffron.cli.streams.present import present
+from saffron.control.checks import Refused
+from saffron.control.stream_change import StreamChange, StreamPlan
+from saffron.control.stream_changes import plan_change, plan_update
+from saffron.control.stream_definitions import plan_definition, sentences_of
+from saffron.mapping.yaml_nodes import DefinitionError
+from saffron.runtime.log import TopicSpec
+from saffron.runtime.log.topics import topic_specs
+from saffron.runtime.process.config import Settings
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
+from tests.contracts.test_schemas import validator
+
+SHOP = """stream: shop   # of the web shop
+key: order_id
+idle: 10s
+sources:
+- topic: orders
+- topic: payments
+  attributes: {order_id: order.id}
+"""
+TRUCKS = "- topic: trucks\n"
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    log = MemoryLog(MemoryBroker(lambda: 0))
+    topics = [TopicSpec("orders", 3, {}), TopicSpec("payments", 1, {}), TopicSpec("trucks", 1, {})]
+    log.create_topics([*topic_specs("t.", 1), *topics])
+    yield Client(Settings(prefix="t.", bootstrap="memory"), log)
+    log.close()
+
+
+def apply(client: Client, text: str) -> StreamPlan:
+    """The plan, which is then carried out."""
+    return carried_out(client, plan_definition(text, present(client)))
+
+
+def carried_out(client: Client, found: StreamPlan) -> StreamPlan:
+    client.log.create_topics(found.topics)
+    if found.is_change:
+        client.put(client.topics.streams, found.record.name, found.record.encode())
+    validator("streams").validate(orjson.loads(found.record.encode()))
+    assert client.streams()[found.record.name] == found.record
+    return found
+
+
+def refused(client: Client, text: str) -> str:
+    with pytest.raises(Refused) as error:
+        plan_definition(text, present(client))
+    return str(error.value)
+
+
+def numbers(found: StreamPlan) -> dict[str, int]:
+    assert found.record.definition is not None
+    return dict(found.record.definition.numbers)
+
+
+def test_a_new_stream_has_an_inner_topic_as_wide_as_its_widest_source(client: Client) -> None:
+    found = apply(client, SHOP)
+    assert (found.record.topic, found.partitions, found.record.key) == ("t.shop", 3, "order_id")
+    assert client.log.partitions("t.shop.windows") == 3
+    assert numbers(found) == {"orders": 0, "payments": 1}
+
+
+def test_the_same_file_twice_changes_nothing(client: Client) -> None:
+    apply(client, SHOP)
+    assert not plan_definition(SHOP, present(client)).is_change
+    words = apply(client, SHOP.replace("web shop", "shop on the web"))
+    assert words.is_change
+    assert sentences_of(words) == []
+
+
+def test_a_source_keeps_its_number_through_changes_and_roll_backs(client: Client) -> None:
+    apply(client, SHOP)
+    assert numbers(apply(client, SHOP + TRUCKS)) == {"orders": 0, "payments": 1, "trucks": 2}
+    fewer = apply(client, SHOP.replace("- topic: orders\n", ""))
+    assert numbers(fewer) == {"orders": 0, "payments": 1, "trucks": 2}
+    assert sentences_of(fewer)[0] == "source orders is read no longer; its position is kept, and its events stay"
+    back = apply(client, SHOP)
+    assert numbers(back)["orders"] == 0
+    assert back.record.definition is not None
+    assert back.record.definition.version == 4
+
+
+def test_what_changes_is_said(client: Client) -> None:
+    apply(client, SHOP)
+    found = apply(client, SHOP.replace("10s", "20s").replace("order.id", "order.number") + TRUCKS)
+    assert sentences_of(found) == [
+        "idle: 10000 -> 20000",
+        "source payments: attributes changed; it counts for messages that are not yet read",
+        "source trucks is new, as number 2: it is read from its beginning",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (SHOP.replace("stream: shop", "stream: events"), "no merged stream"),
+        (SHOP.replace("payments", "pay"), "topic 'pay' does not exist"),
+        (SHOP.replace("topic: orders", "topic: t.events.windows"), "is an inner one of stream"),
+        (SHOP.replace("topic: orders", "topic: t.complex-events"), "is Saffron's own"),
+        (SHOP.replace("key: order_id\n", "partitions: 2\n"), "needs a `key`"),
+    ],
 )
-SOURCES = "sources:\n- topic: orders  # disorder: 7s\n  disorder: 1s\n  idle: 3s # its own\n"
+def test_a_definition_that_cannot_be_is_refused(client: Client, text: str, part: str) -> None:
+    assert part in refused(client, text)
 
 
-def now(**streams: object) -> StreamContext:
-    return StreamContext("p.", streams, lambda topic: 1, lambda topic: False)  # type: ignore[arg-type]
+def test_key_and_partitions_of_a_stream_that_is_there_stay(client: Client) -> None:
+    apply(client, SHOP)
+    assert "has the key 'order_id'" in refused(client, SHOP.replace("key: order_id", "key: customer"))
+    assert "has 3 partitions, not 5" in refused(client, SHOP.replace("idle: 10s", "partitions: 5"))
 
 
-@settings(deadline=None)
-@given(LINES, LINES, st.none() | st.integers(0, 10**7), st.none() | st.integers(0, 10**7))
-def test_a_bound_is_changed_and_nothing_else(
-    disorders: str, idles: str, disorder: int | None, idle: int | None
-) -> None:
-    text = "stream: shop  # of all\n" + disorders.format("disorder") + idles.format("idle") + SOURCES
-    before = plan_definition(text, now()).record
-    found = plan_bounds(StreamChange("shop", disorder=disorder, idle=idle), before, now(shop=before)).record
-    assert found.definition is not None
-    changed, known = read_definition(found.definition.text), read_definition(text)
-    assert changed.disorder == (known.disorder if disorder is None else disorder)
-    assert changed.idle == (known.idle if idle is None else idle or None)
-    assert changed.sources == known.sources
-    for comment in ("# an event may be this late", "# text", "# its own", "# of all"):
-        assert (comment in found.definition.text) == (comment in text)
+def test_a_topic_is_the_one_of_one_source(client: Client) -> None:
+    with pytest.raises(DefinitionError, match="topic orders is another source's already"):
+        plan_definition(SHOP + "- topic: orders\n", present(client))
+
+
+def test_without_a_key_all_events_are_in_one_partition(client: Client) -> None:
+    assert apply(client, SHOP.replace("key: order_id\n", "")).partitions == 1
+
+
+def test_set_changes_the_bounds_in_the_definition_and_nothing_else(client: Client) -> None:
+    apply(client, SHOP)
+    found = carried_out(client, plan_update(StreamChange("shop", idle=5_000, disorder=2_000), present(client)))
+    assert (found.record.idle, found.record.disorder) == (5_000, 2_000)
+    assert found.record.definition is not None
+    assert found.record.definition.text == SHOP.replace("idle: 10s", "idle: 5000ms").replace(
+        "of the web shop\n", "of the web shop\ndisorder: 2000ms\n"
+    )
+    never = carried_out(client, plan_update(StreamChange("shop", idle=0), present(client)))
+    assert never.record.idle is None
+    with pytest.raises(Refused, match="has a definition: change it there"):
+        plan_update(StreamChange("shop", key="other"), present(client))
+
+
+def test_a_stream_of_one_topic_does_not_become_a_merged_one(client: Client) -> None:
+    carried_out(client, plan_change(StreamChange("shop", topic="orders"), present(client)))
+    assert "is no merged stream" in refused(client, SHOP)
+
+
+def test_a_stream_that_is_made_anew_begins_a_new_topic(client: Client) -> None:
+    first = apply(client, SHOP)
+    producer = client.log.producer()
+    producer.send("t.shop", 0, b"{}")
+    producer.flush(1)
+    client.put(client.topics.streams, "shop", None)
+    again = apply(client, SHOP)
+    assert again.record == replace(first.record, topic="t.shop.2", generation=2)
+
+
+def test_no_stream_is_made_from_a_merged_one(client: Client) -> None:
+    apply(client, SHOP)
+    with pytest.raises(Refused, match="apply its definition under another name and key"):
+        plan_change(StreamChange("by_customer", source="shop", key="customer"), present(client))

@@ -56,7 +56,7 @@ def test_a_trial_ends_when_its_time_is_over() -> None:
 
 
 def test_a_query_of_another_stream_is_refused() -> None:
-    with pytest.raises(InputError, match="over events: say FROM"):
+    with pytest.raises(InputError, match="over events: begin with FROM shop"):
         try_query(Trial(DEFINITION, PAID.replace("FROM shop ", ""), shop(1), 1, 10.0))
 
 
@@ -66,7 +66,7 @@ def test_the_process_gives_errors_with_their_places() -> None:
         with pytest.raises(QueryError) as wrong:
             await trials.run(Trial(DEFINITION, "QUERY q FROM shop PATTERN SEQ(", shop(1), 1, 10.0))
         assert "^" in str(wrong.value)
-        with pytest.raises(Refused, match="say FROM"):
+        with pytest.raises(Refused, match="begin with FROM"):
             await trials.run(Trial(DEFINITION, PAID.replace("FROM shop ", ""), shop(1), 1, 10.0))
 
     asyncio.run(talk())

@@ -11,7 +11,17 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from saffron.mapping import definition_reader as reader
-from saffron.mapping.definition import As, AttributeRule, Envelope, Header, OfMessage, TimeFormat, TimeRule, TypeRule
+from saffron.mapping.definition import (
+    As,
+    AttributeRule,
+    Envelope,
+    Header,
+    OfMessage,
+    Start,
+    TimeFormat,
+    TimeRule,
+    TypeRule,
+)
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.paths import Path
 from saffron.mapping.yaml_nodes import DefinitionError
@@ -42,6 +52,9 @@ sources:
   envelope: debezium
   explode: Records
   disorder: 1m
+  start: latest
+- topic: returns
+  start: "2026-05-01T12:00:00+02:00"
 """
 
 
@@ -49,7 +62,7 @@ def test_a_definition_is_read_whole() -> None:
     shop = read_definition(SHOP)
     assert (shop.name, shop.key, shop.partitions, shop.disorder, shop.idle) == ("shop", "order_id", 6, 5000, 10_000)
     assert shop.dead_letters
-    orders, payments, shipments = shop.sources
+    orders, payments, shipments, returns = shop.sources
     assert orders.type == TypeRule(constant="orders")
     assert orders.time.form is TimeFormat.ISO
     assert str(orders.time.zone) == "Europe/Berlin"
@@ -63,6 +76,12 @@ def test_a_definition_is_read_whole() -> None:
     assert (shipments.number, shipments.type) == (2, TypeRule(origin=Header("ce_type")))
     assert (shipments.envelope, shipments.explode) == (Envelope.DEBEZIUM, Path(("Records",)))
     assert (shipments.time, shipments.disorder) == (TimeRule(), 60_000)
+    assert (orders.start, shipments.start, returns.start) == (Start.EARLIEST, Start.LATEST, 1_777_629_600_000)
+
+
+def test_a_time_needs_no_quotes() -> None:
+    read = read_definition("stream: a\nsources:\n- topic: t\n  start: 2026-05-01T12:00:00Z")
+    assert read.sources[0].start == 1_777_636_800_000
 
 
 def test_the_schema_for_editors_takes_it() -> None:
@@ -107,6 +126,15 @@ ERRORS = {
     "stream: a\nsources: [{topic: t, only: maybe}]": ("true or false", "LINE 2", ""),
     "stream: a\nsources: {topic: t}": ("should be a list", "LINE 2", "dash"),
     "stream: a\nsources:\n- topic: t\n  ts: {field: a[1]}": ("no YAML", "LINE 4", "stands in quotes"),
+    "stream: a\nsources:\n- topic: t\n  start: now": ("earliest, latest, or a time", "LINE 4", "2026-05-01T12:00:00Z"),
+    "stream: a\nsources:\n- topic: t\n  start: 2026-05-01T12:00:00": (
+        "with its offset",
+        "LINE 4:   start: 2026",
+        "+02:00",
+    ),
+    "stream: a\nsources:\n- topic: t\n  start: 2026-05-01": ("with its offset", "LINE 4", "+02:00"),
+    "stream: a\nsources:\n- topic: t\n  start: 2026-13-01T12:00:00Z": ("with its offset", "LINE 4", "+02:00"),
+    "stream: a\nsilence: 30s\nsources: [{topic: t}]": ("has no `silence`", "LINE 2", "There are"),
     "stream: [": ("no YAML", "LINE 1", ""),
     "": ("empty", "stream: NAME", ""),
 }

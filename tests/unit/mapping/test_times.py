@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from saffron.mapping.definition import TimeFormat
 from saffron.mapping.message import Number
-from saffron.mapping.times import TimeError, instant, zone_of
+from saffron.mapping.times import TimeError, instant, is_finer, zone_of
 from saffron.schema.times import iso_text
 
 NOON = 1_777_629_600_000  # 2026-05-01T10:00Z, noon in Berlin
@@ -96,3 +96,22 @@ def test_a_pattern_reads_what_it_writes(seconds: int) -> None:
     moment = datetime.fromtimestamp(seconds, UTC)
     text = moment.strftime("%Y/%m/%d %H:%M:%S")
     assert instant(text, "%Y/%m/%d %H:%M:%S", None, None) == seconds * 1000
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "finer"),
+    [
+        ("2026-05-01T12:00:00.123Z", TimeFormat.ISO, False),
+        ("2026-05-01T12:00:00.123000Z", TimeFormat.ISO, False),
+        ("2026-05-01T12:00:00.1234Z", TimeFormat.ISO, True),
+        ("2026-05-01 12:00:00,000001+02:00", TimeFormat.ISO, True),
+        ("1777629600.123", TimeFormat.SECONDS, False),
+        ("1777629600.1234", TimeFormat.SECONDS, True),
+        ("1777629600123000", TimeFormat.MICROSECONDS, False),
+        ("1777629600123001", TimeFormat.MICROSECONDS, True),
+        ("1777629600123", TimeFormat.MILLISECONDS, False),
+        ("01/May/2026:12:00:00.000250", "%d/%b/%Y:%H:%M:%S.%f", True),
+    ],
+)
+def test_digits_that_are_cut_are_known(value: str, form: TimeFormat | str, finer: bool) -> None:
+    assert is_finer(value, form) == finer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from saffron.engine.events.codec import decode_block
 from saffron.engine.windows.origin import NUMBER, OFFSET, PARTITION, SOURCE
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.hops.block_reader import BlockReader
-from saffron.runtime.log import TopicPartition, TopicSpec
+from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files, topic_specs
 from saffron.runtime.process.config import Settings
@@ -205,6 +206,9 @@ class Shop:
     def check(self) -> None:
         for partition in range(TARGETS):
             assert [key for key in self.order(partition) if key[0] < 4_000_000] == self.expected(partition)
+            for record in self.world.read(TOPIC, partition, committed_only=True):
+                body = orjson.loads(record.value or b"")
+                assert body["type"] != "$watermark" or "version" in body, "each speaks for its own source only"
         assert self.letters() == self.twin.letters
 
 
@@ -260,3 +264,40 @@ def test_what_is_refused_nulled_and_waited_for_is_counted(tmp_path: Path) -> Non
     assert shop.metrics.value(MISTYPED_VALUES, NAME, "payments/0") == 1
     assert shop.metrics.value(ROUTED_EVENTS, NAME, "orders/0") == 3
     assert shop.metrics.value(ROUTES_WAITING, NAME, "topic") == 0
+
+
+def test_a_source_is_read_from_where_its_definition_says(tmp_path: Path) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    for number in range(4):
+        shop.world.now += 1_000
+        shop.send("orders", 0, {"order_id": f"{number}", "at": 1_000_000 + number})
+    shop.twin = Twin()
+    time = datetime.fromtimestamp((shop.world.now - 1_000) / 1000, UTC).isoformat()
+    starts = f"- topic: orders\n  start: {time}", "- topic: payments\n  start: latest"
+    shop.send("payments", 0, b"{broken")
+    shop.apply(SHOP.replace("- topic: orders", starts[0]).replace("- topic: payments", starts[1]))
+    shop.world.settle(lambda: ("t.router.shop", TopicPartition("payments", 0)) in shop.world.broker.offsets)
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    found = [key for partition in range(TARGETS) for key in shop.order(partition) if key[0] < 4_000_000]
+    assert sorted(offset for _, _, _, offset, _ in found) == [2, 3]
+    assert shop.letters() == {}
+
+
+def test_messages_of_the_past_are_stamped_anew_so_that_retention_keeps_them(tmp_path: Path) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP)
+    shop.world.now += 30 * 86_400_000
+    for time, order in ((1_000, "old"), (shop.world.now - 60_000, "new")):
+        shop.producer.send("orders", 0, orjson.dumps({"order_id": order, "at": 1_000_000}), timestamp=time)
+    shop.producer.flush(1)
+    records: list[Record] = []
+
+    def routed() -> bool:
+        records[:] = [one for part in range(TARGETS) for one in shop.world.read(TOPIC, part, committed_only=True)]
+        return sum(b"order_id" in (one.value or b"") for one in records) == 2
+
+    shop.world.settle(routed)
+    times = {orjson.loads(one.value or b"").get("order_id"): one.timestamp for one in records}
+    assert times["old"] > shop.world.now - 60_000
+    assert times["new"] <= shop.world.now - 60_000

@@ -24,8 +24,8 @@ from saffron.cli.checks.cluster import (
 from saffron.cli.checks.cluster.listener import check_listener
 from saffron.cli.checks.cluster.look import Look, look_at_topics, look_further
 from saffron.cli.client import connection, hush
-from saffron.cli.finding import Finding, ok
-from saffron.errors import UnavailableError
+from saffron.cli.finding import Finding, error, ok
+from saffron.errors import SettingsError, UnavailableError
 from saffron.runtime.local.state import SystemState
 from saffron.runtime.log.inspect import Inspector
 from saffron.runtime.process.config import Settings
@@ -62,9 +62,13 @@ def cluster_findings(settings: Settings, state: SystemState | None, clock: Calla
     """The findings on a broker and the system on it, or on our connection to it. `clock`: ms since 1970."""
     hush()
     try:
-        inspector = Inspector(settings)
-    except UnavailableError as failure:
-        yield from check_listener(settings, failure)
+        try:
+            inspector = Inspector(settings)
+        except UnavailableError as failure:
+            yield from check_listener(settings, failure)
+            return
+    except SettingsError as failure:
+        yield error("security", str(failure), settings.bootstrap, "saffron config show --origin says where each is set")
         return
     yield ok("broker", f"answers, {inspector.brokers} in the cluster", settings.bootstrap)
     first = look_at_topics(inspector, settings, clock())

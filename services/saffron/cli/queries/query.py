@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.client import connection
+from saffron.cli.client import Client, connection
 from saffron.cli.queries.query_changes import (
     QueryRefused,
     existing,
@@ -85,13 +85,25 @@ def add(
         standing = read_standing(client)
         texts = in_makers_order(texts)
         beside = {name: one.record.text for name, one in standing.items()} | {one.name: one.text for one in texts}
-        names = [one.name for one in require_addable(client, texts, shedder, beside)]
+        checked = require_addable(client, texts, shedder, beside)
+        names = [one.name for one in checked]
         for name in names:
             if name in standing or names.count(name) > 1:
                 raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
         records = [QueryRecord(n, 1, ADD, one.text, start, shedder) for n, one in zip(names, texts, strict=True)]
         added = [put(client, record) for record in records]
         wait_until(client, added, "active", timeout, json)
+        if start == "now" and not json:
+            _tell_of_the_past(client, checked)
+
+
+def _tell_of_the_past(client: Client, added: Sequence[Checked]) -> None:
+    """Says of merged streams, whose topics were read from their beginning, that their past events are not seen."""
+    known = client.known_streams()
+    for stream in sorted({one.plan.stream for one in added}):
+        record = known.get(stream)
+        if record is not None and record.definition is not None and known.schema(record) is not None:
+            console.say(f"{stream} had events before, which are not seen: --from earliest begins with them")
 
 
 @app.command()

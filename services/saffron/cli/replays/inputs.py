@@ -16,7 +16,7 @@ from saffron.cli.streams.files import text_of
 if TYPE_CHECKING:
     from saffron.cli.replays.places import Places
     from saffron.engine.events.raw import RawBatch
-    from saffron.runtime.replay.merged import MergedFiles
+    from saffron.runtime.replay.merged import InnerFiles, MergedFiles
     from saffron.schema.schema import Schema
 
 
@@ -33,7 +33,7 @@ class Events(Protocol):
         """The same, with a line of progress unless `silent`. `places`: are told where each event stands."""
 
     @property
-    def merged(self) -> Callable[[], MergedFiles] | None:
+    def merged(self) -> Callable[[], MergedFiles | InnerFiles] | None:
         """Opens the files of a merged stream; None: it is none."""
 
 
@@ -67,7 +67,8 @@ class EventFiles:
 class MessageFiles:
     """Files of messages: TOPIC=FILE..., several of a topic are its partitions.
 
-    `definition`: of the stream. `partitions`: of the stream; None: as the definition says, or as the topics have.
+    `definition`: of the stream. Its name instead of a topic stands for its inner topic, as `saffron tail` prints it.
+    `partitions`: of the stream; None: as the definition says, or as the topics have.
     """
 
     def __init__(self, definition: Path, inputs: Sequence[str], partitions: int | None) -> None:
@@ -75,17 +76,16 @@ class MessageFiles:
 
         self._definition = read_definition(text_of(definition))
         self._files = _by_topic(inputs)
-        known = self._definition.partitions or max((len(one) for one in self._files.values()), default=1)
-        self._partitions = partitions or (known if self._definition.key is not None else 1)
-        self._open: MergedFiles | None = None
+        self._partitions = partitions
+        self._open: MergedFiles | InnerFiles | None = None
 
     @property
-    def merged(self) -> Callable[[], MergedFiles]:
+    def merged(self) -> Callable[[], MergedFiles | InnerFiles]:
         return self._opened
 
     def settings(self) -> dict[str, Any]:
         self._open = self._opened()
-        return {"partitions": self._partitions, "merged": self._open}
+        return {"partitions": self._open.partitions, "merged": self._open}
 
     def batches(self) -> Iterator[RawBatch]:
         return self._opened().batches()
@@ -95,10 +95,10 @@ class MessageFiles:
         assert self._open is not None
         return self._open.batches()
 
-    def _opened(self) -> MergedFiles:
-        from saffron.runtime.replay.merged import MergedFiles
+    def _opened(self) -> MergedFiles | InnerFiles:
+        from saffron.runtime.replay.merged import opened
 
-        return MergedFiles(self._definition, self._files, self._partitions)
+        return opened(self._definition, self._files, self._partitions)
 
 
 def _by_topic(inputs: Sequence[str]) -> Mapping[str, Sequence[Path]]:

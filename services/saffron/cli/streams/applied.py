@@ -13,7 +13,7 @@ from saffron.cli.streams.files import text_of
 from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, shown_row
 from saffron.control.stream_bodies import applied_body, stream_body
-from saffron.control.stream_definitions import plan_definition, sentences_of
+from saffron.control.stream_definitions import plan_definition, summary_of
 from saffron.errors import InputError
 from saffron.mapping.definition_reader import read_definition
 
@@ -43,7 +43,7 @@ def apply(
     if json:
         console.print_json(applied_body(found))
         return
-    head, *rest = sentences_of(found)
+    head, *rest = summary_of(found)
     console.say(head)
     for line in rest:
         console.say(line if found.before is None else f"  {line}")

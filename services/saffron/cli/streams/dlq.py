@@ -15,11 +15,10 @@ from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.streams.editor import edit as edited
 from saffron.errors import InputError
-from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.reading import DeadLetters, Found, LetterFilter
-from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, described, require_message, sources
+from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, Sources, described, require_message
 from saffron.runtime.dead_letters.showing import encoded, row_of, whole
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
@@ -137,7 +136,7 @@ def send_again(
     """
     _require_sensible(letters or [], reason, file, edit)
     with connection(system.connected()) as client:
-        desk, sources = _desk(client), _sources(client)
+        desk, sources = _desk(client), Sources(client.streams().values())
         chosen = [desk.find(one) for one in letters or []]
         if reason is not None:
             chosen += _not_sent(desk, LetterFilter(reason, _topics(client, stream)), again)
@@ -163,14 +162,9 @@ def _desk(client: Client) -> DeadLetters:
     return DeadLetters(client.log, client.topics, client.settings.group("cli-dlq"))
 
 
-def _sources(client: Client) -> dict[str, StreamRecord]:
-    """The streams by their topics."""
-    return sources(client.streams().values())
-
-
 def _names(client: Client) -> dict[str, str]:
     """The streams' names by their topics."""
-    return {topic: stream.name for topic, stream in _sources(client).items()}
+    return {stream.topic: stream.name for stream in client.streams().values()}
 
 
 def _topics(client: Client, stream: str | None) -> list[str] | None:
@@ -191,7 +185,7 @@ def _not_sent(desk: DeadLetters, wanted: LetterFilter, again: bool) -> list[Lett
 def _try(
     sender: Sender,
     letter: Letter,
-    known: Mapping[str, StreamRecord],
+    known: Sources,
     correction: Correction,
     again: bool,
     dry_run: bool,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import orjson
@@ -13,6 +13,7 @@ from saffron.cli import console, options
 from saffron.cli.client import connection
 from saffron.cli.streams import pace
 from saffron.cli.streams.lines import LeftOut, batches
+from saffron.cli.streams.messages import produce_messages
 from saffron.errors import InputError
 from saffron.records.stream import JSON, StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM
@@ -31,7 +32,10 @@ def produce(
     key: Annotated[
         str | None, typer.Option(help="Attribute that becomes the message key [default: the stream's].")
     ] = None,
-    stream: Annotated[str, typer.Option(help="The stream to produce to.")] = DEFAULT_STREAM,
+    stream: Annotated[str | None, typer.Option(help="The stream to produce to [default: events].")] = None,
+    topic: Annotated[
+        str | None, typer.Option(help="A topic of your own: lines become its messages as they are [or: a stream].")
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Stop after so many events.")] = None,
     close: Annotated[bool, typer.Option("--close", help="End with a watermark that closes every window.")] = False,
     *,
@@ -39,6 +43,8 @@ def produce(
     json: options.AsJson = False,
 ) -> None:
     """Produce events to a stream. Messages are stamped now; an event's own `ts` stays as it is.
+
+    With `--topic`, lines are messages of any kind: values, or {"key": ..., "time": ..., "headers": ..., "value": ...}.
 
     Files: `.ndjson`, `.jsonl`, `.csv`, `.parquet`, each also `.zst` or `.gz`. With `--close`, events produced later
     whose `ts` lies before the end of these would be late.
@@ -50,9 +56,15 @@ def produce(
         saffron produce trades.csv --key symbol --close
 
         tail -f events.jsonl | saffron produce -
+
+        saffron produce orders.ndjson --topic orders
     """
     if rate is not None and speedup is not None:
         raise typer.BadParameter("--rate and --speedup exclude each other")
+    if topic is not None:
+        _produce_to_topic(system, topic, events, limit, others=(rate, speedup, key, stream, close or None), json=json)
+        return
+    stream = stream or DEFAULT_STREAM
     with connection(system.connected()) as client:
         record = client.streams().get(stream)
         if record is None:
@@ -75,8 +87,28 @@ def produce(
         console.say(f"{sent:,} events to {record.topic} in {seconds:.1f} s ({sent / seconds:,.0f}/s)")
 
 
+def _produce_to_topic(
+    system: options.System, topic: str, events: list[str], limit: int | None, *, others: Sequence[object], json: bool
+) -> None:
+    """Produces messages to a topic. `others`: options of streams, none of which may be given."""
+    if any(one is not None for one in others):
+        raise typer.BadParameter("--topic sends messages as they are: leave --stream, --key, --rate and so on out")
+    left_out = LeftOut()
+    with connection(system.connected()) as client:
+        sent = produce_messages(client, topic, events, limit, left_out)
+    if left_out.events:
+        console.say(left_out.report())
+    if json:
+        console.print_json({"messages": sent})
+    else:
+        console.say(f"{sent:,} messages to {topic}")
+
+
 def _require_plain(stream: StreamRecord) -> None:
     """InputError: the stream is not of JSON events, or is made from another."""
+    if stream.definition is not None:
+        topics = ", ".join(stream.definition.numbers)
+        raise InputError(f"stream {stream.name} is merged from {topics}: produce messages to these")
     if origin := stream.source:
         raise InputError(f"stream {stream.name!r} is made from {origin}: produce to that, `--stream {origin}`")
     if stream.format != JSON:

@@ -32,7 +32,8 @@ class Letter:
     """A message that was no event of its stream, or a result that was too large.
 
     `at`: time of the dead letter; `timestamp`: time of the message (ms). `value`: its bytes, or None. `body`: the dead
-    letter's own message. `result`: details of a result; the place is then that of its block.
+    letter's own message. `result`: details of a result; the place is then that of its block. `number`: of the element
+    in the message, whose bytes `value` then are. `stream`: of a merged stream its name; "" where the topic says it.
     """
 
     topic: str
@@ -44,15 +45,20 @@ class Letter:
     value: bytes | None
     at: int
     result: Mapping[str, Any] | None = None
+    number: int = 0
+    stream: str = ""
     attempts: tuple[Attempt, ...] = ()
     body: bytes = field(default=b"", repr=False)
 
     @property
     def id(self) -> str:
-        """The key of the dead letter: TOPIC/PARTITION/OFFSET of the original message, for a result followed by
-        .INDEX.
+        """The key of the dead letter: TOPIC/PARTITION/OFFSET of the original message.
+
+        It is followed by .INDEX for a result, and by .NUMBER for an element behind the first of its message.
         """
-        index = "" if self.result is None else f".{self.result['index']}"
+        index = f".{self.number}" if self.number else ""
+        if self.result is not None:
+            index = f".{self.result['index']}"
         return f"{self.topic}/{self.partition}/{self.offset}{index}"
 
 
@@ -77,7 +83,10 @@ def _read(record: Record) -> Letter:
     if value is not None:
         value = base64.b64decode(value) if row["encoding"] == "base64" else value.encode()
     parts = {name: row[name] for name in ("topic", "partition", "offset", "timestamp", "reason", "detail")}
-    return Letter(**parts, value=value, at=record.timestamp, result=row.get("result"), body=body)
+    number, stream = int(row.get("number", 0)), str(row.get("stream", ""))
+    return Letter(
+        **parts, value=value, at=record.timestamp, result=row.get("result"), number=number, stream=stream, body=body
+    )
 
 
 def _with(attempts: tuple[Attempt, ...], record: Record) -> tuple[Attempt, ...]:

@@ -77,14 +77,17 @@ class DeadLetters:
 
     def stream_of(self, letter: Letter, names: Mapping[str, str]) -> str | None:
         """The stream of a letter; None: it is gone. `names`: of the streams, by topic."""
+        if letter.stream:
+            return letter.stream if letter.stream in names.values() else None
         if letter.result is None:
             return names.get(letter.topic)
         stream = self.topics.stream_of(letter.topic)
         return stream if stream in names.values() else None
 
     def topics_of(self, stream: StreamRecord) -> list[str]:
-        """The topics that a stream's letters are about: its own, and that of its blocks."""
-        return [stream.topic, self.topics.admitted_of(stream.stem)]
+        """The topics that a stream's letters are about: its own or its sources, and that of its blocks."""
+        own = [stream.topic] if stream.definition is None else list(stream.definition.numbers)
+        return [*own, self.topics.admitted_of(stream.stem)]
 
     def original(self, letter: Letter) -> Record | None:
         """The original message, or None if retention removed it or the letter is about a result. UnavailableError."""

@@ -7,7 +7,7 @@ between the copies, the first one stops a second attempt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -18,12 +18,13 @@ from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import InputError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.correction import Correction, correct, event_of
-from saffron.runtime.dead_letters.dry_run import dry_run, newest_watermark
+from saffron.runtime.dead_letters.dry_run import DryRun, dry_run, newest_watermark
+from saffron.runtime.dead_letters.elements import read_element, source_watermark
 from saffron.runtime.dead_letters.letters import BEGUN, DONE, SENT_AGAIN, Letter
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.dead_letters.showing import encoded
 from saffron.runtime.hops.tags import Headers
-from saffron.runtime.log import Record
+from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.process.background import at_once
 from saffron.runtime.streams.event_keys import keys_of
@@ -55,9 +56,18 @@ class ResendRefusedError(InputError):
         self.kind = kind
 
 
-def sources(streams: Iterable[StreamRecord]) -> dict[str, StreamRecord]:
-    """The streams by the full names of their topics."""
-    return {one.topic: one for one in streams}
+class Sources:
+    """The streams that dead letters may be of."""
+
+    def __init__(self, streams: Iterable[StreamRecord]) -> None:
+        self._streams = tuple(streams)
+
+    def of(self, letter: Letter) -> StreamRecord | None:
+        """The stream that reads a letter's topic; a merged stream's letters name it."""
+        for one in self._streams:
+            if (one.name == letter.stream) if letter.stream else (one.topic == letter.topic):
+                return one
+        return None
 
 
 @dataclass(frozen=True)
@@ -85,16 +95,14 @@ class Sender:
         self._group = group
         self._max_future_ms = max_future_ms
 
-    def prepare(
-        self, letter: Letter, known: Mapping[str, StreamRecord], correction: Correction, now_ms: int, *, again: bool
-    ) -> Sending:
-        """The message to send. `known`: streams by topic.
+    def prepare(self, letter: Letter, known: Sources, correction: Correction, now_ms: int, *, again: bool) -> Sending:
+        """The message to send.
 
         ResendRefusedError: sent already (unless `again`), would be a dead letter again, or is no message of a stream.
         UnavailableError: the broker, or the stream's schema registry, does not answer.
         """
         require_message(letter)
-        source = known.get(letter.topic)
+        source = known.of(letter)
         if source is None:
             raise ResendRefusedError(
                 "stream", f"no stream reads {letter.topic} any more; `saffron stream add` makes one"
@@ -103,12 +111,18 @@ class Sender:
             raise ResendRefusedError("sent", f"{letter.id} {earlier_attempts(letter)}")
         value = correct(letter.value, correction)
         original = self._letters.original(letter)
-        read = self._read(value, source, now_ms)
-        key, partition = self._destination(letter, value, source, original, now_ms)
-        raised = self._require_accepted(letter, read, source, partition, corrected=value != letter.value)
+        if source.definition is None:
+            read = self._read(value, source, now_ms)
+            key, partition = self._destination(letter, value, source, original, now_ms)
+            watermark = newest_watermark(self._letters.log, self._letters.topics, self._group, source.stem, partition)
+            outcome, event = dry_run(read, source, watermark, self._max_future_ms), read.value(0)
+        else:
+            key, partition = None if original is None else original.key, letter.partition
+            outcome, event = self._as_element(letter, value, source, original, now_ms), value
+        raised = _require_accepted(letter, outcome, source, corrected=value != letter.value)
         kept = () if original is None else tuple(one for one in original.headers if one[0] != ORIGIN)
         headers = (*kept, (ORIGIN, letter.id.encode()))
-        notes = _notes(letter, read.value(0), key, original)
+        notes = _notes(letter, event, key, original, merged=source.definition is not None)
         if raised > _AHEAD_MS:
             notes.append(f"it is {raised} ms ahead of its partition: what comes later with an earlier ts will be late")
         return Sending(letter, partition, key, value, headers, tuple(notes))
@@ -147,19 +161,27 @@ class Sender:
             return key, letter.partition
         return corrected, partition_of(corrected, self._letters.log.partitions(letter.topic) or 1)
 
-    def _require_accepted(
-        self, letter: Letter, read: RawBatch, source: StreamRecord, partition: int, *, corrected: bool
-    ) -> int:
-        """The advance of the watermark in ms. ResendRefusedError: it would be a dead letter."""
-        watermark = newest_watermark(self._letters.log, self._letters.topics, self._group, source.stem, partition)
-        outcome = dry_run(read, source, watermark, self._max_future_ms)
-        if (dead := outcome.dead) is None:
-            return outcome.raised
-        if dead.reason == "late":
-            way_out = _LATE.format(topic=letter.topic, stream=source.name)
-            raise ResendRefusedError("late", f"{letter.id} would be late: {dead.detail}. {way_out}")
-        mend_it = "it is not mended yet" if corrected else "mend it before it is sent"
-        raise ResendRefusedError("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {mend_it}")
+    def _as_element(
+        self, letter: Letter, value: bytes, stream: StreamRecord, original: Record | None, now_ms: int
+    ) -> DryRun:
+        """The outcome for a message of a merged stream's source."""
+        where = TopicPartition(letter.topic, letter.partition)
+        headers = () if original is None else original.headers
+        key = None if original is None else original.key
+        record = Record(letter.topic, letter.partition, letter.offset, now_ms, key, value, headers)
+        watermark = source_watermark(self._letters.log, self._letters.topics.prefix, stream.stem, where)
+        return read_element(record, stream, watermark, self._max_future_ms)
+
+
+def _require_accepted(letter: Letter, outcome: DryRun, source: StreamRecord, *, corrected: bool) -> int:
+    """The advance of the watermark in ms. ResendRefusedError: it would be a dead letter."""
+    if (dead := outcome.dead) is None:
+        return outcome.raised
+    if dead.reason == "late":
+        way_out = _LATE.format(topic=letter.topic, stream=source.name)
+        raise ResendRefusedError("late", f"{letter.id} would be late: {dead.detail}. {way_out}")
+    mend_it = "it is not mended yet" if corrected else "mend it before it is sent"
+    raise ResendRefusedError("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {mend_it}")
 
 
 def require_message(letter: Letter) -> None:
@@ -199,12 +221,12 @@ def _key(value: bytes, attribute: str) -> bytes | None:
     return keys_of([value], attribute)[0]
 
 
-def _notes(letter: Letter, value: bytes, key: bytes | None, original: Record | None) -> list[str]:
+def _notes(letter: Letter, value: bytes, key: bytes | None, original: Record | None, *, merged: bool) -> list[str]:
     notes = []
     if original is None:
         chosen = "none" if key is None else repr(key.decode("utf-8", "replace"))
         notes.append(f"the message is no longer in {letter.topic}: its key is taken from the event ({chosen})")
     event = event_of(value)
-    if event is not None and event.get("ts") is None:
+    if not merged and event is not None and event.get("ts") is None:
         notes.append(f"it has no ts: its time is that of sending; put ts={letter.timestamp} to keep the original one")
     return notes

@@ -21,9 +21,19 @@ class LetterMessage:
 
 
 def letter_message(
-    letters: str, partitions: int, place: Place, timestamp: int, reason: str, detail: str, value: bytes | None
+    letters: str,
+    partitions: int,
+    place: Place,
+    timestamp: int,
+    reason: str,
+    detail: str,
+    value: bytes | None,
+    stream: str = "",
 ) -> LetterMessage:
-    """The message of a dead letter. `letters`: the topic, which has `partitions`. `value`: of the element alone."""
+    """The message of a dead letter. `letters`: the topic, which has `partitions`.
+
+    `value`: of the element alone. `stream`: the name of a merged stream.
+    """
     text, encoding = encoded(value)
     body = {
         "topic": place.topic,
@@ -35,5 +45,6 @@ def letter_message(
         "value": text,
         "encoding": encoding,
         **({"number": place.number} if place.number else {}),
+        **({"stream": stream} if stream else {}),
     }
     return LetterMessage(letters, place.partition % partitions, place.id.encode(), orjson.dumps(body))

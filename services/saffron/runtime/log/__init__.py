@@ -118,6 +118,9 @@ class Consumer(Protocol):
     def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
         """The first offset, and the end offset; with `committed_only` the end of the stable records."""
 
+    def offset_at(self, partition: TopicPartition, time: int) -> int:
+        """Where reading begins with the first record from `time` (ms) on; the end of `watermarks` if there is none."""
+
     def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
         """Commits positions outside a transaction, and waits for the answer."""
 

@@ -45,9 +45,11 @@ class Inspector:
 
     def __init__(self, settings: Settings) -> None:
         """RefusedError: authentication failed. UnavailableError: no broker answers."""
-        self._refused = ""
+        self._refused = self._untrusted = ""
         cluster = kafka_settings.cluster_of(settings)
-        self._admin = AdminClient({**kafka_settings.base(cluster, "doctor"), "error_cb": self._note_refusal})
+        self._admin = kafka_settings.client(
+            AdminClient, {**kafka_settings.base(cluster, "doctor"), "error_cb": self._note}
+        )
         found = self._metadata(settings)
         self.brokers = len(found.brokers)
         self.names = frozenset(name for name, topic in found.topics.items() if topic.error is None)
@@ -82,7 +84,7 @@ class Inspector:
     # ------------------------------------------------------------ inside
 
     def _metadata(self, settings: Settings) -> Any:
-        """All topics and brokers. The client retries after a refusal, which only its error callback reports."""
+        """All topics and brokers. The client retries after a failure, which only its error callback reports."""
         last = ""
         for _ in range(_TRIES):
             try:
@@ -92,11 +94,15 @@ class Inspector:
             self._admin.poll(0)
             if self._refused:
                 raise RefusedError(f"the broker at {settings.bootstrap} refuses us: {self._refused}")
+            if self._untrusted:
+                raise UnavailableError(f"no encrypted connection to {settings.bootstrap}: {self._untrusted}")
         raise UnavailableError(f"no broker answers at {settings.bootstrap}: {last}")
 
-    def _note_refusal(self, error: KafkaError) -> None:
+    def _note(self, error: KafkaError) -> None:
         if error.code() == KafkaError._AUTHENTICATION:
             self._refused = str(error.str())
+        elif error.code() == KafkaError._SSL:
+            self._untrusted = str(error.str())
 
     def _offsets(self, places: Mapping[Place, OffsetSpec], level: IsolationLevel) -> dict[TopicPartition, int]:
         answers = self._admin.list_offsets(dict(places), isolation_level=level, request_timeout=_SECONDS)

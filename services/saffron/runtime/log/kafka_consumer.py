@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from saffron.engine.events.raw import RawBatch
 from saffron.errors import LogError
-from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition
+from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition, kafka_settings
 from saffron.runtime.log.kafka_errors import is_denied, is_topic_unsettled, is_transient, translate
 from saffron.runtime.log.kafka_messages import batch_of, offsets_of, partition_name, record_of
 
@@ -32,7 +32,7 @@ class KafkaConsumer:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._group = str(settings["group.id"])
-        self._consumer = ck.Consumer(dict(settings))
+        self._consumer = kafka_settings.client(ck.Consumer, settings)
         self._assigned: set[TopicPartition] = set()
         self._ends: dict[TopicPartition, int] = {}
         self._starts: dict[TopicPartition, int] = {}
@@ -145,11 +145,24 @@ class KafkaConsumer:
 
     def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
         where = ck.TopicPartition(partition.topic, partition.partition)
+        low, high = self._settled(
+            partition, lambda: self._consumer.get_watermark_offsets(where, timeout=_TIMEOUT, cached=False)
+        )
+        return int(low), int(high)
+
+    def offset_at(self, partition: TopicPartition, time: int) -> int:
+        where = ck.TopicPartition(partition.topic, partition.partition, time)
+        found = self._settled(partition, lambda: self._consumer.offsets_for_times([where], timeout=_TIMEOUT)[0])
+        if found.error is not None:
+            raise translate(found.error, f"asking for an offset of {partition_name(partition)}")
+        return int(found.offset) if found.offset >= 0 else self.watermarks(partition)[1]
+
+    def _settled(self, partition: TopicPartition, ask: Callable[[], Any]) -> Any:
+        """The answer about a partition, asked for again while its topic or leader is not known to all brokers yet."""
         until = time.monotonic() + _TIMEOUT
         while True:
             try:
-                low, high = self._consumer.get_watermark_offsets(where, timeout=_TIMEOUT, cached=False)
-                return int(low), int(high)
+                return ask()
             except KafkaException as error:
                 if not is_topic_unsettled(error) or time.monotonic() > until:
                     raise translate(error, f"asking for the ends of {partition_name(partition)}") from error

@@ -42,8 +42,11 @@ class KafkaLog:
         self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False, lazy: bool = False
     ) -> KafkaConsumer:
         require_group(group)
-        settings = kafka_settings.consumer(self._cluster, group, client_id, committed_only=committed_only)
-        made = KafkaConsumer(settings | kafka_settings.waits(patient=patient, lazy=lazy))
+        made = KafkaConsumer(
+            kafka_settings.consumer(
+                self._cluster, group, client_id, committed_only=committed_only, patient=patient, lazy=lazy
+            )
+        )
         self._consumers.add(made)
         return made
 
@@ -117,7 +120,7 @@ class KafkaLog:
 
     def _client(self) -> AdminClient:
         if self._admin is None:
-            self._admin = AdminClient(kafka_settings.base(self._cluster, "admin"))
+            self._admin = kafka_settings.client(AdminClient, kafka_settings.base(self._cluster, "admin"))
         return self._admin
 
     def _appear(self, names: set[str]) -> None:

@@ -11,7 +11,7 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaError, KafkaException
 
 from saffron.errors import DeniedError, LogError, TooLargeError, UnavailableError
-from saffron.runtime.log import Committed, TopicPartition
+from saffron.runtime.log import Committed, TopicPartition, kafka_settings
 from saffron.runtime.log.kafka_errors import translate
 from saffron.runtime.log.kafka_messages import offsets_of
 from saffron.runtime.log.timed_calls import TimedCalls
@@ -43,7 +43,7 @@ class KafkaProducer:
         self._sent = 0
         self.waited_ms = 0.0
         self._calls = TimedCalls(f"transactions of {settings.get('transactional.id')}")
-        self._producer = ck.Producer({**settings, "on_delivery": self._delivered})
+        self._producer = kafka_settings.client(ck.Producer, {**settings, "on_delivery": self._delivered})
         self._connect()
         if "transactional.id" in settings:
             doing = f"initialising transactions of {settings['transactional.id']}"

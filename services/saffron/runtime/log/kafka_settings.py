@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from confluent_kafka import KafkaError, KafkaException
+
+from saffron.errors import SettingsError
 from saffron.runtime.log.security import Security, security_of
 from saffron.runtime.process.config import Settings
 
 _MESSAGE_BYTES = 16 * 1024 * 1024
 _REPEAT_SECONDS = 10.0
+
+_C = TypeVar("_C")
 
 
 class ErrorRateLimit(logging.Filter):
@@ -60,7 +66,7 @@ def cluster_of(settings: Settings) -> Cluster:
 
 
 def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
-    """Settings of all clients."""
+    """Settings of all clients, the user's own last."""
     return {
         "bootstrap.servers": cluster.bootstrap,
         **cluster.security.for_librdkafka(),
@@ -72,10 +78,11 @@ def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
         "reconnect.backoff.max.ms": 500,
         "topic.metadata.refresh.interval.ms": 30_000,
         "allow.auto.create.topics": False,
+        **cluster.security.more,
     }
 
 
-def waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
+def _waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
     """Fetch waits at the broker (see `runtime.log.Log.consumer`)."""
     if lazy:
         return {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1_000_000}
@@ -86,8 +93,10 @@ def waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
     return {"fetch.wait.max.ms": 50, "topic.metadata.refresh.interval.ms": 3_000}
 
 
-def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bool) -> dict[str, Any]:
-    """Settings of a consumer. `committed_only`: read_committed."""
+def consumer(
+    cluster: Cluster, group: str, client_id: str, *, committed_only: bool, patient: bool = False, lazy: bool = False
+) -> dict[str, Any]:
+    """Settings of a consumer. `committed_only`: read_committed. `patient`, `lazy`: see `runtime.log.Log.consumer`."""
     return {
         **base(cluster, client_id),
         "group.id": group,
@@ -110,6 +119,8 @@ def consumer(cluster: Cluster, group: str, client_id: str, *, committed_only: bo
         "queued.min.messages": 50_000,
         "queued.max.messages.kbytes": 32 * 1024,
         "retry.backoff.ms": 5,
+        **_waits(patient=patient, lazy=lazy),
+        **cluster.security.more,
     }
 
 
@@ -131,6 +142,7 @@ def producer(cluster: Cluster, client_id: str, transactional_id: str | None, *, 
         "retry.backoff.ms": 2,
         "retry.backoff.max.ms": 200,
         "delivery.report.only.error": True,
+        **cluster.security.more,
     }
     if transactional_id is not None:
         settings |= {"transactional.id": transactional_id, "transaction.timeout.ms": cluster.transaction_ms}
@@ -149,4 +161,17 @@ def event_producer(cluster: Cluster, *, throughput: bool) -> dict[str, Any]:
         "batch.size": 1 << 20,
         "queue.buffering.max.messages": 500_000,
         "delivery.report.only.error": True,
+        **cluster.security.more,
     }
+
+
+def client(kind: Callable[[dict[str, Any]], _C], settings: Mapping[str, Any]) -> _C:
+    """A new client of confluent-kafka. SettingsError: librdkafka refuses its settings, with the reason."""
+    try:
+        return kind(dict(settings))
+    except KafkaException as error:
+        cause = error.args[0]
+        why = cause.str() if isinstance(cause, KafkaError) else str(cause)
+        raise SettingsError(
+            f"Kafka's client refuses its settings ({why.rstrip('.')}): is one of `kafka` wrong, a certificate or a key?"
+        ) from None

@@ -50,6 +50,7 @@ WHERE_SHED, ALWAYS = "where-shed", "always"
 PASS, SHED, CATCH_UP = "pass", "shed", "catch-up"
 """What to do under overload: lose time, lose complex events, or either by what caused it."""
 MOST_PANE = 65_536
+SCRAM_512 = "SCRAM-SHA-512"
 JSON, AVRO, PROTOBUF = "json", "avro", "protobuf"
 """What results are written as."""
 
@@ -62,12 +63,27 @@ class Settings:
     bootstrap: str = _setting("", "Kafka's HOST:PORT,...; empty: the system that `saffron up` started under `data`")
     security: str = _setting(
         "plaintext",
-        "how Kafka is spoken to: ssl encrypts, sasl (SCRAM-SHA-512) says who is speaking",
+        "how Kafka is spoken to: ssl encrypts, sasl says who is speaking",
         one_of=("plaintext", "ssl", "sasl_plaintext", "sasl_ssl"),
+    )
+    mechanism: str = _setting(
+        SCRAM_512,
+        "how name and password are sent, where security is sasl",
+        one_of=("PLAIN", "SCRAM-SHA-256", SCRAM_512),
     )
     ca: str = _setting("", "file (PEM) with the certificate that Kafka's brokers are known by; empty: the system's")
     username: str = _setting("", "name at Kafka, where security is sasl")
     password: str = _setting("", "password at Kafka, where security is sasl", secret=True)
+    certificate: str = _setting("", "file (PEM) with the client's certificate, where Kafka asks for one (mutual TLS)")
+    certificate_key: str = _setting(
+        "", "file (PEM) with the private key of the client's certificate; empty: in the same file"
+    )
+    certificate_key_password: str = _setting("", "password of that key; empty: it has none", secret=True)
+    kafka: str = _setting(
+        "",
+        "further settings of Kafka's clients in librdkafka's names: NAME=VALUE,... or a file with one on each line",
+        secret=True,
+    )
     prefix: str = _setting("saffron.", "put before every topic's name, consumer group and transactional id")
     snapshots: Path = _setting(
         Path(), "where operators keep snapshots; every member must reach it (default data/snapshots)"

@@ -43,7 +43,10 @@ Parts = Iterator[tuple[Sequence[Record], RawBatch]]
 
 
 class MergedMessages:
-    """The messages of a merged stream. `messages`: by topic, those of each of its partitions."""
+    """The messages of a merged stream. `messages`: by topic, those of each of its partitions.
+
+    `misfits`: by attribute the values that became null, so far; `refused`: how many elements were no events.
+    """
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class MergedMessages:
         self.partitions = partitions
         self._name = definition.name
         self.misfits: Counter[str] = Counter()
+        self.refused = 0
         self._letters: list[DeadLetter] = []
         self._offsets = [0] * partitions
         self._among = " ".join(str(one.number) for one in definition.sources)
@@ -70,8 +74,7 @@ class MergedMessages:
 
     def require(self, stream: str) -> None:
         """InputError: the stream that queries are over is another one."""
-        if stream != self._name:
-            raise InputError(f"the definition is of stream {self._name}, and the queries are over {stream}: say FROM")
+        _require_stream(self._name, stream)
 
     def batches(self) -> Iterator[InnerBatch]:
         """The inner topic's messages, in an order that a service might have written them in."""
@@ -95,6 +98,7 @@ class MergedMessages:
 
     def _events(self, inner: Inner, records: Sequence[Record]) -> Iterator[InnerBatch]:
         self.misfits.update(inner.misfits)
+        self.refused += len(inner.unread)
         values: list[list[bytes]] = [[] for _ in range(self.partitions)]
         times: list[list[int]] = [[] for _ in range(self.partitions)]
         for event in inner.events:
@@ -159,6 +163,32 @@ class MergedFiles(MergedMessages):
         super().__init__(definition, messages, partitions, max_future)
 
 
+class InnerFiles:
+    """The inner topic of a merged stream in files, one for each of its partitions: its events are merged already."""
+
+    def __init__(self, definition: StreamDefinition, files: Sequence[Path]) -> None:
+        self.misfits: Counter[str] = Counter()
+        self.refused = 0
+        self.partitions = len(files)
+        self._name = definition.name
+        self._files = files
+
+    def require(self, stream: str) -> None:
+        """See `MergedMessages`."""
+        _require_stream(self._name, stream)
+
+    def batches(self) -> Iterator[InnerBatch]:
+        """The messages, one partition after another."""
+        for partition, path in enumerate(self._files):
+            for chunk in read_events([path]):
+                batch = chunk.batch
+                yield InnerBatch(batch.buffer, batch.starts, batch.ends, batch.offsets, partition=partition)
+
+    def dead_letters(self) -> list[DeadLetter]:
+        """None: those of the sources stand elsewhere."""
+        return []
+
+
 class _SourcePartition:
     """The messages `parts` of the partition `where` of the source `number`."""
 
@@ -182,6 +212,28 @@ def _of_file(path: Path, where: TopicPartition) -> Parts:
     for chunk in read_events([path]):
         for start in range(0, len(chunk.batch), _BATCH):
             yield records_of(chunk.batch.part(start, start + _BATCH), where)
+
+
+def opened(
+    definition: StreamDefinition, files: Mapping[str, Sequence[Path]], partitions: int | None = None
+) -> MergedFiles | InnerFiles:
+    """A merged stream in files. `files`: by topic; the stream's own name alone stands for its inner topic.
+
+    `partitions`: of the stream; None: as the definition says, or as its topics have.
+    """
+    if definition.source(definition.name) is None and (own := files.get(definition.name)):
+        return InnerFiles(definition, own)
+    if partitions is None:
+        known = definition.partitions or max((len(one) for one in files.values()), default=1)
+        partitions = known if definition.key is not None else 1
+    return MergedFiles(definition, files, partitions)
+
+
+def _require_stream(name: str, asked: str) -> None:
+    if asked != name:
+        raise InputError(
+            f"the definition is of stream {name}, and the queries are over {asked}: begin with FROM {name}"
+        )
 
 
 def _require_all(definition: StreamDefinition, files: Mapping[str, Sequence[Path]]) -> None:

@@ -26,7 +26,7 @@ from saffron.language.plan.plan import Plan
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.process.config import user_cache_directory
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Merged, Query
-from saffron.runtime.replay.merged import InnerBatch, MergedMessages
+from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedMessages
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.schema.schema import Schema
 
@@ -55,7 +55,7 @@ class Replay:
         disorder: int = 0,
         partitions: int = 1,
         key: str | None = None,
-        merged: MergedMessages | None = None,
+        merged: MergedMessages | InnerFiles | None = None,
         warn: Callable[[str], None] = lambda warning: None,
     ) -> None:
         jit.use_directory(user_cache_directory() / "kernels")
@@ -70,7 +70,7 @@ class Replay:
         self.disorder = disorder
         self.partitions = partitions
         self._key = key
-        self._merged = merged
+        self.merged = merged
         self.stream = DEFAULT_STREAM
         self._warn = warn
         self._chains: list[Chain] = []
@@ -104,7 +104,7 @@ class Replay:
                 partition=partition,
                 disorder=self.disorder,
                 stream=self.stream,
-                merged=self._merged is not None,
+                merged=self.merged is not None,
                 one_in=self._one_in,
             )
             for partition in range(self.partitions)
@@ -124,8 +124,8 @@ class Replay:
 
     def dead_letters(self) -> Iterator[DeadLetter]:
         """Bad and late events since the last call."""
-        if self._merged is not None:
-            yield from self._merged.dead_letters()
+        if self.merged is not None:
+            yield from self.merged.dead_letters()
         for chain in self._chains:
             yield from chain.dead_letters()
 
@@ -135,8 +135,8 @@ class Replay:
         mistyped: Counter[str] = Counter()
         for one in windowing:
             mistyped.update(one["mistyped_attributes"])
-        if self._merged is not None:
-            mistyped.update(self._merged.misfits)
+        if self.merged is not None:
+            mistyped.update(self.merged.misfits)
         yield from told(mistyped, sum(one["left_out"] for one in windowing))
 
     def figures(self) -> dict[str, Any]:
@@ -144,11 +144,13 @@ class Replay:
         windowing = [chain.statistics()["windowing"] for chain in self._chains]
         events = sum(one["events"] for one in windowing)
         seconds = sum(chain.seconds.processing for chain in self._chains)
+        refused = 0 if self.merged is None else self.merged.refused
+        misfits = 0 if self.merged is None else self.merged.misfits.total()
         dropped = [chain.statistics()["matcher"]["dropped_partial_matches"] for chain in self._chains]
         return {
             "events": events,
-            "dead_letters": sum(one["late"] + sum(one["bad"].values()) for one in windowing),
-            "mistyped_values": sum(one["mistyped"] for one in windowing),
+            "dead_letters": refused + sum(one["late"] + sum(one["bad"].values()) for one in windowing),
+            "mistyped_values": misfits + sum(one["mistyped"] for one in windowing),
             "left_out_values": sum(one["left_out"] for one in windowing),
             "results": {name: self._results[name] for name in self.names},
             "seconds": round(seconds, 6),
@@ -169,8 +171,8 @@ class Replay:
         self.plans += bound.plans
         self.weights |= bound.weights
         self.stream = bound.stream
-        if self._merged is not None:
-            self._merged.require(self.stream)
+        if self.merged is not None:
+            self.merged.require(self.stream)
         return bound.queries
 
     def _bind(self, text: str, schema: Schema | None, name: str) -> Bound:

@@ -24,7 +24,7 @@ from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan
 from saffron.records.query import ADD, QueryRecord
 from saffron.runtime.replay.fused import BLOCK_EVENTS, NO_CHECKPOINTS, Query
-from saffron.runtime.replay.merged import MergedFiles
+from saffron.runtime.replay.merged import InnerFiles, MergedFiles
 from saffron.runtime.replay.replay import Replay, first_events, stream_of
 from saffron.schema.schema import END_OF_TIME, Schema
 
@@ -41,7 +41,7 @@ class Reader:
     schema: Schema | None = None
     lenient: bool = False
     disorder: int = 0
-    merged: Callable[[], MergedFiles] | None = None
+    merged: Callable[[], MergedFiles | InnerFiles] | None = None
 
 
 def why(reader: Reader, target: str, *, shown: int = TOLD) -> list[Story]:

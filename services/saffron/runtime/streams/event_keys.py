@@ -18,6 +18,15 @@ def keys_of(lines: Sequence[bytes], attribute: str) -> list[bytes | None]:
     return [_key(line, attribute) for line in lines]
 
 
+def keys_of_good(events: Sequence[bytes], attribute: str) -> list[bytes | None]:
+    """The same of events that were decoded, faster."""
+    values = [orjson.loads(event).get(attribute) for event in events]
+    return [
+        value.encode() if isinstance(value, str) else None if value is None else _key(event, attribute)
+        for value, event in zip(values, events, strict=True)
+    ]
+
+
 def _key(line: bytes, attribute: str) -> bytes | None:
     event = parse_object(line)
     if isinstance(event, Bad):

@@ -23,7 +23,7 @@ from saffron.mapping.flattening import Flattened, Flattener
 from saffron.mapping.message import Message
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
-from saffron.runtime.streams.event_keys import keys_of
+from saffron.runtime.streams.event_keys import keys_of_good
 from saffron.schema.schema import Schema
 
 _TIMES_ONLY = Schema({}, {}, {})
@@ -144,7 +144,7 @@ class SourceReader:
     ) -> Iterator[InnerEvent]:
         """The inner messages of the flat events `taken`."""
         values = [found.value(event) for event in taken.tolist()]
-        keys: Sequence[bytes | None] = [None] * len(values) if self._key is None else keys_of(values, self._key)
+        keys: Sequence[bytes | None] = [None] * len(values) if self._key is None else keys_of_good(values, self._key)
         came, numbers = rows[found.rows[taken]], found.numbers[taken]
         places = zip(values, keys, came.tolist(), batch.offsets[came].tolist(), numbers.tolist(), strict=True)
         for value, key, row, offset, number in places:

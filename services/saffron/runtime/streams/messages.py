@@ -62,7 +62,7 @@ def record_in(line: bytes, where: TopicPartition, offset: int) -> Record:
         where.partition,
         offset,
         int(time) if isinstance(time, Number) and time.isdigit() else _NO_TIME,
-        None if key is None else str(key).encode(),
+        None if key is None else str(key).encode() if isinstance(key, str) else written(key),
         None if value is None else value.encode() if isinstance(value, str) else written(value),
         tuple((name, str(text).encode()) for name, text in headers.items()) if isinstance(headers, dict) else (),
     )

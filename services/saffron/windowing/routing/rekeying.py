@@ -10,7 +10,7 @@ from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.runtime.log import Record
 from saffron.runtime.log.murmur2 import partition_of
-from saffron.runtime.streams.event_keys import keys_of
+from saffron.runtime.streams.event_keys import keys_of_good
 from saffron.runtime.streams.merging import End, Inner, InnerEvent
 from saffron.schema.schema import Schema
 
@@ -51,7 +51,7 @@ class Rekeying:
         rows = decoded.rows.tolist()
         keys: list[bytes | None] = [None] * len(rows)
         if self._key is not None:
-            keys = keys_of([batch.value(row) for row in rows], self._key)
+            keys = keys_of_good([batch.value(row) for row in rows], self._key)
         events = zip(rows, decoded.ts.tolist(), keys, strict=True)
         marks = iter(decoded.watermarks)
         mark = next(marks, None)

@@ -22,8 +22,10 @@ import orjson
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.mapping.definition import Start
 from saffron.runtime.dead_letters.writing import LetterMessage
 from saffron.runtime.hops.input_state import InputTracker
+from saffron.runtime.hops.route_position import RoutePosition
 from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
 from saffron.runtime.process.background import Background
 from saffron.runtime.results.progress import WrittenPlace
@@ -31,10 +33,11 @@ from saffron.runtime.results.retry_state import RetryState
 from saffron.runtime.streams.merging import End, Inner, Unread
 from saffron.runtime.streams.stream_formats import Translation
 from saffron.schema.schema import MAX_TS
-from saffron.windowing.routing.take_over import RoutePosition, find_start
+from saffron.windowing.routing.take_over import find_start
 
 _QUEUE = 10_000
 """Records held before the input is paused."""
+_NOTHING = -1
 _SLICE = 2_000
 """Records routed in one step, so that other work of the process continues."""
 WAITS = _TAKE_OVER, _REGISTRY, _TOPIC = "take-over", "registry", "topic"
@@ -56,21 +59,26 @@ class Reader(Protocol):
 class RoutePlan:
     """The configuration of one chain.
 
-    `target`: the routed topic, with `partitions` partitions. `place`: how `$watermark`s name the chain's source (see
-    `engine.events.decoding.exact.Source`); None: not all partitions of the sources are known yet. `reader`: makes the
-    reader that begins at a watermark. `idle`: silence (ms) after which the source is not waited for; None: never.
+    `of`: number of the source in a merged stream, else 0. `target`: the routed topic, with `partitions` partitions.
+    `place`: how `$watermark`s name the chain's source (see `engine.events.decoding.exact.Source`); None: not all
+    partitions of the sources are known yet. `reader`: makes the reader that begins at a watermark. `start`: where a
+    partition is read from that was never read. `idle`: silence (ms) after which the source is not waited for; None:
+    never. `stamp`: the time of an event's message, from that of its source's (-1: none) and the present (ms).
     `translate`: for messages that are not JSON. `letter`: the message of a dead letter. `retry_ms`: wait after being
     fenced. `commit_executor`: runs commits.
     """
 
     where: TopicPartition
+    of: int
     group: str
     target: str
     partitions: int
     place: Callable[[], Mapping[str, Any] | None]
     reader: Callable[[int], Reader]
+    start: Callable[[], Start | int]
     transactional_id: str
     idle: Callable[[], int | None]
+    stamp: Callable[[int, int], int | None]
     translate: Translation
     letter: Callable[[Record, Unread], LetterMessage]
     commit_executor: Background
@@ -106,6 +114,7 @@ class RouteChain:
         self._open = self._paused = self._silent = False
         self._position = self._committed = 0
         self._sent_watermark = NO_WATERMARK
+        self._place: Mapping[str, Any] = {}
         self._sent_place: Mapping[str, Any] | None = None
         self.input = InputTracker()
         self._committed_at = self._last_input_at = 0
@@ -185,10 +194,12 @@ class RouteChain:
         """Takes the partition over, and seeks the input to its position."""
         plan = self._plan
         self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
-        of = (plan.place() or {}).get("of", 0)
-        start = find_start(self._log, self._consumer, plan.where, plan.target, plan.group, of, now_ms)
+        start = find_start(
+            self._log, self._consumer, plan.where, plan.target, plan.group, plan.of, now_ms, plan.start()
+        )
         self.input = start.input
-        self._position = self._committed = start.position
+        self._position = start.position
+        self._committed = _NOTHING if start.is_first else start.position  # "the end" is where it is now
         self._reader, self._sent_watermark = plan.reader(start.watermark), NO_WATERMARK
         self._sent_place = None
         self._committed_at = self._last_input_at = now_ms
@@ -208,6 +219,7 @@ class RouteChain:
             self._await_commit()
         if (place := self._plan.place()) is None:
             return False
+        self._place = place
         moved = bool(self._queue) and self._route(now_ms)
         if not moved and self._falls_silent(now_ms):
             self._silent = True
@@ -228,13 +240,13 @@ class RouteChain:
         if self._silent:
             self._silent, self._sent_watermark = False, NO_WATERMARK  # to be sent again, even if unchanged
         self._last_input_at = now_ms
-        self._send(self._reader.read(batch, records), records)
+        self._send(self._reader.read(batch, records), records, now_ms)
         for _ in records:
             self._queue.popleft()
         self._position = records[-1].offset + 1
         return True
 
-    def _send(self, inner: Inner, records: Sequence[Record]) -> None:
+    def _send(self, inner: Inner, records: Sequence[Record], now_ms: int) -> None:
         """Sends events and dead letters, all in one transaction."""
         assert self._producer is not None
         send, target = self._producer.send, self._plan.target
@@ -246,7 +258,7 @@ class RouteChain:
                 continue
             record = records[event.row]
             key = record.key if event.key is None else event.key
-            time = record.timestamp if record.timestamp >= 0 else None
+            time = self._plan.stamp(record.timestamp, now_ms)
             send(target, event.partition, event.value, key=key, headers=record.headers, timestamp=time)
             self._sent += 1
         for unread in inner.unread:
@@ -277,8 +289,8 @@ class RouteChain:
         message: dict[str, Any] = {"type": "$watermark"}
         if watermark > NO_WATERMARK or not silent:
             message["ts"] = max(watermark, -MAX_TS)
-        self._sent_place = self._plan.place()
-        message |= self._sent_place or {}
+        message |= self._place  # of a source that is no longer one, the last that it had
+        self._sent_place = self._place
         value = orjson.dumps(message | ({"end": True} if end else {}) | ({"silent": True} if silent else {}))
         place = WrittenPlace(self.input.state.topic, self._plan.where.partition, self._position, 0).header()
         for partition in range(self._plan.partitions):

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from saffron.engine.events.raw import RawBatch
-from saffron.mapping.definition import StreamDefinition
+from saffron.mapping.definition import Start, StreamDefinition
 from saffron.mapping.definition_reader import read_definition
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.dead_letters.writing import LetterMessage, letter_message
@@ -21,6 +21,8 @@ from saffron.runtime.streams.places import Place
 from saffron.runtime.streams.stream_formats import Formats
 from saffron.windowing.routing.rekeying import Rekeying
 from saffron.windowing.routing.route_chain import Reader, RoutePlan
+
+_RECENT_MS = 3_600_000
 
 
 class RoutePlans:
@@ -53,16 +55,20 @@ class RoutePlans:
         """The plan of the chain of one source partition."""
         settings, record = self._settings, self._current()
         merged = record.definition is not None
-        own = f"{record.definition.numbers[where.topic]}.{where.partition}" if record.definition else where.partition
+        of = record.definition.numbers[where.topic] if record.definition is not None else 0
+        own = f"{of}.{where.partition}" if merged else where.partition
         return RoutePlan(
             where=where,
+            of=of,
             group=group,
             target=record.topic,
             partitions=self._target_partitions,
             place=partial(self._place_among, where) if merged else partial(self._place_in, where),
             reader=partial(self._merging, where) if merged else self._rekeying,
+            start=partial(self._start, where.topic),
             transactional_id=f"{settings.prefix}router.{record.name}.{own}",
             idle=partial(self._idle, where.topic),
+            stamp=_fresh if merged else _kept,
             translate=self._formats.translation(self._current),
             letter=self._letter,
             commit_executor=self._commit_executor,
@@ -128,11 +134,36 @@ class RoutePlans:
         source = definition.source(topic)
         return definition.idle if source is None or source.idle is None else source.idle
 
+    def _start(self, topic: str) -> Start | int:
+        source = None if self.definition is None else self.definition.source(topic)
+        return Start.EARLIEST if source is None else source.start
+
     def _letter(self, record: Record, unread: Unread) -> LetterMessage:
         place = Place(record.topic, record.partition, record.offset, unread.number)
         return letter_message(
-            self._letters, self._letter_partitions, place, record.timestamp, unread.reason, unread.detail, record.value
+            self._letters,
+            self._letter_partitions,
+            place,
+            record.timestamp,
+            unread.reason,
+            unread.detail,
+            record.value,
+            self._current().name,
         )
+
+
+def _kept(timestamp: int, now_ms: int) -> int | None:
+    """The message's own time, which is that of an event without `ts`."""
+    del now_ms
+    return timestamp if timestamp >= 0 else None
+
+
+def _fresh(timestamp: int, now_ms: int) -> int | None:
+    """The message's own time if it is recent, so that latency counts from it.
+
+    Else the present: retention would soon remove messages of the past from the inner topic. Events have their `ts`.
+    """
+    return timestamp if timestamp > now_ms - _RECENT_MS else now_ms
 
 
 class _Merging:

@@ -14,8 +14,11 @@ import orjson
 
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.errors import LogError
+from saffron.mapping.definition import Start
 from saffron.runtime.hops.input_state import LOST, REMADE, InputState, InputTracker
+from saffron.runtime.hops.route_position import RoutePosition
 from saffron.runtime.log import Committed, Consumer, Log, Record, TopicPartition
+from saffron.runtime.log.starts import start_offset
 from saffron.runtime.results.progress import last_written, written_place
 from saffron.schema.schema import MAX_TS
 
@@ -23,41 +26,31 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class RoutePosition:
-    """A chain's position in the source partition, its watermark there, and the state of the source topic."""
+class RouteStart:
+    """The start of a chain: position and watermark. `input` includes incidents of the source since the last commit.
 
-    position: int
-    watermark: int
-    input: InputState = InputState()
-
-    def to_committed(self) -> Committed:
-        """The form that is committed with the group."""
-        metadata = orjson.dumps({"watermark": self.watermark, **self.input.record()})
-        return Committed(self.position, metadata.decode())
-
-    @classmethod
-    def from_committed(cls, committed: Committed) -> RoutePosition | None:
-        """The position in a commit, or None if a chain did not write it."""
-        try:
-            body = orjson.loads(committed.metadata)
-            return cls(committed.offset, int(body["watermark"]), InputState.from_record(body))
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
-            return None
-
-
-@dataclass(frozen=True)
-class Start:
-    """The start of a chain: position and watermark. `input` includes incidents of the source since the last commit."""
+    `is_first`: nobody has committed a position yet.
+    """
 
     position: int
     watermark: int
     input: InputTracker
+    is_first: bool
 
 
 def find_start(
-    log: Log, consumer: Consumer, where: TopicPartition, target: str, group: str, of: int, now_ms: int
-) -> Start:
+    log: Log,
+    consumer: Consumer,
+    where: TopicPartition,
+    target: str,
+    group: str,
+    of: int,
+    now_ms: int,
+    first: Start | int,
+) -> RouteStart:
     """The start of the chain from `where` to the topic `target`. `of`: number of its source in a merged stream.
+
+    `first`: where a partition is read from that was never read.
 
     A source that was deleted and created again is read from its first record.
     """
@@ -69,8 +62,9 @@ def find_start(
     reached = None if committed is None else RoutePosition.from_committed(committed)
     if reached is None:
         reached = _recover(log, where, target, group, of, committed)
+    is_first = reached is None
     if reached is None:
-        reached = RoutePosition(low, NO_WATERMARK)
+        reached = RoutePosition(start_offset(consumer, where, first), NO_WATERMARK)
     tracker, position = InputTracker(reached.input), reached.position
     if reached.input.remade(state.id) or position > high:
         tracker.add_incident(REMADE, now_ms, position, position, low)
@@ -79,7 +73,7 @@ def find_start(
         tracker.add_incident(LOST, now_ms, position, position, low)
         position = low
     tracker.update(state.id, 0, position, now_ms)
-    return Start(position, reached.watermark, tracker)
+    return RouteStart(position, reached.watermark, tracker, is_first)
 
 
 def _recover(

@@ -17,7 +17,7 @@ from saffron.errors import UnavailableError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.reading import DeadLetters
-from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, sources
+from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, Sources
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.background import at_once
 from saffron.runtime.streams.stream_formats import Formats
@@ -66,7 +66,7 @@ class World:
         name = write_letter(self.log, TOPICS, 1, value, "late", "it was")
         desk = DeadLetters(self.log, TOPICS, "desk")
         sender = Sender(desk, "desk", DAY)
-        return sender.prepare(desk.find(name), sources([self.stream]), correction or Correction(), NOW, again=False)
+        return sender.prepare(desk.find(name), Sources([self.stream]), correction or Correction(), NOW, again=False)
 
 
 def as_windowing_says(stream: StreamRecord, value: bytes) -> tuple[str | None, int]:

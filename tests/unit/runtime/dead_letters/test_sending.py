@@ -13,7 +13,7 @@ from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Attempt
 from saffron.runtime.dead_letters.reading import DeadLetters, LetterFilter
-from saffron.runtime.dead_letters.sending import ORIGIN, ResendRefusedError, Sender, Sending, sources
+from saffron.runtime.dead_letters.sending import ORIGIN, ResendRefusedError, Sender, Sending, Sources
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import Topics, topic_specs
@@ -42,7 +42,7 @@ class World:
         self.log = MemoryLog(self.broker)
         self.log.create_topics(topic_specs("p.", 4))
         self.stream = StreamRecord("events", TOPICS.events, "symbol", SCHEMA)
-        self.sources = sources([self.stream])
+        self.sources = Sources([self.stream])
 
     @property
     def desk(self) -> DeadLetters:
@@ -114,7 +114,7 @@ def test_a_result_has_a_letter_but_no_message_that_could_be_sent(world: World) -
         world.prepare(name)
     assert refused.value.kind == "result"
     with pytest.raises(ResendRefusedError, match=r"no stream reads p\.events any more") as refused:
-        world.sender().prepare(world.desk.find(other), {}, AS_IT_WAS, world.now, again=False)
+        world.sender().prepare(world.desk.find(other), Sources([]), AS_IT_WAS, world.now, again=False)
     assert refused.value.kind == "stream"
 
 

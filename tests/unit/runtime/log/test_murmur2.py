@@ -8,7 +8,7 @@ import confluent_kafka
 import pytest
 
 from saffron.runtime.log.murmur2 import murmur2, partition_of
-from saffron.runtime.streams.event_keys import keys_of
+from saffron.runtime.streams.event_keys import keys_of, keys_of_good
 
 VECTORS = {
     b"21": -973932308,
@@ -38,3 +38,9 @@ def test_a_key_is_the_text_that_a_string_serializer_would_write() -> None:
     lines = [b'{"type":"A","k":%b}' % value for value in values]
     assert keys_of(lines, "k") == [b"IBM", b"7", b"2.5", b"7", b"true", None]
     assert keys_of([b'{"type":"A"}', b"{broken"], "k") == [None, None]
+
+
+def test_events_that_were_decoded_have_the_same_keys() -> None:
+    values = [b'"IBM"', b'"\\u00e9"', b"7", b"2.5", b"7.0", b"1e2", b"9007199254740993", b"true", b"null", b'""']
+    lines = [b'{"type":"A","k":%b}' % value for value in values] + [b'{"type":"A"}']
+    assert keys_of_good(lines, "k") == keys_of(lines, "k")

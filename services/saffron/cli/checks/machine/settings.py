@@ -8,7 +8,9 @@ from typing import Any
 
 from saffron.cli.finding import Finding, error, warning
 from saffron.errors import SettingsError
-from saffron.runtime.log.security import security_of
+from saffron.runtime.log.java_security import java_obstacles
+from saffron.runtime.log.python_security import python_obstacles
+from saffron.runtime.log.security import Security, security_of
 from saffron.runtime.process.config import Loaded, load, unknown
 
 _OURS = "SAFFRON"
@@ -26,10 +28,19 @@ def read(flags: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Loaded |
     left_out = {one.name for one in wrong}
     try:
         loaded = load(flags, {name: value for name, value in environ.items() if name not in left_out}, left_out)
-        security_of(loaded.settings)
+        findings += _left_outside(security_of(loaded.settings))
     except SettingsError as refused:
         return None, [*findings, _refused(refused)]
     return loaded, findings
+
+
+def _left_outside(security: Security) -> Iterator[Finding]:
+    """Findings on services whose own client of Kafka cannot be given what the others have."""
+    for service, obstacles in (("model-builder", java_obstacles(security)), ("control", python_obstacles(security))):
+        for why in obstacles:
+            yield warning(
+                "security", f"{service} would not be let in: {why}", service, f"saffron up --without {service}"
+            )
 
 
 def _refused(refused: SettingsError) -> Finding:

@@ -1,0 +1,49 @@
+"""Dry run of a message through a merged stream's definition: whether it would be events if it came now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from saffron.engine.events.raw import batch_of_values
+from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.engine.windows.operator import DeadLetter
+from saffron.mapping.definition_reader import read_definition
+from saffron.records.stream import StreamRecord
+from saffron.runtime.dead_letters.dry_run import DryRun
+from saffron.runtime.hops.route_position import RoutePosition
+from saffron.runtime.log import Log, Record, TopicPartition
+from saffron.runtime.streams.merging import SourceReader
+from saffron.runtime.streams.messages import Messages
+
+
+def read_element(record: Record, stream: StreamRecord, watermark: int, max_future_ms: int) -> DryRun:
+    """The outcome for a message that is sent now. `watermark`: of its source partition in ms, or NO_WATERMARK."""
+    applied = stream.definition
+    assert applied is not None
+    definition = read_definition(applied.text).numbered(applied.numbers)
+    where = TopicPartition(record.topic, record.partition)
+    reader = SourceReader(where, lambda: definition, 1, max_future_ms, watermark)
+    records: Sequence[Record] = [record]
+    batch = batch_of_values([record.value], np.zeros(1, dtype=np.int64), np.array([record.timestamp], dtype=np.int64))
+    inner = reader.read(batch, Messages(records, batch))
+    raised = 0 if watermark == NO_WATERMARK else reader.watermark - watermark
+    if inner.unread:
+        first = inner.unread[0]
+        return DryRun(DeadLetter(0, record.timestamp, first.reason, first.detail, record.value), raised)
+    return DryRun(None, raised)
+
+
+def source_watermark(log: Log, prefix: str, stem: str, where: TopicPartition) -> int:
+    """The watermark (ms) of a source partition, as its chain has committed it; NO_WATERMARK before that.
+
+    `stem`: of the merged stream (`StreamRecord.stem`).
+    """
+    consumer = log.consumer(f"{prefix}router.{stem}", committed_only=True, client_id="dead-letters")
+    try:
+        committed = consumer.committed(where)
+    finally:
+        consumer.close()
+    reached = None if committed is None else RoutePosition.from_committed(committed)
+    return NO_WATERMARK if reached is None else reached.watermark

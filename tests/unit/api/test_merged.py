@@ -1,0 +1,58 @@
+"""`saffron.replay` over the files of several topics, which a definition merges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+import saffron
+from saffron.errors import InputError
+
+SHOP = """stream: shop
+key: order_id
+sources:
+- topic: orders
+  ts: {field: at, format: epoch_ms}
+- topic: payments
+  ts: {field: paid_at, format: epoch_s}
+  attributes: {order_id: order.id, total: {from: total, as: number}}
+"""
+UNPAID = "QUERY unpaid FROM shop PATTERN SEQ(orders o, NOT payments p) WHERE [order_id] WITHIN 1 minute"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """Two orders, of which one is paid; a payment whose total is no number, and a broken one."""
+    orders = [{"order_id": "a", "at": 1_000_000}, {"order_id": "b", "at": 1_000_100}]
+    payments = [{"order": {"id": "b"}, "paid_at": 1_001, "total": "much"}]
+    found = {"orders": tmp_path / "orders.ndjson", "payments": tmp_path / "payments.ndjson"}
+    found["orders"].write_bytes(b"\n".join(map(orjson.dumps, orders)))
+    found["payments"].write_bytes(b"{broken\n" + b"\n".join(map(orjson.dumps, payments)))
+    (tmp_path / "shop.yaml").write_text(SHOP, "utf-8")
+    return found
+
+
+def test_results_are_found_and_explained_over_several_topics(files: dict[str, Path], tmp_path: Path) -> None:
+    results = saffron.replay(UNPAID, files, stream=tmp_path / "shop.yaml")
+    with pytest.warns(UserWarning, match="the first: payments/0/0: not-json"):
+        (match,) = list(results)
+    assert isinstance(match, saffron.Match)
+    assert match.key == {"order_id": "a"}
+    assert (results.figures["dead_letters"], results.figures["mistyped_values"]) == (1, 1)
+    with pytest.warns(UserWarning, match="bad or late"):
+        assert results.counts() == {"unpaid": 1}
+    assert "orders" in str(results.why("order_id=a"))
+    assert "match" in str(results.why(match))
+
+
+def test_files_by_topic_and_a_definition_go_together(files: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="files by topic"):
+        saffron.replay(UNPAID, files["orders"], stream=tmp_path / "shop.yaml")
+    with pytest.raises(InputError, match="leave key, schema and disorder out"):
+        saffron.replay(UNPAID, files, stream=tmp_path / "shop.yaml", key="order_id")
+    with pytest.raises(InputError, match="source payments has no file"):
+        list(saffron.replay(UNPAID, {"orders": files["orders"]}, stream=tmp_path / "shop.yaml"))
+    with pytest.raises(InputError, match="begin with FROM shop"):
+        list(saffron.replay(UNPAID.replace("FROM shop", ""), files, stream=tmp_path / "shop.yaml"))

@@ -1,0 +1,35 @@
+"""`produce --topic`: lines become messages with their own keys, times and headers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from saffron.cli.client import Client
+from saffron.cli.streams.lines import LeftOut
+from saffron.cli.streams.messages import produce_messages
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.process.config import Settings
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
+
+
+def test_lines_are_values_or_whole_records(tmp_path: Path) -> None:
+    path = tmp_path / "orders.ndjson"
+    lines = [
+        b'{"order_id":1}',
+        b'{"key":"k","time":17,"headers":{"h":"v"},"value":{"a":1.50}}',
+        b'{"key":{"id":1},"value":null}',
+        b"{broken",
+    ]
+    path.write_bytes(b"\n".join(lines))
+    broker = MemoryBroker(lambda: 5)
+    client = Client(Settings(prefix="t.", bootstrap="memory"), MemoryLog(broker))
+    assert produce_messages(client, "orders", [str(path)], None, LeftOut()) == 4
+    found = broker.partition(TopicPartition("orders", 0))
+    consumer = client.log.consumer("test", committed_only=True)
+    consumer.assign({TopicPartition("orders", 0): found.low})
+    records = consumer.poll(10, 0.0)
+    assert [record.value for record in records] == [lines[0], b'{"a":1.50}', None, lines[3]]
+    assert [record.key for record in records] == [None, b"k", b'{"id":1}', None]
+    assert (records[1].timestamp, records[1].headers) == (17, (("h", b"v"),))
+    client.log.close()

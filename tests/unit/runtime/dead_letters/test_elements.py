@@ -1,0 +1,115 @@
+"""Dead letters of a merged stream: elements are shown under their own places, and are sent again by the definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+import pytest
+
+from saffron.records.stream import AppliedDefinition, StreamRecord
+from saffron.runtime.dead_letters.correction import Correction
+from saffron.runtime.dead_letters.reading import DeadLetters, LetterFilter
+from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, Sources
+from saffron.runtime.dead_letters.writing import letter_message
+from saffron.runtime.hops.input_state import InputState
+from saffron.runtime.hops.route_position import RoutePosition
+from saffron.runtime.log import TopicPartition, TopicSpec
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.streams.places import Place
+from saffron.testing.memory_broker import MemoryBroker
+from saffron.testing.memory_log import MemoryLog
+from tests.contracts.test_schemas import validator
+
+TOPICS = Topics("t.")
+NOW = 5_000_000
+SHOP = """stream: shop
+key: id
+sources:
+- topic: orders
+  ts: {field: at, format: epoch_ms}
+  attributes: {kind: {header: kind}}
+"""
+STREAM = StreamRecord("shop", "t.shop", "id", definition=AppliedDefinition(SHOP, {"orders": 0}, 1))
+PLAIN = StreamRecord("plain", "orders")
+
+
+@pytest.fixture
+def log() -> Iterator[MemoryLog]:
+    made = MemoryLog(MemoryBroker(lambda: NOW))
+    made.create_topics([*topic_specs("t.", 1), TopicSpec("orders", 1, {}), TopicSpec("t.shop", 1, {})])
+    yield made
+    made.close()
+
+
+def buried(log: MemoryLog, value: bytes, place: Place, stream: str = "shop") -> None:
+    """A message of `orders`, and a dead letter about it."""
+    producer = log.producer()
+    producer.send("orders", 0, value, key=b"k", headers=[("kind", b"web")], timestamp=NOW)
+    letter = letter_message(TOPICS.dead_letters, 1, place, NOW, "no-ts", "it has none", value, stream)
+    validator("dead-letters").validate(orjson.loads(letter.value))
+    producer.send(letter.topic, letter.partition, letter.value, key=letter.key)
+    producer.flush(1)
+    producer.close()
+
+
+def committed(log: MemoryLog, watermark: int) -> None:
+    """The position of the stream's chain."""
+    producer = log.producer("router")
+    consumer = log.consumer("t.router.shop", committed_only=True)
+    where = TopicPartition("orders", 0)
+    consumer.subscribe(["orders"], lambda _: None, lambda _: None, lambda _: None)
+    consumer.poll(1, 0.0)
+    producer.begin()
+    reached = RoutePosition(1, watermark, InputState()).to_committed()
+    producer.send_offsets({where: reached}, consumer.membership())
+    producer.commit()
+    producer.close()
+    consumer.close()
+
+
+def desk(log: MemoryLog) -> DeadLetters:
+    return DeadLetters(log, TOPICS, "t.dlq")
+
+
+def sent(log: MemoryLog, name: str, correction: Correction, *, sources: Sources) -> bytes:
+    letters = desk(log)
+    sender = Sender(letters, "t.dlq", 10**9)
+    sending = sender.prepare(letters.find(name), sources, correction, NOW, again=False)
+    assert (sending.key, sending.partition) == (b"k", 0)
+    assert ("kind", b"web") in sending.headers
+    sender.send(sending)
+    return sending.value
+
+
+def test_a_letter_names_its_element_and_its_stream(log: MemoryLog) -> None:
+    buried(log, b'{"id":1}', Place("orders", 0, 0, 2))
+    (letter,) = desk(log).newest(LetterFilter(), 5).letters
+    assert (letter.id, letter.number, letter.stream) == ("orders/0/0.2", 2, "shop")
+    assert desk(log).find("orders/0/0.2") == letter
+    names = {"orders": "plain", "t.shop": "shop"}
+    assert desk(log).stream_of(letter, names) == "shop"
+    assert desk(log).topics_of(STREAM) == ["orders", "t.shop.admitted"]
+
+
+def test_a_mended_message_goes_to_its_source_by_the_definition(log: MemoryLog) -> None:
+    buried(log, b'{"id":1}', Place("orders", 0, 0))
+    both = Sources([PLAIN, STREAM])
+    with pytest.raises(ResendRefusedError, match="would be a dead letter again: 'at' is missing"):
+        sent(log, "orders/0/0", Correction(), sources=both)
+    assert sent(log, "orders/0/0", Correction(put={"at": 7}), sources=both) == b'{"id":1,"at":7}'
+
+
+def test_what_would_be_late_at_its_source_is_not_sent(log: MemoryLog) -> None:
+    buried(log, b'{"id":1}', Place("orders", 0, 0))
+    committed(log, 1_000)
+    with pytest.raises(ResendRefusedError, match="ts 7 is below 1000, the watermark of its source") as refused:
+        sent(log, "orders/0/0", Correction(put={"at": 7}), sources=Sources([STREAM]))
+    assert refused.value.kind == "late"
+    assert sent(log, "orders/0/0", Correction(put={"at": 1_000}), sources=Sources([STREAM]))
+
+
+def test_a_letter_of_a_stream_that_is_gone_is_not_sent(log: MemoryLog) -> None:
+    buried(log, b'{"id":1}', Place("orders", 0, 0))
+    with pytest.raises(ResendRefusedError, match="no stream reads orders any more"):
+        sent(log, "orders/0/0", Correction(), sources=Sources([PLAIN]))
