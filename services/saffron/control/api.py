@@ -25,8 +25,11 @@ from saffron.runtime.telemetry.health import Health
 _FROM = ("now", "earliest")
 _PAGE = {
     "/": ("index.html", "text/html"),
+    "/topics": ("topics.html", "text/html"),
     "/style.css": ("style.css", "text/css"),
+    "/common.js": ("common.js", "text/javascript"),
     "/page.js": ("page.js", "text/javascript"),
+    "/topics.js": ("topics.js", "text/javascript"),
     "/api-docs": ("api.html", "text/html"),
     "/api.js": ("api.js", "text/javascript"),
 }

@@ -13,6 +13,7 @@ from aiohttp import web
 
 from saffron.control.checks import Refused, query_error_body
 from saffron.errors import DeniedError, LogError, QueryError, SchemaError, SettingsError
+from saffron.mapping.yaml_nodes import DefinitionError
 
 _LOG = logging.getLogger(__name__)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -68,6 +69,8 @@ def guards(host: str, token: str) -> list[Any]:
             return answer(query_error_body(error), 400)
         except Refused as error:
             return answer(error.body, error.status)
+        except DefinitionError as error:
+            return _refusal(400, "definition", str(error))
         except SchemaError as error:
             return _refusal(400, "schema", str(error))
         except DeniedError as error:

@@ -31,7 +31,11 @@ class LiveStatistics:
 
     def apply(self, digest: Digest) -> None:
         """Adds one digest, unless it is not newer than the last of its source. KeyError: a field is missing."""
-        digest = {**{part: digest[part] for part in _PARTS}, "shed": digest.get("shed")}
+        digest = {
+            **{part: digest[part] for part in _PARTS},
+            "shed": digest.get("shed"),
+            "mistyped": digest.get("mistyped"),
+        }
         known = self._digests.setdefault((digest["service"], digest["stream"], digest["partition"]), [])
         if known and digest["at"] <= known[-1]["at"]:
             return
@@ -58,6 +62,25 @@ class LiveStatistics:
         """Events a second that windowing reads of a stream; None: no recent digest."""
         newest = (known[-1] for source, known in self._digests.items() if source[:2] == ("windowing", stream))
         return _total((one for one in newest if now - one["at"] < _FRESH_MS), _events_rate)
+
+    def windowing_of(self, stream: str, now: int) -> list[dict[str, Any]]:
+        """The partitions of a stream, as windowing reported them last; those without a recent digest are left out.
+
+        `mistyped`: by attribute the values that were null, not being what they should be.
+        """
+        newest = [known[-1] for source, known in self._digests.items() if source[:2] == ("windowing", stream)]
+        fresh = [one for one in newest if now - one["at"] < _FRESH_MS and one["partition"] is not None]
+        return [
+            {
+                "partition": one["partition"],
+                "at": one["at"],
+                "watermark": one["watermark"],
+                "lag": one["lag"],
+                "events_per_second": _events_rate(one),
+                "mistyped": one["mistyped"] or {},
+            }
+            for one in sorted(fresh, key=lambda one: int(one["partition"]))
+        ]
 
     def _covering(self, time: int) -> list[Digest]:
         """The digest of each source whose interval contains `time`."""

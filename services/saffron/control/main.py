@@ -14,15 +14,18 @@ from aiohttp import web
 
 from saffron.control.api import Api
 from saffron.control.dead_letters_api import DeadLettersApi
+from saffron.control.definitions_api import DefinitionsApi
 from saffron.control.faust_app import Feed
 from saffron.control.guard import guards, require_safe
 from saffron.control.log_limits import limit_repeats
 from saffron.control.streams_api import StreamsApi
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
+from saffron.control.trials import Trials
 from saffron.errors import LogError, SettingsError
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.log import Log
+from saffron.runtime.log.inspect import Inspector
 from saffron.runtime.log.kafka_log import connect
 from saffron.runtime.log.rights import require_joinable, require_readable
 from saffron.runtime.log.security import security_of
@@ -83,7 +86,12 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
                 tables, letters, settings.group("control-dlq"), settings.max_future_ms, settings.registry_auth
             )
             streams = StreamsApi(tables, feed.send, log, settings)
-            async with _site([*api.routes(), *streams.routes(), *dead_letters.routes()], settings) as url:
+            definitions = DefinitionsApi(
+                log, settings.group("control-look"), lambda: Inspector(settings).names, streams.present,
+                Trials(settings.aggregates),
+            )  # fmt: skip
+            routes = [route for one in (api, streams, definitions, dead_letters) for route in one.routes()]
+            async with _site(routes, settings) as url:
                 health.detail("url", url)
                 _LOG.info("control: %s", url)
                 started = asyncio.create_task(feed.start())

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from saffron.control.checks import Refused
+from saffron.control.checks import MOST_CHARACTERS, Refused
 
 Send = Callable[[str, bytes, bytes | None], Awaitable[None]]
 """A function that writes one message (topic, key, value) and returns once the broker has it."""
@@ -43,11 +43,27 @@ def text_of(body: Mapping[str, Any], field: str) -> str:
     return value
 
 
+def definition_text(body: Mapping[str, Any]) -> str:
+    """The text of a stream's definition."""
+    text = text_of(body, "definition")
+    if len(text) > MOST_CHARACTERS:
+        raise Refused(413, "size", f"the definition has {len(text)} characters; at most {MOST_CHARACTERS} are taken")
+    return text
+
+
 def flag_of(body: Mapping[str, Any], field: str) -> bool:
     """The value of a boolean field; false where it is absent."""
     value = body.get(field, False)
     if not isinstance(value, bool):
         raise Refused(400, "body", f'"{field}" must be true or false')
+    return value
+
+
+def number_of(body: Mapping[str, Any], field: str, otherwise: int, *, most: int) -> int:
+    """The value of a field with a whole number from 1 on; `otherwise` where it is absent."""
+    value = body.get(field, otherwise)
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise Refused(400, "body", f'"{field}" must be a whole number from 1 to {most}, not {value!r}')
     return value
 
 

@@ -14,7 +14,7 @@ from saffron.control.stream_definitions import plan_bounds
 from saffron.control.stream_refusals import refuse_key, refuse_schema, refuse_topic
 from saffron.control.stream_topics import inner_topics_used, with_topics
 from saffron.records.stream import JSON, WITH_REGISTRY, StreamRecord
-from saffron.runtime.log.topics import DEFAULT_STREAM
+from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
 
 
 def plan_change(change: StreamChange, now: StreamContext) -> StreamPlan:
@@ -49,6 +49,12 @@ def check_removal(name: str, now: StreamContext) -> StreamRecord:
         first = f"`saffron stream remove {made[0]}`"
         raise Refused(409, "source", f"{', '.join(made)} is made from stream {name!r}: remove that first ({first})")
     return record
+
+
+def left_topics(record: StreamRecord, topics: Topics) -> list[str]:
+    """The topics that a removed stream leaves: Saffron wrote them, and nobody reads them any more."""
+    inner = [topics.windows_of(record.stem), topics.admitted_of(record.stem)]
+    return [*inner, record.topic] if record.is_routed else inner
 
 
 # ---------------------------------------------------------------- new streams

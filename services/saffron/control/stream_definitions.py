@@ -45,6 +45,27 @@ def sentences_of(found: StreamPlan) -> list[str]:
     return list(changes_of(definition_of(found.before.definition), definition_of(found.record.definition)))
 
 
+def summary_of(found: StreamPlan) -> list[str]:
+    """What a plan of a merged stream does, and what that means. Of a change the first sentence is a head."""
+    record, applied = found.record, found.record.definition
+    assert applied is not None
+    if found.before is not None:
+        if not found.is_change:
+            return [f"stream {record.name} is so already: nothing is changed"]
+        head = f"stream {record.name}: version {applied.version} of its definition is in force"
+        return [head, *(sentences_of(found) or ["only its words changed: events are read as before"])]
+    topics, plural = ", ".join(applied.numbers), "s" if found.partitions > 1 else ""
+    made = f"stream {record.name} merges {topics} into topic {record.topic}, {found.partitions} partition{plural}"
+    asked = "`saffron query add FILE --from earliest` asks it, from its first event on"
+    sentences = [f"{made}; {asked}: FROM {record.name}"]
+    if record.idle is None:
+        sentences.append(
+            "a source partition that is silent holds the stream back, since an earlier event may come of it: with "
+            "`idle: 10s` in the definition the others go on without it"
+        )
+    return sentences
+
+
 def definition_of(applied: AppliedDefinition) -> StreamDefinition:
     """The definition, its sources with their numbers in the stream."""
     return read_definition(applied.text).numbered(applied.numbers)
@@ -147,7 +168,7 @@ def _refuse_another_place(before: StreamRecord, wanted: StreamDefinition, now: S
 
 
 def _with(text: str, name: str, value: int) -> str:
-    """The text of a definition with a bound (ms) of the stream's own."""
+    """The text of a definition with a bound (ms) of the stream's own. Comments and the other lines stay."""
     line = f"{name}: {value}ms"
-    found, count = re.subn(rf"(?m)^{name}:[^\n#]*", line, text)
+    found, count = re.subn(rf"(?m)^{name}:.*?(?=\s*(?:#.*)?$)", line, text)
     return found if count else re.sub(r"(?m)^(stream:[^\n]*)$", rf"\1\n{line}", text, count=1)

@@ -1,4 +1,4 @@
-"""Streams over HTTP: list, add, change, remove. The checks are those of the command (`stream_changes`)."""
+"""Streams over HTTP: list, show, add, apply, change, remove. The checks are those of the commands."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from aiohttp import web
 
 from saffron.control.checks import Refused
 from saffron.control.guard import answer
-from saffron.control.requests import Send, json_body, now_ms, text_of
+from saffron.control.requests import Send, definition_text, flag_of, json_body, now_ms, text_of
+from saffron.control.stream_bodies import applied_body, stream_body, topics_of
 from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan
-from saffron.control.stream_changes import check_removal, plan_change, plan_update
+from saffron.control.stream_changes import check_removal, left_topics, plan_change, plan_update
+from saffron.control.stream_definitions import plan_definition
 from saffron.control.tables import Tables
 from saffron.control.used_topics import UsedTopics
 from saffron.records.version import version_key
@@ -41,12 +43,25 @@ class StreamsApi:
         return [
             web.get("/api/streams", self.list_streams),
             web.post("/api/streams", self.add),
+            web.get(one, self.show),
             web.patch(one, self.change),
             web.delete(one, self.remove),
+            web.post("/api/definitions", self.apply),
         ]
 
     async def list_streams(self, request: web.Request) -> web.Response:
-        return answer({"streams": [record.body() for record in self._tables.streams.all().values()]})
+        streams = self._tables.streams.all().values()
+        return answer({"streams": [{**record.body(), "topics": topics_of(record)} for record in streams]})
+
+    async def show(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        record = self._tables.streams.get(name)
+        if record is None:
+            raise Refused(
+                404, "unknown", f"there is no stream {name!r}; streams: {', '.join(self._tables.streams.all())}"
+            )
+        body = await asyncio.to_thread(lambda: stream_body(record, self.present()))
+        return answer({**body, "windowing": self._tables.live.windowing_of(name, now_ms())})
 
     async def add(self, request: web.Request) -> web.Response:
         body = await json_body(request, set(_ADD))
@@ -58,24 +73,40 @@ class StreamsApi:
         body = await json_body(request, set(_SET))
         return await self._put(plan_update, StreamChange(request.match_info["name"], **_fields(body, _SET)))
 
+    async def apply(self, request: web.Request) -> web.Response:
+        """Adds or changes the merged stream of a definition; with `dry_run` says what that would do."""
+        body = await json_body(request, {"definition", "dry_run"})
+        text, dry_run = definition_text(body), flag_of(body, "dry_run")
+        async with self._writing:
+            found = await asyncio.to_thread(lambda: plan_definition(text, self.present()))
+            if not dry_run:
+                await self._write_plan(found)
+        status = 201 if found.before is None and not dry_run else 200
+        return answer({**applied_body(found), "dry_run": dry_run}, status)
+
     async def remove(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
         async with self._writing:
-            record = await asyncio.to_thread(lambda: check_removal(name, self._present()))
+            record = await asyncio.to_thread(lambda: check_removal(name, self.present()))
             await self._write(name, None)
             await self._write(version_key(record.stem), None)
-        return answer({"name": name, "removed": True})
+        topics = left_topics(record, Topics(self._settings.prefix))
+        return answer({"name": name, "removed": True, "topics": topics})
 
     async def _put(
         self, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange
     ) -> web.Response:
         """Check and write a change; the response has the stream as it is then."""
         async with self._writing:
-            found = await asyncio.to_thread(lambda: plan(change, self._present()))
-            await asyncio.to_thread(self._log.create_topics, found.topics)
-            if found.is_change:
-                await self._write(found.record.name, found.record.encode())
+            found = await asyncio.to_thread(lambda: plan(change, self.present()))
+            await self._write_plan(found)
         return answer({**found.record.body(), "partitions": found.partitions}, 200 if found.before else 201)
+
+    async def _write_plan(self, found: StreamPlan) -> None:
+        """Creates the topics of a plan, and writes its record."""
+        await asyncio.to_thread(self._log.create_topics, found.topics)
+        if found.is_change:
+            await self._write(found.record.name, found.record.encode())
 
     async def _write(self, name: str, value: bytes | None) -> None:
         """Writes to `streams` and applies the message to the tables at once, so that the writer reads its own
@@ -84,7 +115,7 @@ class StreamsApi:
         await self._send(self._topic, name.encode(), value)
         self._tables.apply(self._topic, name.encode(), value, now_ms())
 
-    def _present(self) -> StreamContext:
+    def present(self) -> StreamContext:
         """The present state of the system, to check a change against."""
         settings = self._settings
         return StreamContext(

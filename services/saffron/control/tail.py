@@ -10,8 +10,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
+from saffron.control.result_body import shown_result
 from saffron.errors import LogError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.ends import read_to_end
@@ -21,8 +20,6 @@ _WIDER = 4
 _POLLS = 40
 """Limit of polls: an answer takes two seconds at most, with the results read by then."""
 _BATCH = 500
-_MOST_BYTES = 65536
-"""Size in bytes (JSON) above which a result is shown without its events."""
 
 _Ends = dict[TopicPartition, tuple[int, int]]
 
@@ -94,7 +91,4 @@ def _result(record: Record) -> dict[str, Any]:
     if text is None:  # written by an unknown schema: listed without its content
         query = (record.key or b"").decode("utf-8", "replace")
         return {"query": query, "bytes": len(record.value or b""), "topic": record.topic}
-    result: dict[str, Any] = orjson.loads(text)
-    if len(text) > _MOST_BYTES:
-        result = {name: part for name, part in result.items() if name != "events"} | {"bytes": len(text)}
-    return {**result, "topic": record.topic}
+    return {**shown_result(text), "topic": record.topic}

@@ -62,16 +62,16 @@ class Tab:
         assert "exceptionDetails" not in answer, f"{expression}: {answer['exceptionDetails']}"
         return answer["result"].get("value")
 
-    async def until(self, expression: str, what: str) -> Any:
+    async def until(self, expression: str, what: str, seconds: float = _SECONDS) -> Any:
         """Until the expression is true in the page, which looks at it again and again; its value."""
         looks = f"for (let n = 0; n < 20; n++) {{ const found = {expression}; if (found) return found; {_A_MOMENT} }}"
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_SECONDS):
+            async with asyncio.timeout(seconds):
                 while not (found := await self.value(f"(async () => {{ {looks} }})()")):
                     pass
                 return found
         words = await self.value("document.body.innerText")
-        raise AssertionError(f"no {what} in the page within {_SECONDS:g} s; {self.complaints}\n{words}")
+        raise AssertionError(f"no {what} in the page within {seconds:g} s; {self.complaints}\n{words}")
 
     async def size(self, width: int, height: int = 900, *, dark: bool = False) -> None:
         """Make the window so large, and say which colours the user likes."""

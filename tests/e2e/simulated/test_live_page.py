@@ -19,14 +19,18 @@ from aiohttp.test_utils import TestServer
 
 from saffron.control import api
 from saffron.control.dead_letters_api import DeadLettersApi
+from saffron.control.definitions_api import DefinitionsApi
 from saffron.control.guard import guards
 from saffron.control.openapi import document
 from saffron.control.requests import Send
+from saffron.control.streams_api import StreamsApi
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
+from saffron.control.trials import Trials
 from saffron.control.why import why
 from saffron.runtime.dead_letters.reading import DeadLetters
-from saffron.runtime.log import Log
+from saffron.runtime.log import Log, TopicSpec
+from saffron.runtime.process.config import Settings
 from saffron.runtime.telemetry.health import Health
 from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.browser import Tab, browser
@@ -40,6 +44,8 @@ ESTIMATED = {
     "rally": {"due": 500.0, "lost": 17.0, "found": 488.0, "false": 6.1},
     "falls": {"due": 40.0, "lost": 0.0, "found": 40.0, "false": 0.0},
 }
+PAID = "QUERY paid FROM shop PATTERN SEQ(orders o, payments p) WHERE [order_id] WITHIN 1 hour"
+NOON = 1_777_629_600_000
 SHED = {"why": "shed", "share": 0.125, "keep": 1200, "estimated": ESTIMATED}
 
 
@@ -69,8 +75,10 @@ async def serving(world: World, token: str = "") -> AsyncIterator[str]:
     letters = DeadLettersApi(tables, DeadLetters(log, TOPICS, "desk"), "desk", 86_400_000)
     told = partial(why, log, TOPICS, "why")
     made = api.Api(tables, TOPICS, sender(log), Tail(log, "tail"), told, log.partitions, health)
+    streams = StreamsApi(tables, sender(log), log, Settings(prefix="t."))
+    definitions = DefinitionsApi(log, "look", lambda: world.broker.topics, streams.present, Trials(longest=600))
     application = web.Application(middlewares=guards("127.0.0.1", token))
-    application.add_routes([*made.routes(), *letters.routes()])
+    application.add_routes([route for one in (made, letters, streams, definitions) for route in one.routes()])
     async with TestServer(application, host="127.0.0.1") as server:
         yield str(server.make_url("/"))
 
@@ -242,6 +250,57 @@ def test_a_query_is_checked_added_paused_and_removed_behind_a_token(look: Look) 
         await tab.until(count(".query[data-name=falls]") + " === 0", "removal")
 
     look(talk, "secret", refusals=("status of 401", "status of 400"))
+
+
+def test_topics_become_a_stream_and_a_query_is_tried_on_their_messages(look: Look, world: World) -> None:
+    world.topics(TopicSpec("orders", 1, {}), TopicSpec("payments", 1, {}))
+    producer = MemoryLog(world.broker).producer()
+    for n in range(30):
+        order, paid = {"order_id": f"O-{n}", "at": NOON + n}, {"order": {"id": f"O-{n}"}, "at": NOON + 60_000 + n}
+        producer.send("orders", 0, orjson.dumps(order), timestamp=NOON + n)
+        producer.send("payments", 0, orjson.dumps(paid), timestamp=NOON + 60_000 + n)
+    producer.send("orders", 0, b'{"order_id": 12345678901234567890', timestamp=NOON + 30)
+    producer.flush(1)
+
+    async def talk(tab: Tab, url: str) -> None:
+        await tab.go(url + "topics")
+        await tab.until(count("#topics input[type=checkbox]") + " === 2", "topics")
+        await tab.value("document.querySelectorAll('#topics input[type=checkbox]').forEach((one) => one.click())")
+        await tab.value(fill("#infer-name", "shop") + ";" + click("#infer-form button"))
+        proposed = await tab.until("document.querySelector('#definition').value", "definition")
+        assert "order_id: order.id" in proposed
+        await tab.value(click("#look"))
+        await tab.until(count("#messages details") + " === 20", "messages")
+        await tab.value("document.querySelector('#messages details').open = true")
+        assert "12345678901234567890" in await tab.until(text("#messages .shown"), "value, with all its digits")
+        await tab.value(click("#check"))
+        await tab.until(text("#definition-answer.wait") + "?.includes('orders: 1 refused (not-json)')", "refusal")
+        assert await tab.value(text("#messages .badge.failed")) == "not-json"
+        assert await tab.value(count("#messages .badge.active")) == 19
+        broken = proposed.replace("epoch_ms", "epoch_xs")
+        await tab.value(fill("#definition", broken) + ";" + click("#check"))
+        await tab.until(text("#definition-answer.bad") + "?.includes('^^^')", "carets")
+        await tab.value(fill("#definition", proposed) + ";" + click("#apply-form .main"))
+        await tab.until(text("#definition-answer.good") + "?.includes('merges orders, payments')", "stream")
+        await tab.until(count("#streams button") + " === 1", "row of the stream")
+        await tab.value(
+            fill("#query", "QUERY paid FROM shop PATTERN SEQ(orders o, payments p) WITHIN")
+            + ";"
+            + click("#try-form .main")
+        )
+        await tab.until(text("#query-answer.bad") + "?.includes('^')", "carets", seconds=300)
+        await tab.value(fill("#query", PAID) + ";" + click("#try-form .main"))
+        await tab.until(
+            text("#query-answer.good") + "?.startsWith('30 results; from 60 events')", "results", seconds=300
+        )
+        assert await tab.value(count("#results details")) == 30
+        await tab.value(click("#add-query"))
+        await tab.until(text("#query-answer.good") + "?.startsWith('added: paid')", "query")
+        for width, dark in ((360, False), (360, True), (768, False), (1600, True)):
+            await tab.size(width, dark=dark)
+            assert await tab.value("document.documentElement.scrollWidth <= innerWidth"), f"{width} is too narrow"
+
+    look(talk, refusals=("status of 400",))
 
 
 def test_the_description_for_people_has_every_operation(look: Look) -> None:

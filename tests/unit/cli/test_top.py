@@ -9,6 +9,7 @@ import orjson
 import pytest
 from prometheus_client.samples import Sample
 
+from saffron.cli.system.routes import RouteLine
 from saffron.cli.system.scrape import Page
 from saffron.cli.system.top_screen import SORTS, Shown, lines, next_sort
 from saffron.cli.system.top_view import Counted, QueryLine, ServiceLine, View, view
@@ -97,6 +98,14 @@ def test_from_elsewhere_a_query_has_the_latencies_of_its_service() -> None:
     found = view(tables(), None, None, NOW, "there")
     (rally,) = found.queries
     assert (rally.p50, rally.p99, rally.results, found.bound_ms) == (20.0, 60.0, None, 1000)
+
+
+def test_sources_of_streams_made_from_topics_are_shown() -> None:
+    lag = Page([Sample("saffron_route_lag", {"stream": "shop", "partition": "orders/0"}, 12_000.0)])
+    found = view(tables(), Counted(lag, lag, 2.0), None, NOW, "here")
+    assert found.sources == (RouteLine("shop", "orders", 0, 12_000, 0),)
+    frame = lines(replace(FRAME, sources=found.sources), Shown(width=80))
+    assert frame[-2:] == ["source  stream  lag  null values  events", "orders  shop    12k            0       0"]
 
 
 def test_a_wide_frame_shows_everything() -> None:

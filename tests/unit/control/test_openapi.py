@@ -21,6 +21,7 @@ from saffron.records.stream import StreamRecord
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.telemetry.health import Health
 from tests.unit.control.described import operations
+from tests.unit.control.shop import DEFINITION, PAID, with_applied_shop, with_shop
 from tests.unit.control.world import TEXT, TOPICS, Ask, World, add
 from tests.unit.runtime.written import write_block, write_letter, write_result_letter
 
@@ -98,6 +99,11 @@ def without_broker(world: World) -> None:
         world.log.inject(operation, UnavailableError("no broker answers"), after=False)
 
 
+def with_shop_and_no_broker(world: World) -> None:
+    with_shop(world)
+    without_broker(world)
+
+
 def dead(world: World) -> None:
     times = iter([0.0])
     world.health = Health("control", lambda: next(times, 1e9))
@@ -120,6 +126,10 @@ class Case:
 
 NEW = {"text": TEXT}
 STREAM = "/api/streams/trades"
+SHOP = {"definition": DEFINITION}
+TRY = {**SHOP, "query": PAID}
+INFER = {"topics": ["orders", "payments"], "name": "shop"}
+OWN = "stream: s\nsources: [{topic: p.trends}]"
 CASES = [
     Case("listQueries", 200),
     Case("addQuery", 201, body={**NEW, "from": "earliest", "shed": "none"}, setup=ready),
@@ -171,6 +181,36 @@ CASES = [
     Case("addStream", 404, body={"name": "trades", "from": "nobody", "key": "x"}),
     Case("addStream", 409, body={"name": "trades", "topic": "p.trends"}),
     Case("addStream", 503, body={"name": "trades", "partitions": 1}, setup=without_broker),
+    Case("showStream", 200, "/api/streams/shop", setup=with_applied_shop),
+    Case("showStream", 404, STREAM),
+    Case("showStream", 503, STREAM, setup=with_stream_and_no_broker),
+    Case("listTopics", 200, setup=with_shop),
+    Case("listTopics", 503, setup=with_shop_and_no_broker),
+    Case("listMessages", 200, "/api/topics/orders/messages?count=3", setup=with_shop),
+    Case("listMessages", 400, "/api/topics/orders/messages?count=x", setup=with_shop),
+    Case("listMessages", 404, "/api/topics/nowhere/messages"),
+    Case("listMessages", 409, "/api/topics/p.trends/messages"),
+    Case("listMessages", 503, "/api/topics/orders/messages", setup=with_shop_and_no_broker),
+    Case("applyDefinition", 200, body=SHOP, setup=with_applied_shop),
+    Case("applyDefinition", 201, body=SHOP, setup=with_shop),
+    Case("applyDefinition", 400, body={"definition": "stream: a b"}),
+    Case("applyDefinition", 409, body=SHOP),
+    Case("applyDefinition", 503, body=SHOP, setup=with_shop_and_no_broker),
+    Case("inferDefinition", 200, body=INFER, setup=with_shop),
+    Case("inferDefinition", 400, body={**INFER, "name": "a b"}, setup=with_shop),
+    Case("inferDefinition", 404, body=INFER),
+    Case("inferDefinition", 409, body={**INFER, "topics": ["p.trends"]}),
+    Case("inferDefinition", 503, body=INFER, setup=with_shop_and_no_broker),
+    Case("checkDefinition", 200, body=SHOP, setup=with_shop),
+    Case("checkDefinition", 400, body={**SHOP, "messages": 0}, setup=with_shop),
+    Case("checkDefinition", 404, body=SHOP),
+    Case("checkDefinition", 409, body={"definition": OWN}),
+    Case("checkDefinition", 503, body=SHOP, setup=with_shop_and_no_broker),
+    Case("tryQuery", 200, body=TRY, setup=with_shop),
+    Case("tryQuery", 400, body={**TRY, "query": "PATTERN"}, setup=with_shop),
+    Case("tryQuery", 404, body=TRY),
+    Case("tryQuery", 409, body={**TRY, "definition": OWN}),
+    Case("tryQuery", 503, body=TRY, setup=with_shop_and_no_broker),
     Case("setStream", 200, STREAM, {"idle": 0, "disorder": 5}, with_stream),
     Case("setStream", 400, STREAM, {"idle": "5s"}, with_stream),
     Case("setStream", 404, STREAM, {"idle": 5}),
@@ -185,7 +225,20 @@ CASES = [
     Case("listResults", 503, setup=without_broker),
     *(Case(name, status, setup=setup) for name in ("healthz",) for status, setup in ((200, ready), (503, dead))),
     *(Case("readyz", status, setup=setup) for status, setup in ((200, ready), (503, with_query))),
-    *(Case(name, 200) for name in ("openapi", "page", "apiDocs", "style", "pageScript", "apiScript")),
+    *(
+        Case(name, 200)
+        for name in (
+            "openapi",
+            "page",
+            "topicsPage",
+            "apiDocs",
+            "style",
+            "commonScript",
+            "pageScript",
+            "topicsScript",
+            "apiScript",
+        )
+    ),
 ]
 
 

@@ -24,7 +24,7 @@ from tests.contracts.test_schemas import validator
 
 SHOP = """stream: shop   # of the web shop
 key: order_id
-idle: 10s
+idle: 10s     # not waited for longer
 sources:
 - topic: orders
 - topic: payments

@@ -13,10 +13,14 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from saffron.control.api import Api
 from saffron.control.dead_letters_api import DeadLettersApi
+from saffron.control.definitions_api import DefinitionsApi
 from saffron.control.guard import guards
+from saffron.control.stream_change import StreamContext
+from saffron.control.stream_definitions import plan_definition
 from saffron.control.streams_api import StreamsApi
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
+from saffron.control.trials import Trials
 from saffron.control.why import why
 from saffron.errors import UnavailableError
 from saffron.runtime.dead_letters.reading import DeadLetters
@@ -56,13 +60,22 @@ class World:
         api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), told, self.log.partitions, self.health)
         desk = DeadLettersApi(self.tables, DeadLetters(self.log, TOPICS, "desk"), "desk", 86_400_000)
         streams = StreamsApi(self.tables, self.send, self.log, Settings(prefix="p."))
-        return [*api.routes(), *streams.routes(), *desk.routes()]
+        names = self.log.broker.topics
+        definitions = DefinitionsApi(self.log, "look", lambda: names, streams.present, Trials(longest=600))
+        return [route for one in (api, streams, definitions, desk) for route in one.routes()]
 
     def application(self) -> web.Application:
         """The service, behind its guards."""
         application = web.Application(middlewares=guards("127.0.0.1", self.token))
         application.add_routes(self.routes())
         return application
+
+    def apply(self, definition: str) -> None:
+        """Puts the merged stream of a definition in force."""
+        now = StreamContext("p.", self.tables.streams.all(), self.log.partitions, lambda topic: False)
+        found = plan_definition(definition, now)
+        self.log.create_topics(found.topics)
+        self.tables.apply(TOPICS.streams, found.record.name.encode(), found.record.encode(), 5)
 
     def run(self, talk: Callable[[Ask], Awaitable[None]]) -> None:
         asyncio.run(self._run(talk))

@@ -191,9 +191,11 @@ class Shop:
 
     def is_read(self) -> bool:
         """Whether every message is committed, and windowing has released all before the last ts."""
-        return self.is_committed() and all(
-            any(block.watermark >= 4_000_000 for block in self.blocks(one)) for one in range(TARGETS)
-        )
+        return self.is_committed() and self.passed(4_000_000)
+
+    def passed(self, ts: int) -> bool:
+        """Whether the watermark of every partition has reached a time."""
+        return all(any(block.watermark >= ts for block in self.blocks(one)) for one in range(TARGETS))
 
     def expected(self, partition: int) -> list[Key]:
         """The events of a partition below the last watermark, by the twin."""
@@ -301,3 +303,44 @@ def test_messages_of_the_past_are_stamped_anew_so_that_retention_keeps_them(tmp_
     times = {orjson.loads(one.value or b"").get("order_id"): one.timestamp for one in records}
     assert times["old"] > shop.world.now - 60_000
     assert times["new"] <= shop.world.now - 60_000
+
+
+IDLE = SHOP.replace("key: order_id", "key: order_id\nidle: 300ms")
+
+
+def rested(shop: Shop) -> bool:
+    """Whether all sources are silent, and have said so in every partition."""
+    for partition in range(TARGETS):
+        said: dict[tuple[int, int], bool] = {}
+        for record in shop.world.read(TOPIC, partition, committed_only=True):
+            body = orjson.loads(record.value or b"")
+            if body["type"] == "$watermark":
+                said[body["of"], body["source"]] = body.get("silent", False)
+        if len(said) < 3 or not all(said.values()):
+            return False
+    return True
+
+
+def test_where_all_sources_are_silent_time_goes_on_to_the_latest_of_them(tmp_path: Path) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    shop.apply(IDLE)
+    shop.send("orders", 0, {"order_id": "a", "at": 1_000_000})
+    shop.send("orders", 0, {"order_id": "b", "at": 2_000_000})
+    shop.world.settle(lambda: rested(shop) and shop.passed(2_000_000 - DISORDER))
+    assert [key[0] for partition in range(TARGETS) for key in shop.order(partition)] == [1_000_000]
+
+
+def test_a_burst_that_comes_to_several_silent_sources_at_once_is_not_late(tmp_path: Path) -> None:
+    shop = Shop(2, tmp_path, NO_CHAOS)
+    shop.apply(IDLE)
+    for topic, partition in shop.clock:
+        if topic != "trucks":
+            shop.send(topic, partition, last_of(topic, "first") | {"at": 1_000_000, "paid": 1_000_000})
+    shop.world.settle(lambda: rested(shop))
+    for ts in range(1_100_000, 1_900_000, 50_000):
+        for partition in range(2):
+            shop.send("orders", partition, {"order_id": "a", "at": ts})
+        shop.send("payments", 0, {"order": {"id": "a"}, "paid": ts, "status": "OK"})
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    shop.check()

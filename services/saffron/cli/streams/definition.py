@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ from saffron.cli import console, options
 from saffron.cli.client import connection
 from saffron.cli.streams import samples
 from saffron.cli.streams.files import text_of
+from saffron.control.stream_readings import reading_body
 from saffron.errors import InputError
 from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.definition_reader import read_definition
@@ -99,7 +100,7 @@ def check(
             for one in found.sources
         ]
     if json:
-        console.print_json([_body(one) for one in readings])
+        console.print_json([reading_body(one) for one in readings])
     else:
         _show(readings)
     if any(one.refused or not one.messages for one in readings):
@@ -160,23 +161,3 @@ def _lines(one: Reading) -> Iterator[str]:
         yield f"{topic}: {count:,} values of {name!r} are not what its rule says, and null; {first}"
     if one.warning:
         yield f"{topic}: {one.warning}"
-
-
-def _body(one: Reading) -> Mapping[str, Any]:
-    refused = {
-        reason: {"count": each.count, "first": place_of(each.message, each.first.number), "detail": each.first.detail}
-        for reason, each in one.refused.items()
-    }
-    misfits = {name: {"count": count, "first": place_of(message, 0)} for name, (count, message) in one.misfits.items()}
-    examples = [{"type": each.type, "ts": each.ts, **each.values} for each in one.examples]
-    return {
-        "source": one.source.topic,
-        "messages": one.messages,
-        "events": one.events,
-        "types": one.types,
-        "attributes": one.attributes,
-        "refused": refused,
-        "misfits": misfits,
-        "warning": one.warning or None,
-        "examples": examples,
-    }

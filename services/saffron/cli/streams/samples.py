@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 
 from saffron.cli.client import Client
 from saffron.errors import InputError
 from saffron.mapping.message import Message
 from saffron.runtime.log import Record, TopicPartition
-from saffron.runtime.log.ends import newest_first
 from saffron.runtime.streams.messages import message_of, record_in
+from saffron.runtime.streams.newest_messages import in_order_of_time, newest_records
 
 
 def of_topic(client: Client, topic: str, count: int) -> list[Message]:
     """The newest messages of a topic, about as many of each partition, in order of their time."""
-    partitions, group = client.partitions(topic), client.settings.group("samples")
-    each = max(1, count // partitions)
-    found = [
-        message(record)
-        for number in range(partitions)
-        for record in islice(newest_first(client.log, group, TopicPartition(topic, number)), each)
-    ]
-    return sorted(found, key=lambda one: (-1 if one.time is None else one.time, one.partition, one.offset))
+    client.partitions(topic)  # an error that names the broker
+    newest = newest_records(client.log, client.settings.group("samples"), [topic], count)
+    return [message(record) for record in in_order_of_time(newest, topic)]
 
 
 def of_file(path: Path, topic: str, count: int) -> list[Message]:

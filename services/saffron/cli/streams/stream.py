@@ -17,8 +17,9 @@ from saffron.cli.queries.texts import bind_text, read_schema
 from saffron.cli.streams import applied, definition
 from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, differences, shown_row
+from saffron.control.stream_bodies import topics_of
 from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan
-from saffron.control.stream_changes import check_removal, plan_change, plan_update
+from saffron.control.stream_changes import check_removal, left_topics, plan_change, plan_update
 from saffron.errors import InputError, QueryError
 from saffron.records.status import ENDED, QueryStatus
 from saffron.records.version import version_key
@@ -148,8 +149,7 @@ def remove(
         console.step(f"waiting until its queries have ended: {', '.join(queries)}" if queries else "removed")
         waiting = _wait_until_ended(client, name, queries, timeout)
         client.put(client.topics.streams, version_key(record.stem), None)
-        topics = [client.topics.windows_of(record.stem), client.topics.admitted_of(record.stem)]
-        topics += [record.topic] if record.is_routed else []
+        topics = left_topics(record, client.topics)
     console.done()
     if json:
         console.print_json({"name": name, "removed": True, "ended": queries, "topics": topics})
@@ -183,6 +183,9 @@ def list_streams(*, system: options.System, json: options.AsJson = False) -> Non
         console.print_json(rows)
         return
     columns = ("name", "topic", "partitions", "key", "from", "format", "schema", "disorder", "idle")
+    for row, record in zip(rows, now.streams.values(), strict=True):
+        if record.definition is not None:
+            row |= {"from": ", ".join(topics_of(record)), "format": f"definition {record.definition.version}"}
     shown = [[cell(name, row.get(name)) for name in columns] for row in rows]
     console.print_table(columns, shown)
 

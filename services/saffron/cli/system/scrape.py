@@ -6,6 +6,7 @@ import json
 import math
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -39,6 +40,10 @@ class Page:
             (one.value for one in self._samples if one.name == name and labels.items() <= one.labels.items()),
             default=0.0,
         )
+
+    def series(self, name: str) -> list[tuple[Mapping[str, str], float]]:
+        """Labels and value of each series of a counter or gauge."""
+        return [(one.labels, one.value) for one in self._samples if one.name == name]
 
     def beside(self, other: Page) -> Page:
         """Both pages as one."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from typing import Any
 
 import typer
 
 from saffron.cli import console, options
+from saffron.cli.system.routes import Routes, routes_of, waiting_sentences
 from saffron.cli.system.scrape import inputs, scrape
 from saffron.runtime.hops.incident_reports import incident_reports_of
 from saffron.runtime.local.state import SystemState, read_state
@@ -40,6 +42,7 @@ def status(data: options.Data = None, json: options.AsJson = False) -> None:
         if state.embedded:
             rows.insert(0, ("broker", _pid(state.broker), "ready" if state.broker else "dead", 0, "-", state.bootstrap))
         console.print_table(("name", "pid", "state", "restarts", "lag", "waits for"), rows)
+        _print_routes(routes_of(scrape(state, "windowing")))
         for incident in incident_reports_of(_inputs(state)):
             console.say(f"{incident.where}: {incident.what}; {incident.fix}")
     if state is None or state.phase != "running" or any(one.state != "ready" for one in state.services):
@@ -50,11 +53,11 @@ def document(state: SystemState | None) -> dict[str, Any]:
     """The object of `--json`: broker {bootstrap, pid}, prefix, services [{name, pid, state, restarts}], and more.
 
     `lag`: unread messages of a service's input; null if not known. `inputs`: the incidents of its topics, as in
-    schemas/health.yaml.
+    schemas/health.yaml. `routes`: sources of streams made from other topics. `waiting`: what these streams wait for.
     """
     if state is None:
         return {"phase": "stopped", "broker": None, "prefix": None, "services": []}
-    lags = _lags(state)
+    lags, routes = _lags(state), routes_of(scrape(state, "windowing"))
     broker = {"bootstrap": state.bootstrap, "pid": state.broker.pid if state.broker else None}
     return {
         "phase": state.phase,
@@ -64,6 +67,8 @@ def document(state: SystemState | None) -> dict[str, Any]:
         "control": state.control or None,
         "supervisor": {"pid": state.supervisor.pid},
         "inputs": _inputs(state),
+        "routes": [asdict(one) for one in routes.lines],
+        "waiting": waiting_sentences(routes),
         "services": [
             {
                 "name": one.name,
@@ -78,6 +83,15 @@ def document(state: SystemState | None) -> dict[str, Any]:
             for one in state.services
         ],
     }
+
+
+def _print_routes(routes: Routes) -> None:
+    """Prints the sources of streams made from other topics, where there are any."""
+    if routes.lines:
+        rows = [(one.stream, one.source or "-", one.events, one.lag, one.mistyped) for one in routes.lines]
+        console.print_table(("stream", "source", "events", "lag", "null values"), rows)
+    for sentence in waiting_sentences(routes):
+        console.say(sentence)
 
 
 def _lags(state: SystemState) -> dict[str, int]:

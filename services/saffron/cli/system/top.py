@@ -21,7 +21,7 @@ from saffron.control.tables import Tables
 from saffron.runtime.local.state import running
 from saffron.runtime.log.follower import Follower
 
-_COUNTING = ("shedder", "matcher", "greta")
+_COUNTING = ("windowing", "shedder", "matcher", "greta")
 _LOOK, _STEPS = 0.02, 500
 """Seconds between two looks at a topic that is not read to its end yet, and how many in a frame at most."""
 _ALTERNATE, _BACK = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
+from saffron.cli.system.routes import RouteLine
 from saffron.cli.system.top_view import QueryLine, ServiceLine, View
 
 T = TypeVar("T")
@@ -47,7 +48,8 @@ def lines(view: View, shown: Shown) -> list[str]:
     title = "PAUSED  " if shown.paused else ""
     title += f"saffron {view.where}  {moment}  bound {_ms(view.bound_ms)}  by {shown.sort}"
     services = _table(_of_services(), view.services, shown)
-    room = None if shown.rows is None else max(1, shown.rows - len(services) - 5 - shown.keys)
+    sources = ["", *_table(_of_sources(), view.sources, shown)] if view.sources else []
+    room = None if shown.rows is None else max(1, shown.rows - len(services) - len(sources) - 5 - shown.keys)
     ordered = sorted(view.queries, key=_orders()[shown.sort])
     queries = _table(_of_queries(view.bound_ms, shown), ordered[:room], shown)
     more = len(ordered) - (len(ordered) if room is None else room)
@@ -58,6 +60,7 @@ def lines(view: View, shown: Shown) -> list[str]:
         *([f"and {more} more"] if more > 0 else []),
         "",
         *(services if view.services else ["no service has said anything"]),
+        *sources,
         *([_KEYS] if shown.keys else []),
     ]
     kept = frame if shown.rows is None else frame[: shown.rows]
@@ -104,6 +107,16 @@ def _of_services() -> list[Column[ServiceLine]]:
         Column("heard", 70, lambda one: "-" if one.age_ms is None else f"{one.age_ms / 1000:.0f} s ago"),
         Column("events/s", 60, lambda one: _count(one.events)),
         Column("position", 50, lambda one: _count(one.position)),
+    ]
+
+
+def _of_sources() -> list[Column[RouteLine]]:
+    return [
+        Column("source", 100, lambda one: one.source or "(another stream)"),
+        Column("stream", 90, lambda one: one.stream),
+        Column("lag", 80, lambda one: _count(one.lag)),
+        Column("null values", 70, lambda one: _count(one.mistyped)),
+        Column("events", 60, lambda one: _count(one.events)),
     ]
 
 

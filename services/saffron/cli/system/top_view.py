@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from saffron.cli.system.routes import RouteLine, routes_of
 from saffron.cli.system.scrape import Page
 from saffron.control.tables import Tables
 from saffron.runtime.local.state import SystemState
@@ -47,13 +48,14 @@ class ServiceLine:
 
 @dataclass(frozen=True)
 class View:
-    """The content of the screen. `at`: ms since 1970. `where`: the system."""
+    """The content of the screen. `at`: ms since 1970. `where`: the system. `sources`: of streams made from topics."""
 
     at: int
     where: str
     bound_ms: float
     queries: tuple[QueryLine, ...]
     services: tuple[ServiceLine, ...]
+    sources: tuple[RouteLine, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def view(tables: Tables, counted: Counted | None, state: SystemState | None, now
         bound_ms=bound or tables.live.bound_ms,
         queries=tuple(_query(tables.query(name), tables, counted, live, now) for name in tables.queries.names()),
         services=tuple(_services(tables, live["services"], state)),
+        sources=() if counted is None else tuple(routes_of(counted.now).lines),
     )
 
 

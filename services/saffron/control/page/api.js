@@ -1,13 +1,7 @@
 "use strict";
-// The description of the API for people: /openapi.json, drawn. Texts only ever go in as text, never as HTML.
+// The description of the API for people: /openapi.json, drawn.
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
-
-function element(tag, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-}
 
 const last = (ref) => ref.split("/").pop();
 

@@ -1,18 +1,9 @@
 "use strict";
-// The live page: asks the API once a second and draws. Texts only ever go in as text, never as HTML.
+// The live page: asks the API once a second and draws.
 
 const SVG = "http://www.w3.org/2000/svg";
 const plans = new Map(); // query name -> {version, url} of the drawing of its plan
 const ENDED = ["rejected", "failed"];
-let token = sessionStorage.getItem("saffron-token") || "";
-
-const byId = (id) => document.getElementById(id);
-
-function element(tag, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-}
 
 function shape(tag, attributes, text) {
   const made = document.createElementNS(SVG, tag);
@@ -21,40 +12,10 @@ function shape(tag, attributes, text) {
   return made;
 }
 
-// ---------------------------------------------------------------- asking
-
-class ApiError extends Error {
-  constructor(status, error) {
-    super(error.text || error.message);
-    this.status = status;
-    this.kind = error.kind;
-  }
-}
-
-async function ask(path, method = "GET", body = undefined) {
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
-  const found = await answer.json();
-  if (!answer.ok) throw new ApiError(answer.status, found.error);
-  return found;
-}
-
 // ---------------------------------------------------------------- numbers
-
-function short(value, digits = 0) {
-  if (value === null || value === undefined) return "–";
-  if (value >= 1e6) return (value / 1e6).toFixed(2) + " M";
-  if (value >= 1e4) return (value / 1e3).toFixed(1) + " k";
-  return value.toFixed(value < 10 ? Math.max(digits, value % 1 ? 1 : 0) : 0);
-}
 
 function lasting(ms) {
   return ms < 1e4 ? `${Math.round(ms)} ms` : `${(ms / 1e3).toFixed(1)} s`;
-}
-
-function clock(ms) {
-  return new Date(ms).toLocaleTimeString(undefined, { hour12: false });
 }
 
 // ---------------------------------------------------------------- charts
@@ -147,8 +108,6 @@ function showLive(live) {
   else verdict("good", latency ? "answers are on time" : "all services report");
 }
 
-const cell = (text, className = "") => element("td", { textContent: text, className });
-
 function showServices(services) {
   const rows = services.map((one) => element("tr", {},
     cell(one.service),
@@ -210,13 +169,13 @@ function fillCard(card, query) {
   if (query.state === "rejected") card.querySelector(".plan").replaceChildren();
 }
 
-// As an image, so that nothing in it can run; a new version of the query gets a new drawing.
+// A new version of the query gets a new drawing.
 async function loadPlan(query) {
   const drawn = plans.get(query.name);
   if (drawn && drawn.version === query.version) return;
   plans.set(query.name, { version: query.version });
   const { plan } = await ask(`/api/queries/${encodeURIComponent(query.name)}`);
-  const url = URL.createObjectURL(new Blob([plan.svg], { type: "image/svg+xml" }));
+  const url = drawing(plan.svg);
   if (drawn && drawn.url) URL.revokeObjectURL(drawn.url);
   plans.set(query.name, { version: query.version, url });
   const card = [...document.querySelectorAll(".query")].find((one) => one.dataset.name === query.name);
@@ -246,13 +205,6 @@ function showResults(results) {
   });
   if (!rows.length) rows.push(element("p", { className: "empty", textContent: "none yet" }));
   box.replaceChildren(...rows);
-}
-
-function brief(result) {
-  const said = Object.entries({ ...(result.key || result.group), ...result.return });
-  if (said.length) return said.map(([name, value]) => `${name} ${typeof value === "number" && value % 1 ? value.toFixed(3) : value}`).join("  ");
-  const events = Object.entries(result.events || {});
-  return events.map(([name, bound]) => (Array.isArray(bound) ? `${name}: ${bound.length} events` : `${name}: ${bound.type} ${bound.seq}`)).join("  ");
 }
 
 // Options only change when they have to: an open list would close.
@@ -396,12 +348,7 @@ byId("add-form").addEventListener("submit", async (event) => {
   await submitQuery("/api/queries", (found) => `added: ${found.name}`);
   await refreshQueries();
 });
-byId("token-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  token = byId("token").value;
-  sessionStorage.setItem("saffron-token", token);
-  byId("token-form").hidden = true;
-});
+takeToken(() => {});
 
 // ---------------------------------------------------------------- once a second
 

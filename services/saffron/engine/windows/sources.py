@@ -3,6 +3,7 @@
 Events of a routed partition come from every partition of the sources, some of which are read faster than others, so
 that their ts says nothing of what is still to come. What does is a `$watermark` of each source partition, which stands
 behind the events that it speaks of. Nothing passes before all have spoken; one that is silent is not waited for.
+Where all are silent, nothing is waited for up to the latest of what they have said.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ class _Words:
 
     @property
     def lowest(self) -> int:
-        """Of those that are not silent; NO_WATERMARK while one has not spoken, or none does any more."""
+        """Of those that are not silent, or of all the highest where all are; NO_WATERMARK while one has not spoken."""
         said = [word for number, word in self.said.items() if not self.among or number // _OF in self.among]
         if len(said) < self.count:
             return NO_WATERMARK
-        return min((ts for ts, silent in said if not silent), default=NO_WATERMARK)
+        return min((ts for ts, silent in said if not silent), default=max((ts for ts, _ in said), default=NO_WATERMARK))
 
 
 class Sources:

@@ -1,4 +1,4 @@
-"""Files of messages as a merged stream: the events and watermarks that `windowing` would write to its inner topic.
+"""Messages as a merged stream: the events and watermarks that `windowing` would write to its inner topic.
 
 The source partition that is furthest behind is read next, so that little is held back. The order of the stream does not
 depend on that.
@@ -38,22 +38,23 @@ class InnerBatch(RawBatch):
     partition: int = 0
 
 
-class MergedFiles:
-    """The messages of a merged stream in files. `files`: by topic, one for each of its partitions.
+Parts = Iterator[tuple[Sequence[Record], RawBatch]]
+"""The messages of a source partition in order: some records, and their values as JSON."""
+
+
+class MergedMessages:
+    """The messages of a merged stream. `messages`: by topic, those of each of its partitions.
 
     `misfits`: by attribute the values that became null, so far; `refused`: how many elements were no events.
-
-    InputError: a source has no file, or a file is of no source.
     """
 
     def __init__(
         self,
         definition: StreamDefinition,
-        files: Mapping[str, Sequence[Path]],
+        messages: Mapping[str, Sequence[Parts]],
         partitions: int,
         max_future: int = _DAY,
     ) -> None:
-        _require_all(definition, files)
         self.partitions = partitions
         self._name = definition.name
         self.misfits: Counter[str] = Counter()
@@ -62,13 +63,13 @@ class MergedFiles:
         self._offsets = [0] * partitions
         self._among = " ".join(str(one.number) for one in definition.sources)
         places = [
-            (TopicPartition(source.topic, partition), source.number, path)
+            (TopicPartition(source.topic, partition), source.number, parts)
             for source in definition.sources
-            for partition, path in enumerate(files[source.topic])
+            for partition, parts in enumerate(messages[source.topic])
         ]
         self._sources = [
-            _SourceFile(where, number, path, SourceReader(where, lambda: definition, partitions, max_future))
-            for where, number, path in places
+            _SourcePartition(where, number, parts, SourceReader(where, lambda: definition, partitions, max_future))
+            for where, number, parts in places
         ]
 
     def require(self, stream: str) -> None:
@@ -114,7 +115,7 @@ class MergedFiles:
             if values[partition]:
                 yield self._batch(partition, values[partition], times[partition])
 
-    def _said(self, source: _SourceFile, *, ended: bool) -> Iterator[InnerBatch]:
+    def _said(self, source: _SourcePartition, *, ended: bool) -> Iterator[InnerBatch]:
         """The watermark of a source partition, to every partition of the inner topic."""
         watermark = MAX_TS if ended else source.reader.watermark
         if watermark == NO_WATERMARK:
@@ -141,6 +142,27 @@ class MergedFiles:
         return InnerBatch(made.buffer, made.starts, made.ends, offsets, known, partition=partition)
 
 
+class MergedFiles(MergedMessages):
+    """The messages of a merged stream in files. `files`: by topic, one for each of its partitions.
+
+    InputError: a source has no file, or a file is of no source.
+    """
+
+    def __init__(
+        self,
+        definition: StreamDefinition,
+        files: Mapping[str, Sequence[Path]],
+        partitions: int,
+        max_future: int = _DAY,
+    ) -> None:
+        _require_all(definition, files)
+        messages = {
+            topic: [_of_file(path, TopicPartition(topic, partition)) for partition, path in enumerate(paths)]
+            for topic, paths in files.items()
+        }
+        super().__init__(definition, messages, partitions, max_future)
+
+
 class InnerFiles:
     """The inner topic of a merged stream in files, one for each of its partitions: its events are merged already."""
 
@@ -152,7 +174,7 @@ class InnerFiles:
         self._files = files
 
     def require(self, stream: str) -> None:
-        """See `MergedFiles`."""
+        """See `MergedMessages`."""
         _require_stream(self._name, stream)
 
     def batches(self) -> Iterator[InnerBatch]:
@@ -167,27 +189,29 @@ class InnerFiles:
         return []
 
 
-class _SourceFile:
-    """One file, as the partition `where` of the source `number`."""
+class _SourcePartition:
+    """The messages `parts` of the partition `where` of the source `number`."""
 
-    def __init__(self, where: TopicPartition, number: int, path: Path, reader: SourceReader) -> None:
+    def __init__(self, where: TopicPartition, number: int, parts: Parts, reader: SourceReader) -> None:
         self.where = where
         self.number = number
         self.reader = reader
-        self._batches = self._parts(path)
+        self._parts = parts
 
     def next(self) -> tuple[Inner, Sequence[Record]] | None:
-        """What the next messages become, and these; None: the file has no more."""
-        batch = next(self._batches, None)
-        if batch is None:
+        """What the next messages become, and these; None: there are no more."""
+        part = next(self._parts, None)
+        if part is None:
             return None
-        records, values = records_of(batch, self.where)
+        records, values = part
         return self.reader.read(values, Messages(records, values)), records
 
-    def _parts(self, path: Path) -> Iterator[RawBatch]:
-        for chunk in read_events([path]):
-            for start in range(0, len(chunk.batch), _BATCH):
-                yield chunk.batch.part(start, start + _BATCH)
+
+def _of_file(path: Path, where: TopicPartition) -> Parts:
+    """The lines of a file as messages."""
+    for chunk in read_events([path]):
+        for start in range(0, len(chunk.batch), _BATCH):
+            yield records_of(chunk.batch.part(start, start + _BATCH), where)
 
 
 def opened(

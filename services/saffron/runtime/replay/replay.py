@@ -26,7 +26,7 @@ from saffron.language.plan.plan import Plan
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.process.config import user_cache_directory
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Merged, Query
-from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedFiles
+from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedMessages
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.schema.schema import Schema
 
@@ -41,7 +41,7 @@ _SHOWN = 200
 class Replay:
     """A replay of queries over one stream of events.
 
-    `merged`: the files of a merged stream, whose batches these are. `warn`: called with each warning before a query
+    `merged`: the messages of a merged stream, whose batches these are. `warn`: called with each warning before a query
     starts, in case the query does not end. Once results have begun: `names`, `plans`, `weights` (by name) and
     `warnings` of the queries, and `schema`, given or inferred.
     """
@@ -55,7 +55,7 @@ class Replay:
         disorder: int = 0,
         partitions: int = 1,
         key: str | None = None,
-        merged: MergedFiles | InnerFiles | None = None,
+        merged: MergedMessages | InnerFiles | None = None,
         warn: Callable[[str], None] = lambda warning: None,
     ) -> None:
         jit.use_directory(user_cache_directory() / "kernels")

@@ -40,6 +40,11 @@ _QUEUE = 10_000
 _NOTHING = -1
 _SLICE = 2_000
 """Records routed in one step, so that other work of the process continues."""
+_AWAKE_MS = 200
+"""How long a source that was silent says that it is not, before it raises its watermark.
+
+Messages come to several silent sources at once: each then speaks before one of them moves event time past the others.
+"""
 WAITS = _TAKE_OVER, _REGISTRY, _TOPIC = "take-over", "registry", "topic"
 """Reasons to wait: the end of the predecessor's transaction, a schema registry's answer, or a topic that is missing."""
 
@@ -114,6 +119,7 @@ class RouteChain:
         self._open = self._paused = self._silent = False
         self._position = self._committed = 0
         self._sent_watermark = NO_WATERMARK
+        self._awake_since: int | None = None
         self._place: Mapping[str, Any] = {}
         self._sent_place: Mapping[str, Any] | None = None
         self.input = InputTracker()
@@ -201,7 +207,7 @@ class RouteChain:
         self._position = start.position
         self._committed = _NOTHING if start.is_first else start.position  # "the end" is where it is now
         self._reader, self._sent_watermark = plan.reader(start.watermark), NO_WATERMARK
-        self._sent_place = None
+        self._sent_place = self._awake_since = None
         self._committed_at = self._last_input_at = now_ms
         self._consumer.seek(plan.where, self._position)
         self._paused = True
@@ -226,6 +232,9 @@ class RouteChain:
             self._send_watermark(silent=True)
         elif self._sent_place is not None and self._sent_place != place:
             self._send_watermark(silent=self._silent)
+        elif self._awake_since is not None and now_ms - self._awake_since >= _AWAKE_MS:
+            self._awake_since = None
+            self._send_watermark()
         if (self._open or self._position > self._committed) and self.due(now_ms) <= 0:
             self._commit(now_ms)
         return moved
@@ -237,9 +246,10 @@ class RouteChain:
         self._awaits_registry = batch is None
         if batch is None:
             return False
-        if self._silent:
-            self._silent, self._sent_watermark = False, NO_WATERMARK  # to be sent again, even if unchanged
         self._last_input_at = now_ms
+        if self._silent:
+            self._silent, self._awake_since = False, now_ms
+            self._send_watermark()
         self._send(self._reader.read(batch, records), records, now_ms)
         for _ in records:
             self._queue.popleft()
@@ -285,7 +295,7 @@ class RouteChain:
         assert self._producer is not None
         self._begin()
         if watermark is None:
-            watermark = self._reader.watermark
+            watermark = self._reader.watermark if self._awake_since is None else self._sent_watermark
         message: dict[str, Any] = {"type": "$watermark"}
         if watermark > NO_WATERMARK or not silent:
             message["ts"] = max(watermark, -MAX_TS)

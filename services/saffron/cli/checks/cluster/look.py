@@ -11,6 +11,9 @@ import orjson
 
 from saffron.cli.client import Client
 from saffron.cli.queries.standing import Standing, read_standing
+from saffron.cli.system.routes import Routes, routes_of
+from saffron.cli.system.scrape import scrape
+from saffron.control.stream_bodies import topics_of
 from saffron.records.stream import StreamRecord
 from saffron.records.table import Unreadable
 from saffron.runtime.dead_letters.letters import Letter
@@ -47,7 +50,7 @@ class Cluster(Protocol):
 
 @dataclass(frozen=True)
 class Digest:
-    """A message of `health`. `stamped`: when the broker had it (ms)."""
+    """A message of `health`. `stamped`: when the broker had it (ms). `watermark`: None before the first one."""
 
     service: str
     stream: str | None
@@ -60,6 +63,7 @@ class Digest:
     shed: Mapping[str, Any] | None = None
     mistyped: Mapping[str, int] = field(default_factory=dict)
     left_out: int = 0
+    watermark: int | None = None
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,9 @@ class Look:
 
     `now`: our clock (ms). `names`: all topics of the broker. `topics`: facts of ours. `wanted`: by full name, the topic
     as it should be. `events`: newest messages of each stream's topic. `open`: open transactions, and since when (ms).
-    `models`: when each was published. `state`: of the system, if it runs on this machine. `unreadable`: control records
-    that cannot be read.
+    `sources_filled`: topic of a merged stream -> its number of messages; those that exist. `routes`: of this machine's
+    windowing. `models`: when each was published. `state`: of the system, if it runs on this machine. `unreadable`:
+    control records that cannot be read.
     """
 
     settings: Settings
@@ -95,6 +100,8 @@ class Look:
     digests: tuple[Digest, ...] = ()
     inputs: tuple[InputWord, ...] = ()
     letters: tuple[Letter, ...] = ()
+    sources_filled: Mapping[str, int] = field(default_factory=dict)
+    routes: Routes = field(default_factory=Routes)
     models: Mapping[str, int] = field(default_factory=dict)
     open: Mapping[TopicPartition, int] = field(default_factory=dict)
     state: SystemState | None = None
@@ -147,6 +154,8 @@ def look_further(
         models=_models(client),
         open={where: _since(client, where, at) for where, at in cluster.unstable(counts).items()},
         events={name: tuple(newest(client, record.topic, _EVENTS)) for name, record in streams.items()},
+        sources_filled=_filled(client, streams.values()),
+        routes=routes_of(scrape(state, "windowing")),
         letters=tuple(reversed(letters.newest(LetterFilter(), _LETTERS, _LETTERS).letters)),
         digests=_digests(health),
         inputs=_inputs(health),
@@ -154,6 +163,22 @@ def look_further(
         unreadable=tuple(client.unreadable()),
         now=clock(),
     )
+
+
+def _filled(client: Client, streams: Iterable[StreamRecord]) -> dict[str, int]:
+    """The sources of merged streams that exist, with their numbers of messages."""
+    topics = {topic for one in streams if one.definition is not None for topic in topics_of(one)}
+    consumer = client.log.consumer(client.settings.group("doctor"), committed_only=True, client_id="doctor")
+    try:
+        found = {}
+        for topic in topics:
+            count = client.log.partitions(topic)
+            if count is not None:
+                ends = [consumer.watermarks(TopicPartition(topic, one)) for one in range(count)]
+                found[topic] = sum(high - low for low, high in ends)
+        return found
+    finally:
+        consumer.close()
 
 
 def newest(client: Client, topic: str, count: int) -> list[Record]:
@@ -187,7 +212,8 @@ def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
             body = orjson.loads(record.value or b"")
             fields = {part: body[part] for part in parts}
             lost = {"mistyped": body.get("mistyped", {}), "left_out": body.get("left_out", 0)}
-            found.append(Digest(stamped=record.timestamp, shed=body.get("shed"), **lost, **fields))
+            rest = {"shed": body.get("shed"), "watermark": body.get("watermark")}
+            found.append(Digest(stamped=record.timestamp, **rest, **lost, **fields))
     return tuple(found)
 
 

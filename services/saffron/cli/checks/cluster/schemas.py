@@ -60,7 +60,15 @@ def check_losses(look: Look) -> Iterator[Finding]:
         if service == "windowing":
             for sentence in told(newest.mistyped, newest.left_out):
                 place = f"stream {stream}, partition {partition}"
-                yield warning("schemas", sentence, place, f"saffron stream set {stream} --schema FILE")
+                yield warning("schemas", sentence, place, _fix(look, str(stream)))
+
+
+def _fix(look: Look, stream: str) -> str:
+    """How values of a stream's attributes become what they should be."""
+    record = look.streams.get(stream)
+    if record is not None and record.definition is not None:
+        return f"say in its definition what they are read as (`as: number`): saffron stream show {stream} --definition"
+    return f"saffron stream set {stream} --schema FILE"
 
 
 def _query(look: Look, name: str, text: str, known: dict[str, Schema], composed: bool) -> Iterator[Finding]:

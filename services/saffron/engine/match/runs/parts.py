@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +21,25 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 
-class Source(Protocol):
-    """Where matches come from: it takes events and writes what it finds into the list of its runs."""
+class Part:
+    """A part of runs that reads what they hold. It refers to them weakly, as they hold the part.
 
-    runs: QueryRuns
+    Arrays of runs that nobody holds are therefore freed at once. In a cycle they would stay until Python's collector
+    runs, and the next runs would take memory that is in no cache.
+    """
 
     def __init__(self, runs: QueryRuns) -> None:
-        self.runs = runs
+        self._owner = ref(runs)
+
+    @property
+    def runs(self) -> QueryRuns:
+        runs = self._owner()
+        assert runs is not None, "a part was used after its runs were freed"
+        return runs
+
+
+class Source(Part, ABC):
+    """Where matches come from: it takes events and writes what it finds into the list of its runs."""
 
     @abstractmethod
     def advance(self, part: Range, opened: Iterable[int] | None) -> None:
@@ -46,13 +59,8 @@ class Source(Protocol):
         """No match holds both an event from before and one from after; matches of the block stay readable."""
 
 
-class Reporter(Protocol):
+class Reporter(Part, ABC):
     """What becomes of the matches found: results, in the order in which they are known."""
-
-    runs: QueryRuns
-
-    def __init__(self, runs: QueryRuns) -> None:
-        self.runs = runs
 
     @property
     @abstractmethod

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from saffron.engine.match.core.kernel_layout import BEGAN, LEFT, LIVED, MET, MOVED, place
 from saffron.engine.match.core.kernel_layout import DIED as DEATHS
 from saffron.engine.match.general.watch import DIED, FORKED, Cells
+from saffron.engine.match.runs.parts import Part
 
 if TYPE_CHECKING:
     from saffron.engine.match.runs.query_runs import QueryRuns
@@ -35,11 +36,11 @@ class Transitions(Protocol):
         """What was counted up to now is not told."""
 
 
-class FlatTransitions:
+class FlatTransitions(Part):
     """Those of flat runs, whose kernels always count: state c + 1 is component c bound."""
 
     def __init__(self, runs: QueryRuns) -> None:
-        self._runs = runs
+        super().__init__(runs)
         self._told: dict[str, int] = {}
         self._censored: dict[str, int] | None = None  # counts before the block at hand
 
@@ -71,7 +72,7 @@ class FlatTransitions:
         self._told = self._totals()
 
     def _totals(self) -> dict[str, int]:
-        runs = self._runs
+        runs = self.runs
         counters = runs.counters
         began = int(counters[BEGAN])
         totals = {"events": runs.ordinal, "lived": int(counters[LIVED]), "0>1": began, "0>0": runs.ordinal - began}

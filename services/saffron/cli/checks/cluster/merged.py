@@ -1,0 +1,70 @@
+"""The check of merged streams: their sources exist, have messages, and do not hold the others back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from saffron.cli.checks.cluster.look import Look
+from saffron.cli.finding import Finding, error, ok, warning
+from saffron.cli.system.routes import waiting_sentences
+from saffron.control.stream_definitions import definition_of
+from saffron.mapping.definition import SourceDefinition, StreamDefinition
+from saffron.mapping.yaml_nodes import DefinitionError
+from saffron.records.stream import AppliedDefinition
+
+_CHECK = "sources"
+_SAID_MS = 10_000
+"""Age after which a report says nothing of now (ms)."""
+
+
+def check_merged(look: Look) -> Iterator[Finding]:
+    """Findings on each source of each merged stream, and on what streams made from other topics wait for."""
+    for name, record in look.streams.items():
+        if record.definition is not None:
+            yield from _stream(look, name, record.definition)
+    for sentence in waiting_sentences(look.routes):
+        yield warning(_CHECK, sentence, "windowing", "if it lasts, the log of windowing says why")
+
+
+def _stream(look: Look, name: str, applied: AppliedDefinition) -> Iterator[Finding]:
+    try:
+        definition = definition_of(applied)
+    except DefinitionError as wrong:
+        what = f"its definition cannot be read: {str(wrong).splitlines()[0]}"
+        yield error(_CHECK, what, f"stream {name}", "apply one that this version reads: saffron stream apply FILE")
+        return
+    found = [finding for one in definition.sources for finding in _source(look, definition, one)]
+    found += _event_time(look, name)
+    yield from found
+    if not found:
+        yield ok(_CHECK, f"{len(definition.sources)} topics have messages", f"stream {name}")
+
+
+def _event_time(look: Look, name: str) -> Iterator[Finding]:
+    """A finding if event time has not begun, although a source has messages: no query over the stream answers then."""
+    last = [
+        found[-1] for (service, stream, _), found in look.sources().items() if (service, stream) == ("windowing", name)
+    ]
+    fresh = [one for one in last if look.now - one.stamped < _SAID_MS]
+    if fresh and all(one.watermark is None for one in fresh) and any(look.sources_filled.values()):
+        what = "event time has not begun: a source partition has no event yet, or all sources are silent"
+        fix = "the next message of each source moves it; `idle` in the definition lets the others go on until then"
+        yield warning(_CHECK, what, f"stream {name}", fix)
+
+
+def _source(look: Look, definition: StreamDefinition, source: SourceDefinition) -> Iterator[Finding]:
+    name, where = definition.name, f"stream {definition.name}, source {source.topic}"
+    if source.topic not in look.sources_filled:
+        fix = f"create it, or take it out of the definition: saffron stream show {name} --definition"
+        yield error(_CHECK, f"topic {source.topic} does not exist, and the stream waits for it", where, fix)
+        return
+    if not look.sources_filled[source.topic]:
+        fix = "does its producer run, and is this the topic's full name?"
+        yield warning(_CHECK, f"topic {source.topic} has no messages", where, fix)
+    if source.idle is None and definition.idle is None:
+        what = "it has no idle bound: while one of its partitions is silent, the stream waits for it"
+        yield warning(_CHECK, what, where, f"saffron stream set {name} --idle 10s, or `idle: 10s` in the definition")
+    lost = sum(one.mistyped for one in look.routes.lines if (one.stream, one.source) == (name, source.topic))
+    if lost:
+        what = f"{lost:,} values since windowing started are not what their rules say, and null"
+        yield warning(_CHECK, what, where, "saffron stream check FILE names them, and the first message of each")

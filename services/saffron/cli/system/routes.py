@@ -1,0 +1,67 @@
+"""The sources of streams made from other topics, as this machine's windowing has read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from saffron.cli.system.scrape import Page
+from saffron.runtime.telemetry import metric_names as names
+
+
+@dataclass
+class RouteLine:
+    """One source of one stream, over all its partitions.
+
+    `source`: topic; "" of a stream made from another stream. `lag`: messages not yet read. `mistyped`: values that are
+    null, not being what they should be.
+    """
+
+    stream: str
+    source: str
+    events: int = 0
+    lag: int = 0
+    mistyped: int = 0
+
+
+@dataclass(frozen=True)
+class Routes:
+    """All routes. `waiting`: (stream, reason) -> partitions that wait."""
+
+    lines: list[RouteLine] = field(default_factory=list)
+    waiting: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+def routes_of(page: Page) -> Routes:
+    """The routes on windowing's metrics page."""
+    lines: dict[tuple[str, str], RouteLine] = {}
+    counted = {"events": f"{names.ROUTED_EVENTS.name}_total", "lag": names.ROUTE_LAG.name}
+    for part, name in counted.items():
+        for labels, value in page.series(name):
+            _add(lines, labels["stream"], labels["partition"], part, value)
+    for labels, value in page.series(f"{names.MISTYPED_VALUES.name}_total"):
+        if "/" in labels["partition"]:  # the others are of windowing itself
+            _add(lines, labels["stream"], labels["partition"], "mistyped", value)
+    waiting = {
+        (one["stream"], one["reason"]): int(value) for one, value in page.series(names.ROUTES_WAITING.name) if value
+    }
+    return Routes([lines[place] for place in sorted(lines)], waiting)
+
+
+def waiting_sentences(routes: Routes) -> list[str]:
+    """What streams wait for."""
+    return [
+        f"stream {stream}: {_WAITS[reason].format(count)}" for (stream, reason), count in sorted(routes.waiting.items())
+    ]
+
+
+_WAITS = {
+    "take-over": "source partitions that wait until the last owner's transaction is over: {}",
+    "registry": "source partitions that wait for the schema registry: {}",
+    "topic": "it waits for a topic that is missing (`saffron doctor` names it)",
+}
+
+
+def _add(lines: dict[tuple[str, str], RouteLine], stream: str, partition: str, part: str, value: float) -> None:
+    topic = partition.rpartition("/")[0]
+    line = lines.setdefault((stream, topic), RouteLine(stream, topic))
+    setattr(line, part, getattr(line, part) + int(value))

@@ -1,0 +1,64 @@
+"use strict";
+// Shared by the pages: elements, requests, numbers. Texts only ever go in as text, never as HTML.
+
+let token = sessionStorage.getItem("saffron-token") || "";
+
+const byId = (id) => document.getElementById(id);
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+const cell = (text, className = "") => element("td", { textContent: text, className });
+
+class ApiError extends Error {
+  constructor(status, error) {
+    super(error.text || error.message);
+    this.status = status;
+    this.kind = error.kind;
+  }
+}
+
+async function ask(path, method = "GET", body = undefined) {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+  const found = await answer.json();
+  if (!answer.ok) throw new ApiError(answer.status, found.error);
+  return found;
+}
+
+function short(value, digits = 0) {
+  if (value === null || value === undefined) return "–";
+  if (value >= 1e6) return (value / 1e6).toFixed(2) + " M";
+  if (value >= 1e4) return (value / 1e3).toFixed(1) + " k";
+  return value.toFixed(value < 10 ? Math.max(digits, value % 1 ? 1 : 0) : 0);
+}
+
+function clock(ms) {
+  return new Date(ms).toLocaleTimeString(undefined, { hour12: false });
+}
+
+// What a result says, in one line.
+function brief(result) {
+  const said = Object.entries({ ...(result.key || result.group), ...result.return });
+  if (said.length) return said.map(([name, value]) => `${name} ${typeof value === "number" && value % 1 ? value.toFixed(3) : value}`).join("  ");
+  const events = Object.entries(result.events || {});
+  return events.map(([name, bound]) => (Array.isArray(bound) ? `${name}: ${bound.length} events` : `${name}: ${bound.type} ${bound.seq}`)).join("  ");
+}
+
+// As an image, so that nothing in it can run.
+const drawing = (svg) => URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+
+// The form that asks for the token; `done` is called with a new one.
+function takeToken(done) {
+  byId("token-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    token = byId("token").value;
+    sessionStorage.setItem("saffron-token", token);
+    byId("token-form").hidden = true;
+    done();
+  });
+}

@@ -1,0 +1,18 @@
+"""A result as the API shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+_MOST_BYTES = 65_536
+"""Size in bytes (JSON) above which a result is shown without its events."""
+
+
+def shown_result(text: bytes) -> dict[str, Any]:
+    """The JSON values of a result; without its events if it is too large."""
+    result: dict[str, Any] = orjson.loads(text)
+    if len(text) > _MOST_BYTES:
+        return {name: part for name, part in result.items() if name != "events"} | {"bytes": len(text)}
+    return result

@@ -1,0 +1,85 @@
+"""Messages, and how a definition reads them, as JSON values for commands and the API."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from saffron.mapping.definition import SourceDefinition
+from saffron.mapping.dry_run import Reading, place_of
+from saffron.mapping.mapper import Mapped, Refused, events_of
+from saffron.mapping.message import Message, written
+
+MOST_SHOWN = 16_384
+"""Bytes of a message's value that are shown."""
+
+
+def reading_body(one: Reading) -> dict[str, Any]:
+    """What becomes of a source's messages: counts, and the first message of each refusal."""
+    refused = {
+        reason: {"count": each.count, "first": place_of(each.message, each.first.number), "detail": each.first.detail}
+        for reason, each in one.refused.items()
+    }
+    misfits = {name: {"count": count, "first": place_of(message, 0)} for name, (count, message) in one.misfits.items()}
+    return {
+        "source": one.source.topic,
+        "messages": one.messages,
+        "events": one.events,
+        "types": one.types,
+        "attributes": one.attributes,
+        "refused": refused,
+        "misfits": misfits,
+        "warning": one.warning or None,
+        "examples": [event_body(each) for each in one.examples],
+    }
+
+
+def event_body(event: Mapped) -> orjson.Fragment:
+    """An event as it stands in the inner topic: numbers as they were written."""
+    return orjson.Fragment(written({"type": event.type, "ts": event.ts, **event.values}))
+
+
+def message_body(message: Message) -> dict[str, Any]:
+    """A message. `value`: as `encoding` says, cut after `MOST_SHOWN` bytes; `bytes`: its whole size."""
+    value = message.value
+    text = _text(value)
+    shown = None if value is None else b64encode(value[:MOST_SHOWN]).decode() if text is None else text
+    return {
+        "topic": message.topic,
+        "partition": message.partition,
+        "offset": message.offset,
+        "time": message.time,
+        "key": None if message.key is None else message.key.decode("utf-8", "backslashreplace"),
+        "headers": {name: one.decode("utf-8", "backslashreplace") for name, one in message.headers.items()},
+        "value": shown,
+        "encoding": "base64" if text is None and value is not None else "utf-8",
+        "bytes": len(value or b""),
+    }
+
+
+def message_readings(messages: Iterable[Message], source: SourceDefinition, *, strict: bool) -> list[Mapping[str, Any]]:
+    """Each message with what becomes of it: its events, and its elements that are none. `strict`: as `events_of`."""
+    return [
+        {**message_body(one), "read": [_element(each) for each in events_of(one, source, strict=strict)]}
+        for one in messages
+    ]
+
+
+def _element(one: Mapped | Refused) -> Mapping[str, Any]:
+    if isinstance(one, Refused):
+        return {"number": one.number, "reason": one.reason, "detail": one.detail}
+    return {"number": one.number, "event": event_body(one), "misfits": list(one.misfits)}
+
+
+def _text(value: bytes | None) -> str | None:
+    """The beginning of a value as text; None: it is no text."""
+    if value is None:
+        return None
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return None
+    return value[:MOST_SHOWN].decode("utf-8", "ignore")

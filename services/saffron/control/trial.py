@@ -1,0 +1,144 @@
+"""A query tried on messages of a merged stream before it is added, in a process that can be ended at any time.
+
+    python -m saffron.control.trial MODULES
+
+The process reads a pickled `Trial` from standard input, and writes its outcome to standard output, as JSON.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import resource
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+
+from saffron.control.result_body import shown_result
+from saffron.engine.events.raw import batch_of_values
+from saffron.engine.explain.chosen import plan_text, schema_of
+from saffron.errors import QueryError, SaffronError
+from saffron.language import explain_svg
+from saffron.mapping.definition_reader import read_definition
+from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.process.own_modules import import_modules
+from saffron.runtime.replay.fused import Query
+from saffron.runtime.replay.merged import MergedMessages, Parts
+from saffron.runtime.replay.replay import Replay
+
+MOST_RESULTS = 100
+"""Results that a trial shows; the others are counted."""
+MOST_MEMORY = 2 * 2**30
+"""Bytes of data that the process may have."""
+_BATCH = 4_096
+_CHUNK = 16
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A query and the messages to try it on. `definition`: of the stream. `records`: of all source partitions.
+
+    `partitions`: of the inner topic. `seconds`: of matching, after which the rest of the messages is left.
+    """
+
+    definition: str
+    query: str
+    records: Mapping[TopicPartition, Sequence[Record]]
+    partitions: int
+    seconds: float
+
+
+def try_query(trial: Trial, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
+    """The first results of the query and the number of all, as JSON values.
+
+    `whole`: whether all messages were read in the time there was. QueryError, SaffronError: it cannot run.
+    """
+    definition = read_definition(trial.definition)
+    messages = {
+        source.topic: [_parts(each) for place, each in sorted(trial.records.items()) if place.topic == source.topic]
+        for source in definition.sources
+    }
+    merged = MergedMessages(definition, messages, trial.partitions)
+    run = Replay([Query("trial", trial.query)], lenient=True, merged=merged, partitions=trial.partitions)
+    found: list[Any] = []
+    letters: Counter[str] = Counter()
+    count, whole, until = 0, True, math.inf
+    for results in run.results(merged.batches()):
+        until = min(until, clock() + trial.seconds)  # from the first block on: before it kernels are compiled
+        letters.update(one.reason for one in run.dead_letters())
+        count += sum(results.counts().values())
+        for texts in results.json(_CHUNK) if len(found) < MOST_RESULTS else ():
+            found += map(shown_result, texts[: MOST_RESULTS - len(found)])
+            if len(found) == MOST_RESULTS:
+                break
+        if clock() > until:
+            whole = False
+            break
+    letters.update(one.reason for one in run.dead_letters())
+    figures = run.figures()
+    return {
+        **_plan(run),
+        "results": found,
+        "count": count,
+        "events": figures["events"],
+        "refused": dict(letters),
+        "reports": list(run.reports()),
+        "seconds": figures["seconds"],
+        "whole": whole,
+    }
+
+
+def _plan(run: Replay) -> dict[str, Any]:
+    """The query's name, and its plan as the API shows it."""
+    (plan,) = run.plans
+    return {
+        "name": plan.name,
+        "warnings": run.warnings,
+        "explain": plan_text(plan, schema_of(plan, run.schema)),
+        "svg": explain_svg(plan),
+    }
+
+
+def _parts(records: Sequence[Record]) -> Parts:
+    """The records of one source partition, in pieces."""
+    for start in range(0, len(records), _BATCH):
+        part = records[start : start + _BATCH]
+        offsets = np.array([one.offset for one in part], dtype=np.int64)
+        times = np.array([one.timestamp for one in part], dtype=np.int64)
+        yield part, batch_of_values([one.value for one in part], offsets, times)
+
+
+# ------------------------------------------------------------ the process
+
+
+def main() -> None:
+    """Runs one trial."""
+    os.nice(5)  # detection goes first
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+    import_modules(sys.argv[1])
+    outcome = _outcome(pickle.load(sys.stdin.buffer))  # noqa: S301  the service itself has written it
+    sys.stdout.buffer.write(orjson.dumps(outcome, option=orjson.OPT_NON_STR_KEYS))
+
+
+def _outcome(trial: Trial) -> Mapping[str, Any]:
+    """The outcome, or the error: of a query with its place."""
+    try:
+        return try_query(trial)
+    except QueryError as error:
+        parts = ("message", "stage", "text", "start", "end", "hint")
+        return {"query_error": {name: getattr(error, name) for name in parts}}
+    except SaffronError as error:
+        return {"error": str(error)}
+    except MemoryError:
+        return {"error": f"the query needs more than {MOST_MEMORY >> 30} GiB on these messages: try it on fewer"}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""Definitions over HTTP: topics, their messages, a definition inferred, checked and applied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from saffron.control import definitions_api
+from saffron.mapping.definition_reader import read_definition
+from saffron.runtime.log import TopicSpec
+from saffron.runtime.streams import newest_messages
+from tests.unit.control.shop import DEFINITION, NOON, PAID, with_applied_shop, with_shop
+from tests.unit.control.world import TOPICS, Ask, World
+
+
+def test_topics_are_those_that_are_not_saffrons_own() -> None:
+    world = World()
+    with_applied_shop(world)
+    world.log.create_topics([TopicSpec("__consumer_offsets", 3, {})])
+
+    async def talk(ask: Ask) -> None:
+        _, found = await ask("GET", "/api/topics")
+        assert found["topics"] == [{"topic": "orders", "partitions": 2}, {"topic": "payments", "partitions": 1}]
+
+    world.run(talk)
+
+
+def test_messages_are_the_newest_with_key_headers_and_bytes() -> None:
+    world = World()
+    with_shop(world)
+    world.log.create_topics([TopicSpec("raw", 1, {})])
+    producer = world.log.producer()
+    for number, value in enumerate((b"\xff\xfe", None, b"x" * 20_000)):
+        producer.send("raw", 0, value, timestamp=NOON + number)
+    producer.flush(1)
+
+    async def talk(ask: Ask) -> None:
+        _, found = await ask("GET", "/api/topics/orders/messages?count=3")
+        newest = found["messages"][0]
+        assert (newest["partition"], newest["offset"], newest["value"]) == (0, 3, "{")
+        assert [one["time"] for one in found["messages"]] == [NOON + 5, NOON + 4, NOON + 3]
+        second = found["messages"][1]
+        assert (second["key"], second["headers"]) == ("O-4", {"trace": "t\\xff"})
+        _, found = await ask("GET", "/api/topics/raw/messages")
+        shown = [(one["encoding"], one["value"] and len(one["value"]), one["bytes"]) for one in found["messages"]]
+        assert shown == [("utf-8", 16_384, 20_000), ("utf-8", None, 0), ("base64", 4, 2)]
+
+    world.run(talk)
+
+
+def test_what_is_inferred_is_checked_and_applied() -> None:
+    world = World()
+    with_shop(world, count=30)
+
+    async def talk(ask: Ask) -> None:
+        status, found = await ask("POST", "/api/definitions/infer", {"topics": ["orders", "payments"], "name": "shop"})
+        assert (status, found["messages"]) == (200, {"orders": 31, "payments": 30})
+        assert read_definition(found["definition"]).key == "order_id"
+        assert "# " in found["definition"], "with reasons"
+        definition = {"definition": found["definition"]}
+        status, checked = await ask("POST", "/api/definitions/check", definition)
+        orders, payments = checked["sources"]
+        assert (status, orders["events"], payments["events"]) == (200, 30, 30)
+        assert orders["refused"]["not-json"]["first"] == "orders/0/15"
+        newest = orders["newest"]
+        assert (len(newest), newest[0]["read"][0]["reason"]) == (20, "not-json")
+        assert newest[1]["read"][0]["event"]["order_id"] == "O-29"
+        assert world.sent == [], "nothing is changed"
+        status, tried = await ask("POST", "/api/definitions", {**definition, "dry_run": True})
+        assert (status, tried["changed"], world.sent, world.log.partitions("p.shop")) == (200, True, [], None)
+        status, applied = await ask("POST", "/api/definitions", definition)
+        assert (status, applied["changes"], applied["partitions"]) == (201, tried["changes"], 2)
+        assert applied["changes"][0].startswith("stream shop merges orders, payments into topic p.shop, 2 partitions")
+        assert world.log.partitions("p.shop.windows") == 2
+
+    world.run(talk)
+    assert [(topic, key) for topic, key, _ in world.sent] == [(TOPICS.streams, b"shop")]
+
+
+def test_the_same_definition_twice_changes_nothing_and_another_says_what_it_changes() -> None:
+    world = World()
+    with_shop(world)
+
+    async def talk(ask: Ask) -> None:
+        await ask("POST", "/api/definitions", {"definition": DEFINITION})
+        status, again = await ask("POST", "/api/definitions", {"definition": DEFINITION})
+        assert (status, again["changed"]) == (200, False)
+        assert again["changes"] == ["stream shop is so already: nothing is changed"]
+        wider = DEFINITION.replace("idle: 10s", "idle: 20s")
+        status, changed = await ask("POST", "/api/definitions", {"definition": wider})
+        assert (status, changed["changed"], changed["definition"]["version"]) == (200, True, 2)
+        assert changed["changes"] == [
+            "stream shop: version 2 of its definition is in force", "idle: 10000 -> 20000",
+        ]  # fmt: skip
+        status, bounded = await ask("PATCH", "/api/streams/shop", {"disorder": 7_000})
+        assert (status, bounded["definition"]["version"]) == (200, 3)
+        status, found = await ask("PATCH", "/api/streams/shop", {"key": "x"})
+        assert (status, found["error"]["kind"]) == (409, "definition")
+        status, removed = await ask("DELETE", "/api/streams/shop")
+        assert removed["topics"] == ["p.shop.windows", "p.shop.admitted", "p.shop"]
+
+    world.run(talk)
+
+
+def test_a_stream_shows_its_sources_and_what_windowing_reports() -> None:
+    world = World()
+    with_applied_shop(world)
+    digest = {
+        "service": "windowing", "stream": "shop", "partition": 0, "at": 10**15, "interval_ms": 1000, "events": 5,
+        "results": 0, "latency_ms": None, "partial_matches": 0, "watermark": NOON, "lag": 2, "mistyped": {"total": 3},
+    }  # fmt: skip
+    world.tables.live.apply(digest)
+
+    async def talk(ask: Ask) -> None:
+        _, found = await ask("GET", "/api/streams/shop")
+        assert found["sources"] == [
+            {"topic": "orders", "number": 0, "partitions": 2, "read": True},
+            {"topic": "payments", "number": 1, "partitions": 1, "read": True},
+        ]
+        (part,) = found["windowing"]
+        assert (part["watermark"], part["lag"], part["mistyped"]) == (NOON, 2, {"total": 3})
+        world.log.broker.delete("payments")
+        _, found = await ask("GET", "/api/streams/shop")
+        assert found["sources"][1]["partitions"] is None
+
+    world.run(talk)
+
+
+def test_a_wrong_definition_is_shown_with_carets() -> None:
+    world = World()
+    with_shop(world)
+    wrong = DEFINITION.replace("epoch_s}", "epoch_x}")
+
+    async def talk(ask: Ask) -> None:
+        for path in ("", "/check", "/try"):
+            status, found = await ask(
+                "POST", f"/api/definitions{path}", {"definition": wrong, **({"query": PAID} if path == "/try" else {})}
+            )
+            assert (status, found["error"]["kind"]) == (400, "definition")
+            assert "^" in found["error"]["text"]
+        status, found = await ask("POST", "/api/definitions/check", {"definition": "x" * 70_000})
+        assert (status, found["error"]["kind"]) == (413, "size")
+
+    world.run(talk)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"topics": [], "name": "s"},
+        {"topics": "orders", "name": "s"},
+        {"topics": ["orders"] + [f"t{n}" for n in range(64)], "name": "s"},
+        {"topics": ["orders"], "name": ""},
+        {"topics": ["orders"], "name": "s", "messages": True},
+        {"topics": ["orders"], "name": "s", "messages": 10_001},
+    ],
+)
+def test_a_wrong_request_is_refused(body: dict[str, Any]) -> None:
+    world = World()
+    with_shop(world)
+
+    async def talk(ask: Ask) -> None:
+        status, found = await ask("POST", "/api/definitions/infer", body)
+        assert (status, found["error"]["kind"]) == (400, "body")
+
+    world.run(talk)
+
+
+def test_a_look_takes_no_more_bytes_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(newest_messages, "MOST_BYTES", 600)
+    world = World()
+    with_shop(world, count=100)
+    found = newest_messages.newest_records(world.log, "look", ["payments"], definitions_api.MOST_MESSAGES)
+    ((place, newest),) = found.items()
+    assert (place.topic, newest.whole) == ("payments", False)
+    assert sum(len(one.value or b"") for one in newest.records) <= 600
+    assert newest.records[-1].offset == 99
