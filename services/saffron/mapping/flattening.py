@@ -89,7 +89,8 @@ class Flattener:
         refused: list[tuple[int, Refused]] = []
         misfits: Counter[str] = Counter()
         for row in exact:
-            if (why := batch.refused.get(int(batch.offsets[row]))) is not None:
+            why = batch.refused.get(int(batch.offsets[row]))
+            if why is not None and not batch.is_absent(row):
                 refused.append((row, Refused(0, *why)))
                 continue
             message = _message(batch, row) if messages is None else messages[row]

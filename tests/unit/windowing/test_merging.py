@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -26,8 +27,10 @@ from saffron.runtime.telemetry.metric_names import DEAD_LETTERS, MISTYPED_VALUES
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.testing.memory_log import MemoryLog
 from saffron.windowing.service import WindowingService
+from tests.unit.engine.events.test_framed import avro
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import NO_CHAOS, Chaos, World
+from tests.unit.windowing.fake_registry import running
 
 TOPICS = Topics("t.")
 NAME, TOPIC, TARGETS = "shop", "t.shop", 2
@@ -344,3 +347,40 @@ def test_a_burst_that_comes_to_several_silent_sources_at_once_is_not_late(tmp_pa
     shop.finish(2)
     shop.world.settle(shop.is_read)
     shop.check()
+
+
+NESTED = {
+    "type": "record",
+    "name": "Order",
+    "fields": [
+        {"name": "order_id", "type": "string"},
+        {"name": "at", "type": "long"},
+        {
+            "name": "customer",
+            "type": {"type": "record", "name": "Customer", "fields": [{"name": "tier", "type": "string"}]},
+        },
+    ],
+}
+
+
+def test_a_source_may_be_avro_beside_one_of_json(tmp_path: Path) -> None:
+    with running() as registry:
+        registry.add(7, json.dumps(NESTED))
+        shop = Shop(1, tmp_path, NO_CHAOS)
+        shop.apply(SHOP.replace("- topic: orders", f"- topic: orders\n  format: avro\n  registry: {registry.url}"))
+        order = {"order_id": "a", "at": 1_000_000, "customer": {"tier": "gold"}}
+        for value in (
+            avro(7, NESTED, order),
+            None,
+            b"\0\0\0\0\x09x",
+            avro(7, NESTED, order | {"at": 9}),
+        ):
+            shop.producer.send("orders", 0, value, timestamp=shop.world.now)
+        shop.producer.flush(1)
+        shop.world.settle(lambda: len(shop.letters()) == 2)
+        assert shop.letters() == {"orders/0/2": "unknown-schema", "orders/0/3": "late"}
+        routed = [
+            one.value or b"" for part in range(TARGETS) for one in shop.world.read(TOPIC, part, committed_only=True)
+        ]
+        (event,) = [body for body in map(orjson.loads, routed) if body["type"] == "orders"]
+        assert (event["customer.tier"], event["$offset"]) == ("gold", 0)

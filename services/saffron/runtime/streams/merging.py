@@ -94,23 +94,15 @@ class SourceReader:
     def read(self, batch: RawBatch, messages: Sequence[Message]) -> Inner:
         """The inner messages of a batch in order. `messages`: those of the batch as they came, by row."""
         self._use(self._definition())
-        unread = [
-            Unread(row, 0, *batch.refused[offset])
-            for row, offset in enumerate(batch.offsets.tolist())
-            if offset in batch.refused
-        ]
-        rows = np.flatnonzero(~np.isin(batch.offsets, list(batch.refused))) if unread else np.arange(len(batch))
-        part = batch.take(rows) if unread else batch
-        found = self._flattener.flatten(part, [messages[row] for row in rows.tolist()] if unread else messages)
-        unread += [Unread(int(rows[row]), one.number, one.reason, one.detail) for row, one in found.refused]
-        decoded = self._decoder.decode(_as_batch(found, part))
-        unread += self._unfit(found, rows, decoded)
+        found = self._flattener.flatten(batch, messages)
+        unread = [Unread(row, one.number, one.reason, one.detail) for row, one in found.refused]
+        decoded = self._decoder.decode(_as_batch(found, batch))
+        unread += _unfit(found, decoded)
         late, limits = self._judge(decoded.ts)
         for event in np.flatnonzero(late).tolist():
-            flat = int(decoded.rows[event])
             detail = f"ts {decoded.ts[event]} is below {limits[event]}, the watermark of its source when it arrived"
-            unread.append(Unread(int(rows[found.rows[flat]]), int(found.numbers[flat]), _LATE, detail))
-        return Inner(list(self._events(found, rows, decoded.rows[~late], batch)), unread, found.misfits)
+            unread.append(_unread(found, int(decoded.rows[event]), _LATE, detail))
+        return Inner(list(self._events(found, decoded.rows[~late], batch)), unread, found.misfits)
 
     # ------------------------------------------------------------ inside
 
@@ -131,21 +123,11 @@ class SourceReader:
         self.watermark = int(raised[-1])
         return np.less(ts, raised[:-1]), raised[:-1]
 
-    def _unfit(self, found: Flattened, rows: NDArray[np.int64], decoded: Decoded) -> Iterator[Unread]:
-        """Flat events that no stream takes, by their time, size or type."""
-        for bad in decoded.bad:
-            yield Unread(int(rows[found.rows[bad.row]]), int(found.numbers[bad.row]), bad.reason, bad.detail)
-        for mark in decoded.watermarks:
-            detail = "its type is $watermark: types that begin with $ are Saffron's own"
-            yield Unread(int(rows[found.rows[mark.row]]), int(found.numbers[mark.row]), "no-type", detail)
-
-    def _events(
-        self, found: Flattened, rows: NDArray[np.int64], taken: NDArray[np.int64], batch: RawBatch
-    ) -> Iterator[InnerEvent]:
+    def _events(self, found: Flattened, taken: NDArray[np.int64], batch: RawBatch) -> Iterator[InnerEvent]:
         """The inner messages of the flat events `taken`."""
         values = [found.value(event) for event in taken.tolist()]
         keys: Sequence[bytes | None] = [None] * len(values) if self._key is None else keys_of_good(values, self._key)
-        came, numbers = rows[found.rows[taken]], found.numbers[taken]
+        came, numbers = found.rows[taken], found.numbers[taken]
         places = zip(values, keys, came.tolist(), batch.offsets[came].tolist(), numbers.tolist(), strict=True)
         for value, key, row, offset, number in places:
             more = f'{offset},"{NUMBER}":{number}}}' if number else f"{offset}}}"
@@ -155,6 +137,18 @@ class SourceReader:
             else:
                 own = key or b""  # as `produce`: events without the attribute share a partition
                 yield InnerEvent(row, _partition_of(own, self._partitions), own, text)
+
+
+def _unfit(found: Flattened, decoded: Decoded) -> Iterator[Unread]:
+    """Flat events that no stream takes, by their time, size or type."""
+    for bad in decoded.bad:
+        yield _unread(found, bad.row, bad.reason, bad.detail)
+    for mark in decoded.watermarks:
+        yield _unread(found, mark.row, "no-type", "its type is $watermark: types that begin with $ are Saffron's own")
+
+
+def _unread(found: Flattened, event: int, reason: str, detail: str) -> Unread:
+    return Unread(int(found.rows[event]), int(found.numbers[event]), reason, detail)
 
 
 def _origin(source: SourceDefinition, where: TopicPartition) -> bytes:

@@ -18,7 +18,7 @@ from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.merging import Inner, SourceReader, Unread
 from saffron.runtime.streams.messages import Messages
 from saffron.runtime.streams.places import Place
-from saffron.runtime.streams.stream_formats import Formats
+from saffron.runtime.streams.stream_formats import Formats, Written
 from saffron.windowing.routing.rekeying import Rekeying
 from saffron.windowing.routing.route_chain import Reader, RoutePlan
 
@@ -69,7 +69,7 @@ class RoutePlans:
             transactional_id=f"{settings.prefix}router.{record.name}.{own}",
             idle=partial(self._idle, where.topic),
             stamp=_fresh if merged else _kept,
-            translate=self._formats.translation(self._current),
+            translate=self._formats.translation(partial(self._written, where.topic)),
             letter=self._letter,
             commit_executor=self._commit_executor,
             commit_ms=settings.commit_ms,
@@ -133,6 +133,11 @@ class RoutePlans:
             return self._current().idle
         source = definition.source(topic)
         return definition.idle if source is None or source.idle is None else source.idle
+
+    def _written(self, topic: str) -> Written:
+        """What a topic's messages are written as."""
+        source = None if self.definition is None else self.definition.source(topic)
+        return self._current() if source is None else source
 
     def _start(self, topic: str) -> Start | int:
         source = None if self.definition is None else self.definition.source(topic)

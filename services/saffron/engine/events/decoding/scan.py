@@ -1,6 +1,6 @@
 """The JSON scanner: one kernel that reads the common form of events into columns, for every schema.
 
-It decides only what it is sure of. An event with escapes, doubled names, arrays, numbers that need care,
+It decides only what it is sure of. An event with escapes, doubled names, numbers that need care,
 values of another kind, or anything that might be bad is marked `exact` and left to `exact.py`, which has the last
 word; both give the same columns for every event that the scanner accepts (the tests compare them).
 """
@@ -13,8 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from saffron.engine.events.decoding.nesting import MAX_DEPTH
+from saffron.engine.events.decoding.scan_arrays import scan_array
 from saffron.engine.events.decoding.scan_numbers import scan_number, to_float, to_number, to_whole
 from saffron.engine.events.decoding.scan_tables import (
+    FIELD_ARRAY,
     FIELD_BOOL,
     FIELD_FLOAT,
     FIELD_NULL,
@@ -120,12 +122,13 @@ def _scan_event(buffer, start, end, event, fields, strings, cells, scratch):
     p = _skip_blanks(buffer, p + 1, end)
     previous = np.int64(len(fields.kind))
     n_unknown, n_objects, depth = 0, 0, 0
+    around = np.int64(0)
     scratch.ends[0], scratch.states[0] = 0, no_bytes()
     while True:
         if p >= end or buffer[p] != _QUOTE:
             return False
         name = p + 1
-        field, p, value = _scan_name(buffer, name, end, fields, scratch, depth, previous)
+        field, p, value = _scan_name(buffer, name, end, fields, scratch, depth, around, previous)
         if p < 0:
             return False
         name_end = p - 1
@@ -139,8 +142,11 @@ def _scan_event(buffer, start, end, event, fields, strings, cells, scratch):
         p = _skip_blanks(buffer, p, end)
         if p >= end:
             return False
-        if buffer[p] == _OPEN:
-            if field >= 0 or depth + 2 > MAX_DEPTH or not _enter(buffer, name, name_end, scratch, depth):
+        if field >= 0:
+            previous = field
+            p = _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch, depth)
+        elif buffer[p] == _OPEN:
+            if depth + 2 > MAX_DEPTH or not _enter(buffer, name, name_end, scratch, depth):
                 return False
             if _noted(scratch.objects, n_objects, value) or _noted(scratch.unknown, n_unknown, value):
                 return False
@@ -149,14 +155,12 @@ def _scan_event(buffer, start, end, event, fields, strings, cells, scratch):
             scratch.objects[n_objects] = value
             n_objects += 1
             depth += 1
+            around = scratch.ends[depth]
             p = _skip_blanks(buffer, p + 1, end)
             if p >= end:
                 return False
             if buffer[p] != _CLOSE:
                 continue
-        elif field >= 0:
-            previous = field
-            p = _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch)
         else:
             if n_unknown == len(scratch.unknown) or _noted(scratch.unknown, n_unknown, value):
                 return False
@@ -164,17 +168,20 @@ def _scan_event(buffer, start, end, event, fields, strings, cells, scratch):
                 return False
             scratch.unknown[n_unknown] = value
             n_unknown += 1
-            p = _skip_value(buffer, p, end)
+            p = _skip_value(buffer, p, end, strings, scratch, depth)
         if p < 0:
             return False
         p = _skip_blanks(buffer, p, end)
-        while p < end and buffer[p] == _CLOSE:
+        while p < end and buffer[p] != _COMMA:
+            if buffer[p] != _CLOSE:
+                return False
             p = _skip_blanks(buffer, p + 1, end)
             if depth == 0:
                 cells.unknown[event] = n_unknown
                 return p == end
             depth -= 1
-        if p >= end or buffer[p] != _COMMA:
+            around = scratch.ends[depth]
+        if p >= end:
             return False
         p = _skip_blanks(buffer, p + 1, end)
 
@@ -216,25 +223,19 @@ def _skip_blanks(buffer, p, end):
 
 
 @inlined
-def _scan_name(buffer, p, end, fields, scratch, depth, previous):
-    """The name that begins at `p`, in an object at this depth: its field or -1, the position behind the closing quote
-    or -1 where unsure, and its hash where it is of no field."""
+def _scan_name(buffer, p, end, fields, scratch, depth, around, previous):
+    """The name that begins at `p`, `depth` objects deep behind `around` bytes of the path: its field or -1, the
+    position behind the closing quote or -1 where unsure, and its hash where it is of no field."""
     guess = np.int64(scratch.follower[previous])
     low = fields.bounds[guess]
-    around = scratch.ends[depth]
     length = fields.bounds[guess + 1] - low - around
     if length >= 0 and p + length < end and buffer[p + length] == _QUOTE:
         same = True
-        for k in range(around):
-            if scratch.path[k] != fields.text[low + k]:
+        for k in range(length):
+            if buffer[p + k] != fields.text[low + around + k]:
                 same = False
                 break
-        if same:
-            for k in range(length):
-                if buffer[p + k] != fields.text[low + around + k]:
-                    same = False
-                    break
-        if same:
+        if same and (around == 0 or _same(scratch.path, 0, around, fields.text, low, around)):
             return guess, p + length + 1, np.uint64(0)
     field, p, value = _find_name(buffer, p, end, fields, scratch, depth)
     if field >= 0:
@@ -295,7 +296,7 @@ def _matches(buffer, p, end, word):
 
 
 @inlined
-def _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch):
+def _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch, depth):
     """Read the value of a known field, once an event; returns the position behind it or -1."""
     word, bit = field >> 6, _ONE << np.uint64(field & _SIX_BITS)
     if scratch.seen[word] & bit:
@@ -310,6 +311,8 @@ def _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch):
         return _scan_string(buffer, p, end, event, row, strings, cells)
     if kind == FIELD_BOOL:
         return _scan_bool(buffer, p, end, event, row, cells)
+    if kind == FIELD_ARRAY:
+        return _scan_array_field(buffer, p, end, event, row, strings, cells, scratch, depth)
     if kind == FIELD_NULL:
         return _UNSURE
     value_at = p
@@ -406,6 +409,23 @@ def _scan_string(buffer, p, end, event, row, strings, cells):
 
 
 @inlined
+def _scan_array_field(buffer, p, end, event, row, strings, cells, scratch, depth):
+    """Read an array's text into `codes[row, event]`; returns the position behind it or -1."""
+    if buffer[p] != _OPEN_LIST:
+        return _UNSURE
+    low = strings.bounds[strings.size[0]]  # where `_intern` puts a new text
+    p, high = scan_array(buffer, p, end, depth + 1, strings.text, low, scratch)
+    if p < 0:
+        return _UNSURE
+    value = no_bytes()
+    for k in range(low, high):
+        value = with_byte(value, strings.text[k])
+    value = folded(value) + np.uint64(row) * np.uint64(GOLDEN)
+    cells.codes[row, event] = _intern(strings.text, low, high - low, value, row, True, strings)
+    return p
+
+
+@inlined
 def _intern(buffer, start, length, value, column, ascii_only, strings):
     """Code of a string within its column, entered if new; -1 where it is not UTF-8. The caller has made room."""
     mask = len(strings.slots) - 1
@@ -434,9 +454,11 @@ def _intern(buffer, start, length, value, column, ascii_only, strings):
 
 
 @inlined
-def _skip_value(buffer, p, end):
-    """Position behind a value of no field, -1 where it is nested or not surely well-formed."""
+def _skip_value(buffer, p, end, strings, scratch, depth):
+    """Position behind a value of no field that is no object, -1 where it is not surely well-formed."""
     byte = buffer[p]
+    if byte == _OPEN_LIST:
+        return scan_array(buffer, p, end, depth + 1, strings.text, strings.bounds[strings.size[0]], scratch)[0]
     if byte == _QUOTE:
         p += 1
         while p < end and buffer[p] != _QUOTE:

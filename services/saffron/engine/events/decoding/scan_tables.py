@@ -30,11 +30,13 @@ MAX_UNKNOWN = 8
 """An event with more unknown attributes than this is left to the exact path."""
 MAX_OBJECTS = 32
 """Likewise for objects inside the event."""
+MAX_KEYS = 64
+"""Likewise for the names in the objects around a value within an array."""
 MAX_NESTED_NAME = 1024
 """Likewise for the bytes of a nested attribute's name."""
 
 # Kinds of fields, as the kernel sees them.
-FIELD_TYPE, FIELD_TS, FIELD_INT, FIELD_FLOAT, FIELD_NUMBER, FIELD_BOOL, FIELD_STRING, FIELD_NULL = range(8)
+FIELD_TYPE, FIELD_TS, FIELD_INT, FIELD_FLOAT, FIELD_NUMBER, FIELD_BOOL, FIELD_STRING, FIELD_ARRAY, FIELD_NULL = range(9)
 
 _FIELD_KIND = {
     Kind.INT: FIELD_INT,
@@ -43,7 +45,7 @@ _FIELD_KIND = {
     Kind.NUMBER: FIELD_NUMBER,
     Kind.BOOL: FIELD_BOOL,
     Kind.STRING: FIELD_STRING,
-    Kind.ARRAY: FIELD_NULL,
+    Kind.ARRAY: FIELD_ARRAY,
     Kind.NULL: FIELD_NULL,
 }
 
@@ -100,6 +102,9 @@ class Scratch(NamedTuple):
     path: NDArray[np.uint8]  # [MAX_NESTED_NAME] the names of the objects around, each with its dot
     ends: NDArray[np.int64]  # [MAX_DEPTH] length of `path` at each level
     states: NDArray[np.uint64]  # [MAX_DEPTH] running hash of `path` at each level
+    inside: NDArray[np.uint8]  # [MAX_DEPTH] within an array: the opening signs around
+    first_key: NDArray[np.int64]  # [MAX_DEPTH] where the names of each of these begin in `keys`
+    keys: NDArray[np.uint64]  # [MAX_KEYS] hashes of the names in the objects around
     # [F + 1] the field that followed each field last time (F: the first one): one source has its names in one order
     follower: NDArray[np.int32]
 
@@ -170,6 +175,9 @@ def scratch_for(schema: Schema, fields: Fields) -> Scratch:
         path=np.zeros(MAX_NESTED_NAME, dtype=np.uint8),
         ends=np.zeros(MAX_DEPTH, dtype=np.int64),
         states=np.zeros(MAX_DEPTH, dtype=np.uint64),
+        inside=np.zeros(MAX_DEPTH, dtype=np.uint8),
+        first_key=np.zeros(MAX_DEPTH, dtype=np.int64),
+        keys=np.zeros(MAX_KEYS, dtype=np.uint64),
         follower=np.zeros(len(fields.kind) + 1, dtype=np.int32),
     )
 
