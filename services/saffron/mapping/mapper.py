@@ -17,7 +17,7 @@ from saffron.mapping.definition import (
     TimeRule,
     TypeRule,
 )
-from saffron.mapping.envelopes import contents, text
+from saffron.mapping.envelopes import Filtered, contents, text
 from saffron.mapping.message import MAX_DEPTH, Message, MessageError, Number, noun
 from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.times import TimeError, instant
@@ -55,13 +55,25 @@ class Refused:
 
 def events_of(message: Message, source: SourceDefinition, *, strict: bool = False) -> Iterator[Mapped | Refused]:
     """The events of a message in order, or why an element is none. `strict`: one with a misfit is refused."""
-    for number, content in enumerate(contents(message, source)):
+    return (one for one in outcomes_of(message, source, strict=strict) if not isinstance(one, Filtered))
+
+
+def outcomes_of(
+    message: Message, source: SourceDefinition, *, strict: bool = False
+) -> Iterator[Mapped | Refused | Filtered]:
+    """As `events_of`, with what the source's condition does not pass; it has no number."""
+    number = 0
+    for content in contents(message, source):
+        if isinstance(content, Filtered):
+            yield content
+            continue
         try:
             if isinstance(content, MessageError):
                 raise content
             yield _event(number, content, message, source, strict=strict)
         except MessageError as error:
             yield Refused(number, error.reason, str(error))
+        number += 1
 
 
 def _event(
