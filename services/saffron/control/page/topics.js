@@ -247,10 +247,26 @@ function showTried(found) {
   const rows = found.results.map((one) => element("details", {},
     element("summary", {}, element("span", { className: "when", textContent: one.start === undefined ? "" : clock(one.start) }), element("b", { textContent: one.query }),
       element("code", { textContent: brief(one) })),
-    element("pre", { textContent: JSON.stringify(one, null, 1) })));
+    element("button", { type: "button", textContent: "Why?", onclick: () => tellWhy(keyOf(one)) }), element("pre", { textContent: JSON.stringify(one, null, 1) })));
   if (!rows.length) rows.push(element("p", { className: "empty", textContent: "no result among these messages" }));
   byId("results").replaceChildren(...rows);
 }
+
+const keyOf = (result) => Object.entries(result.key || result.group || {}).map(([name, value]) => `${name}=${value}`).join(",") || "*";
+
+function tellWhy(asked) {
+  byId("why-ask").value = asked;
+  byId("why-form").scrollIntoView({ behavior: "smooth", block: "nearest" });
+  run(byId("why-form").querySelector("button"), byId("why-answer"), async () => {
+    const story = await ask("/api/definitions/why", "POST", { definition: byId("definition").value, query: byId("query").value, ask: asked });
+    return [story.text, ""];
+  });
+}
+
+byId("why-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  tellWhy(byId("why-ask").value);
+});
 
 byId("add-query").addEventListener("click", () => run(byId("add-query"), byId("query-answer"), async () => {
   const found = await ask("/api/queries", "POST", { text: byId("query").value, from: byId("add-from").value });
