@@ -209,7 +209,7 @@ def test_topics_become_a_stream_and_a_query_is_tried_on_their_messages(look: Loo
         await tab.until(text("#query-answer.bad") + "?.includes('^')", "carets", seconds=300)
         await tab.value(fill("#query", PAID) + ";" + click("#try-form .main"))
         await tab.until(
-            text("#query-answer.good") + "?.startsWith('30 results; from 60 events')", "results", seconds=300
+            text("#query-answer.wait") + "?.startsWith('30 results; from 60 events')", "results", seconds=300
         )
         assert await tab.value(count("#results details")) == 30
         await tab.value("document.querySelector('#results details').open = true")
