@@ -62,6 +62,7 @@ class DefinitionsApi:
             web.post("/api/definitions/infer", self.infer),
             web.post("/api/definitions/check", self.check),
             web.post("/api/definitions/try", self.try_query),
+            web.post("/api/definitions/why", self.why),
         ]
 
     async def topics(self, request: web.Request) -> web.Response:
@@ -92,6 +93,16 @@ class DefinitionsApi:
 
     async def try_query(self, request: web.Request) -> web.Response:
         body = await json_body(request, {"definition", "query", "messages"})
+        return answer(await self._tried(body, None))
+
+    async def why(self, request: web.Request) -> web.Response:
+        body = await json_body(request, {"definition", "query", "messages", "ask"})
+        return answer(await self._tried(body, text_of(body, "ask")))
+
+    # ------------------------------------------------------------ inside
+
+    async def _tried(self, body: Mapping[str, Any], ask: str | None) -> Mapping[str, Any]:
+        """The outcome of a trial on the newest messages. `ask`: a key to be explained instead."""
         text, query = definition_text(body), text_of(body, "query")
         if len(query) > MOST_CHARACTERS:
             raise Refused(413, "size", f"the query has {len(query)} characters; at most {MOST_CHARACTERS} are taken")
@@ -99,10 +110,8 @@ class DefinitionsApi:
         count = number_of(body, "messages", MOST_MESSAGES, most=MOST_MESSAGES)
         newest, since = from_one_moment(await self._newest(_sources(definition), count))
         records = {place: list(one.records) for place, one in newest.items()}
-        outcome = await self._trials.run(Trial(text, query, records, _partitions(definition, newest), SECONDS))
-        return answer({**outcome, "messages": sum(map(len, records.values())), "since": since})
-
-    # ------------------------------------------------------------ inside
+        trial = Trial(text, query, records, _partitions(definition, newest), SECONDS, ask)
+        return {**await self._trials.run(trial), "messages": sum(map(len, records.values())), "since": since}
 
     def _topics(self) -> list[Mapping[str, Any]]:
         names = foreign_topics(self._names(), self._present())

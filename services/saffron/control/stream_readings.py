@@ -28,6 +28,7 @@ def reading_body(one: Reading) -> dict[str, Any]:
         "source": one.source.topic,
         "messages": one.messages,
         "events": one.events,
+        "filtered": one.filtered,
         "types": one.types,
         "attributes": one.attributes,
         "refused": refused,

@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,17 @@ import orjson
 from saffron.control.result_body import shown_result
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.explain.chosen import plan_text, schema_of
+from saffron.engine.why.as_dict import to_dict
+from saffron.engine.why.words import lines
 from saffron.errors import QueryError, SaffronError
-from saffron.language import explain_svg
+from saffron.language import bind, explain_svg
 from saffron.mapping.definition_reader import read_definition
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.process.own_modules import import_modules
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.merged import MergedMessages, Parts
 from saffron.runtime.replay.replay import Replay
+from saffron.runtime.replay.why import Reader, why
 
 MOST_RESULTS = 100
 """Results that a trial shows; the others are counted."""
@@ -45,7 +49,8 @@ _CHUNK = 16
 class Trial:
     """A query and the messages to try it on. `definition`: of the stream. `records`: of all source partitions.
 
-    `partitions`: of the inner topic. `seconds`: of matching, after which the rest of the messages is left.
+    `partitions`: of the inner topic. `seconds`: of matching, after which the rest of the messages is left. `ask`: a key
+    to be explained ("order_id=7", "*") instead of a search for results.
     """
 
     definition: str
@@ -53,6 +58,16 @@ class Trial:
     records: Mapping[TopicPartition, Sequence[Record]]
     partitions: int
     seconds: float
+    ask: str | None = None
+
+    def merged(self, partitions: int) -> MergedMessages:
+        """The messages as the stream's, from their beginning."""
+        definition = read_definition(self.definition)
+        messages = {
+            source.topic: [_parts(each) for place, each in sorted(self.records.items()) if place.topic == source.topic]
+            for source in definition.sources
+        }
+        return MergedMessages(definition, messages, partitions)
 
 
 def try_query(trial: Trial, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
@@ -60,12 +75,7 @@ def try_query(trial: Trial, clock: Callable[[], float] = time.monotonic) -> dict
 
     `whole`: whether all messages were read in the time there was. QueryError, SaffronError: it cannot run.
     """
-    definition = read_definition(trial.definition)
-    messages = {
-        source.topic: [_parts(each) for place, each in sorted(trial.records.items()) if place.topic == source.topic]
-        for source in definition.sources
-    }
-    merged = MergedMessages(definition, messages, trial.partitions)
+    merged = trial.merged(trial.partitions)
     run = Replay([Query("trial", trial.query)], lenient=True, merged=merged, partitions=trial.partitions)
     found: list[Any] = []
     letters: Counter[str] = Counter()
@@ -93,6 +103,15 @@ def try_query(trial: Trial, clock: Callable[[], float] = time.monotonic) -> dict
         "seconds": figures["seconds"],
         "whole": whole,
     }
+
+
+def explain(trial: Trial, ask: str) -> dict[str, Any]:
+    """What became of the key's newest events, as `saffron query why` says it. InputError: there is no such key."""
+    query, open_all = Query("trial", trial.query), partial(trial.merged, 1)
+    open_all().require(bind(trial.query, None, name=query.name, lenient=True).plan.stream)
+    reader = Reader([query], lambda: open_all().batches(), lenient=True, merged=open_all)
+    (story,) = why(reader, ask)
+    return {**to_dict(story), "text": "\n".join(lines(story))}
 
 
 def _plan(run: Replay) -> dict[str, Any]:
@@ -130,7 +149,7 @@ def main() -> None:
 def _outcome(trial: Trial) -> Mapping[str, Any]:
     """The outcome, or the error: of a query with its place."""
     try:
-        return try_query(trial)
+        return try_query(trial) if trial.ask is None else explain(trial, trial.ask)
     except QueryError as error:
         parts = ("message", "stage", "text", "start", "end", "hint")
         return {"query_error": {name: getattr(error, name) for name in parts}}

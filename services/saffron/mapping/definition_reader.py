@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+from saffron.errors import QueryError
 from saffron.language.syntax.hints import known_names
 from saffron.mapping.definition import (
     CSV,
@@ -28,6 +29,7 @@ from saffron.mapping.definition import (
 from saffron.mapping.mapper import RESERVED
 from saffron.mapping.paths import PATH_FORM, Path, PathError
 from saffron.mapping.times import TimeError, zone_of
+from saffron.mapping.where import condition
 from saffron.mapping.yaml_nodes import Node, optional
 from saffron.records.stream import JSON, WITH_REGISTRY, is_name
 from saffron.schema.times import parse_iso
@@ -90,6 +92,7 @@ def _refuse_twice(items: Sequence[Node]) -> None:
 def _source(node: Node, number: int) -> SourceDefinition:
     fields = node.fields(SOURCE_FIELDS, needed=("topic",))
     topic = fields["topic"].scalar()
+    form, registry, csv = _written(node, fields)
     return SourceDefinition(
         topic,
         number,
@@ -99,12 +102,23 @@ def _source(node: Node, number: int) -> SourceDefinition:
         optional(fields, "only", Node.flag) or False,
         optional(fields, "envelope", lambda one: one.choice(Envelope)) or Envelope.NONE,
         optional(fields, "explode", _path),
-        optional(fields, "where", Node.scalar),
+        _where(fields["where"], csv) if "where" in fields else None,
         optional(fields, "disorder", Node.milliseconds),
         optional(fields, "idle", Node.milliseconds),
         _start(fields["start"]) if "start" in fields else Start.EARLIEST,
-        *_written(node, fields),
+        form,
+        registry,
+        csv,
     )
+
+
+def _where(node: Node, csv: CsvForm | None) -> str:
+    text = node.scalar()
+    try:
+        condition(text, texts=csv is not None)
+    except QueryError as error:
+        node.error(error.message, error.hint, start=error.start, stop=error.end)
+    return text
 
 
 def _written(node: Node, fields: Mapping[str, Node]) -> tuple[str, str | None, CsvForm | None]:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from saffron.mapping.definition import SourceDefinition, TimeFormat
-from saffron.mapping.mapper import Mapped, Refused, events_of
+from saffron.mapping.envelopes import Filtered
+from saffron.mapping.mapper import Mapped, Refused, outcomes_of
 from saffron.mapping.message import Message
 
 _DAY = 86_400_000
@@ -35,7 +36,7 @@ class Refusals:
 class Reading:
     """What becomes of a source's messages. `types`, `attributes`: how many events have each. `misfits`: by attribute
     the values that are null, not being what their rule says, and the first message of each. `warning`: what seems
-    wrong with the times, "" where nothing does."""
+    wrong with the times, "" where nothing does. `filtered`: how many values of messages `where` did not pass."""
 
     source: SourceDefinition
     messages: int
@@ -46,6 +47,7 @@ class Reading:
     misfits: Mapping[str, tuple[int, Message]]
     examples: Sequence[Mapped]
     warning: str
+    filtered: int = 0
 
 
 def read_all(source: SourceDefinition, messages: Iterable[Message], *, strict: bool = False) -> Reading:
@@ -56,10 +58,13 @@ def read_all(source: SourceDefinition, messages: Iterable[Message], *, strict: b
     misfits: dict[str, tuple[int, Message]] = {}
     examples: list[Mapped] = []
     ages: list[tuple[int, int]] = []
-    count = events = finer = 0
+    count = events = finer = filtered = 0
     for message in messages:
         count += 1
-        for one in events_of(message, source, strict=strict):
+        for one in outcomes_of(message, source, strict=strict):
+            if isinstance(one, Filtered):
+                filtered += 1
+                continue
             if isinstance(one, Refused):
                 before = refused.get(one.reason, Refusals(0, message, one))
                 refused[one.reason] = replace(before, count=before.count + 1)
@@ -75,7 +80,8 @@ def read_all(source: SourceDefinition, messages: Iterable[Message], *, strict: b
                 examples.append(one)
             if message.time is not None:
                 ages.append((one.ts, message.time))
-    return Reading(source, count, events, types, attributes, refused, misfits, examples, _warning(source, ages, finer))
+    warning = _warning(source, ages, finer)
+    return Reading(source, count, events, types, attributes, refused, misfits, examples, warning, filtered)
 
 
 def _warning(source: SourceDefinition, times: Sequence[tuple[int, int]], finer: int) -> str:

@@ -9,6 +9,7 @@ from saffron.mapping.csv_rows import rows_of
 from saffron.mapping.definition import Envelope, SourceDefinition
 from saffron.mapping.message import Message, MessageError, object_of, parse
 from saffron.mapping.paths import MISSING, Path
+from saffron.mapping.where import condition
 
 _CLOUDEVENT = "ce_"
 """Before the name of a context attribute: in the header of a binary CloudEvent, and in the event."""
@@ -17,12 +18,23 @@ _OF_SOURCE = {"db": "__db", "schema": "__schema", "table": "__table"}
 """Names as in Debezium's own flattened form (ExtractNewRecordState)."""
 
 
-def contents(message: Message, source: SourceDefinition) -> Iterator[Mapping[str, Any] | MessageError]:
-    """The objects in a message that a source's filter and envelope leave, in order; an error for each bad element."""
+class Filtered:
+    """A value of a message that its source's condition does not pass."""
+
+
+FILTERED = Filtered()
+
+
+def contents(message: Message, source: SourceDefinition) -> Iterator[Mapping[str, Any] | MessageError | Filtered]:
+    """The objects in a message behind a source's filter and envelope, in order; an error for each bad element."""
     if message.value is None:
         return
+    passes = None if source.where is None else condition(source.where, texts=source.csv is not None)
     try:
         for value in _values(message.value, source):
+            if passes is not None and isinstance(value, dict) and not passes(value):
+                yield FILTERED
+                continue
             opened = value if isinstance(value, MessageError) else _opened(value, message, source)
             yield from _exploded(opened, source.explode)
     except MessageError as error:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.raw import RawBatch
 from saffron.mapping.definition import SourceDefinition
+from saffron.mapping.envelopes import Filtered
 from saffron.mapping.flatten_kernel import flatten
 from saffron.mapping.flatten_plan import Output, is_served, output_of, plan_of, scratch_of
-from saffron.mapping.mapper import Mapped, Refused, events_of
+from saffron.mapping.mapper import Mapped, Refused, outcomes_of
 from saffron.mapping.message import Message, Number, written
 
 _NO_TIME = -1
@@ -25,6 +26,7 @@ _SPARE_BYTES = 1024
 class Flattened:
     """m flat events in order. Event i is buffer[starts[i]:ends[i]], JSON; it is element `numbers[i]` of message
     `rows[i]`. `refused`: elements that are no events, by message. `misfits`: by attribute the values that became null.
+    `filtered`: how many values of messages the source's condition did not pass.
     """
 
     buffer: NDArray[np.uint8]
@@ -34,6 +36,7 @@ class Flattened:
     numbers: NDArray[np.int64]
     refused: Sequence[tuple[int, Refused]]
     misfits: Mapping[str, int]
+    filtered: int = 0
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -88,13 +91,17 @@ class Flattener:
         places: list[tuple[int, int]] = []
         refused: list[tuple[int, Refused]] = []
         misfits: Counter[str] = Counter()
+        filtered = 0
         for row in exact:
             why = batch.refused.get(int(batch.offsets[row]))
             if why is not None and not batch.is_absent(row):
                 refused.append((row, Refused(0, *why)))
                 continue
             message = _message(batch, row) if messages is None else messages[row]
-            for one in events_of(message, self.source, strict=self._strict):
+            for one in outcomes_of(message, self.source, strict=self._strict):
+                if isinstance(one, Filtered):
+                    filtered += 1
+                    continue
                 if isinstance(one, Refused):
                     refused.append((row, one))
                     continue
@@ -110,7 +117,7 @@ class Flattener:
         stops = np.concatenate([good if output is None else output.ends[good], ends[1:]])
         order = np.lexsort((numbers, rows))
         buffer = np.concatenate([own, np.frombuffer(b"".join(texts), np.uint8)])
-        return Flattened(buffer, starts[order], stops[order], rows[order], numbers[order], refused, misfits)
+        return Flattened(buffer, starts[order], stops[order], rows[order], numbers[order], refused, misfits, filtered)
 
 
 def flat_json(event: Mapped) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,10 +18,12 @@ from saffron.mapping.definition import (
     TimeRule,
     TypeRule,
 )
-from saffron.mapping.envelopes import contents, text
+from saffron.mapping.envelopes import Filtered, contents, text
 from saffron.mapping.message import MAX_DEPTH, Message, MessageError, Number, noun
 from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.times import TimeError, instant, is_finer
+
+_LOG = logging.getLogger(__name__)
 
 Value = str | bool | list[Any]
 """Of an attribute: a Number, a text, a truth value or an array. Null is no value."""
@@ -59,13 +62,28 @@ class Refused:
 
 def events_of(message: Message, source: SourceDefinition, *, strict: bool = False) -> Iterator[Mapped | Refused]:
     """The events of a message in order, or why an element is none. `strict`: one with a misfit is refused."""
-    for number, content in enumerate(contents(message, source)):
+    return (one for one in outcomes_of(message, source, strict=strict) if not isinstance(one, Filtered))
+
+
+def outcomes_of(
+    message: Message, source: SourceDefinition, *, strict: bool = False
+) -> Iterator[Mapped | Refused | Filtered]:
+    """As `events_of`, with what the source's condition does not pass; it has no number."""
+    number = 0
+    for content in contents(message, source):
+        if isinstance(content, Filtered):
+            yield content
+            continue
         try:
             if isinstance(content, MessageError):
                 raise content
             yield _event(number, content, message, source, strict=strict)
         except MessageError as error:
             yield Refused(number, error.reason, str(error))
+        except Exception as error:  # a fault of ours: one message must not end the stream, and all others with it
+            _LOG.exception("%s/%d/%d cannot be read", message.topic, message.partition, message.offset)
+            yield Refused(number, "fault", f"Saffron failed at it: {type(error).__name__}: {error}")
+        number += 1
 
 
 def _event(

@@ -49,10 +49,13 @@ class Node:
             raise DefinitionError("definition error: the text is empty\nIt begins with the line: stream: NAME")
         return cls(text, node, "the definition")
 
-    def error(self, message: str, hint: str = "", *, start: int | None = None) -> NoReturn:
-        """Raises a DefinitionError about this value; `start`: from this offset in it on."""
+    def error(self, message: str, hint: str = "", *, start: int = 0, stop: int | None = None) -> NoReturn:
+        """Raises a DefinitionError about this value; `start`, `stop`: about a part of its text, by offsets in it."""
         begin, end = self.node.start_mark.index, self.node.end_mark.index
-        begin = begin if start is None else min(begin + start, end)
+        value = str(self.node.value) if isinstance(self.node, yaml.ScalarNode) else ""
+        place = self.text.find(value, begin, end) if value else -1
+        if place >= 0:  # else it has escapes or line breaks, and is shown whole
+            begin, end = place + min(start, len(value)), place + min(len(value) if stop is None else stop, len(value))
         raise DefinitionError(_rendered(message, self.text, begin, max(end, begin + 1), hint))
 
     @property

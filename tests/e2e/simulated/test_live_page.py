@@ -8,45 +8,25 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterator
 
 import orjson
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestServer
 
 from saffron.control import api
-from saffron.control.dead_letters_api import DeadLettersApi
-from saffron.control.definitions_api import DefinitionsApi
-from saffron.control.guard import guards
 from saffron.control.openapi import document
-from saffron.control.requests import Send
-from saffron.control.streams_api import StreamsApi
-from saffron.control.tables import Tables
-from saffron.control.tail import Tail
-from saffron.control.trials import Trials
-from saffron.control.why import why
-from saffron.runtime.dead_letters.reading import DeadLetters
-from saffron.runtime.log import Log, TopicSpec
-from saffron.runtime.process.config import Settings
-from saffron.runtime.telemetry.health import Health
+from saffron.runtime.log import TopicSpec
 from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.browser import Tab, browser
+from tests.e2e.simulated.served import click, count, fill, serving, text
 from tests.e2e.simulated.system import FALLS, RALLY, TOPICS, Source, make_system
 from tests.unit.control.described import METHODS
 from tests.unit.runtime.world import NO_CHAOS, World
 
 Talk = Callable[[Tab, str], Awaitable[None]]
 Look = Callable[..., None]
-ESTIMATED = {
-    "rally": {"due": 500.0, "lost": 17.0, "found": 488.0, "false": 6.1},
-    "falls": {"due": 40.0, "lost": 0.0, "found": 40.0, "false": 0.0},
-}
 PAID = "QUERY paid FROM shop PATTERN SEQ(orders o, payments p) WHERE [order_id] WITHIN 1 hour"
 NOON = 1_777_629_600_000
-SHED = {"why": "shed", "share": 0.125, "keep": 1200, "estimated": ESTIMATED}
 
 
 @pytest.fixture(scope="module")
@@ -61,52 +41,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     world.run(300, lambda: source.events(12) if next(turns) % 10 == 0 else None)
     world.settle(lambda: True)
     return world
-
-
-@asynccontextmanager
-async def serving(world: World, token: str = "") -> AsyncIterator[str]:
-    """The service's API over the system's log; its address."""
-    log, tables, health = MemoryLog(world.broker), Tables(TOPICS, 1000), Health("control")
-    for topic in tables.topics:
-        for record in world.read(topic, 0, committed_only=False):
-            tables.apply(topic, record.key, record.value, record.timestamp)
-    for second in reversed(range(30)):
-        overload(tables, world.now - 1000 * second, second)
-    letters = DeadLettersApi(tables, DeadLetters(log, TOPICS, "desk"), "desk", 86_400_000)
-    told = partial(why, log, TOPICS, "why")
-    made = api.Api(tables, TOPICS, sender(log), Tail(log, "tail"), told, log.partitions, health)
-    streams = StreamsApi(tables, sender(log), log, Settings(prefix="t."))
-    definitions = DefinitionsApi(log, "look", lambda: world.broker.topics, streams.present, Trials(longest=600))
-    application = web.Application(middlewares=guards("127.0.0.1", token))
-    application.add_routes([route for one in (made, letters, streams, definitions) for route in one.routes()])
-    async with TestServer(application, host="127.0.0.1") as server:
-        yield str(server.make_url("/"))
-
-
-def overload(tables: Tables, at: int, second: int) -> None:
-    """Digests of a second in which more came than could be done."""
-    common = {
-        "stream": "events",
-        "partition": 7,
-        "at": at,
-        "interval_ms": 1000,
-        "partial_matches": 90,
-        "watermark": 1,
-        "lag": 4,
-    }
-    latency = {"p50": 600.0 + second, "p99": 950.0 + 5 * second}
-    for service, more in (("windowing", {}), ("matcher", {"latency_ms": latency}), ("shedder", {"shed": SHED})):
-        digest = {"service": service, **common, "events": 5000 + second, "results": 30, "latency_ms": None, **more}
-        tables.live.apply(digest)
-
-
-def sender(log: Log) -> Send:
-    async def send(topic: str, key: bytes, value: bytes | None) -> None:
-        producer = log.producer()
-        producer.send(topic, 0, value, key=key)
-        producer.flush(1.0)
-
-    return send
 
 
 @pytest.fixture(scope="module")
@@ -143,22 +77,6 @@ def look(world: World, loop: asyncio.Runner, tab: Tab, monkeypatch: pytest.Monke
         assert [one for one in complaints if not any(refusal in one for refusal in refusals)] == []
 
     return look
-
-
-def text(selector: str) -> str:
-    return f"document.querySelector('{selector}')?.textContent"
-
-
-def count(selector: str) -> str:
-    return f"document.querySelectorAll('{selector}').length"
-
-
-def click(selector: str) -> str:
-    return f"document.querySelector('{selector}').click()"
-
-
-def fill(selector: str, value: str) -> str:
-    return f"document.querySelector('{selector}').value = {orjson.dumps(value).decode()}"
 
 
 def test_it_shows_queries_latency_overload_results_and_fits_every_window(look: Look) -> None:
@@ -291,9 +209,13 @@ def test_topics_become_a_stream_and_a_query_is_tried_on_their_messages(look: Loo
         await tab.until(text("#query-answer.bad") + "?.includes('^')", "carets", seconds=300)
         await tab.value(fill("#query", PAID) + ";" + click("#try-form .main"))
         await tab.until(
-            text("#query-answer.good") + "?.startsWith('30 results; from 60 events')", "results", seconds=300
+            text("#query-answer.wait") + "?.startsWith('30 results; from 60 events')", "results", seconds=300
         )
         assert await tab.value(count("#results details")) == 30
+        await tab.value("document.querySelector('#results details').open = true")
+        await tab.value(click("#results button"))
+        story = "document.querySelector('#why-answer').textContent.match(/order_id=O-[^]*match/)?.[0]"
+        await tab.until(story, "story", seconds=300)
         await tab.value(click("#add-query"))
         await tab.until(text("#query-answer.good") + "?.startsWith('added: paid')", "query")
         for width, dark in ((360, False), (360, True), (768, False), (1600, True)):

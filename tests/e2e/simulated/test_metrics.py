@@ -89,6 +89,7 @@ FILLED: Mapping[str, set[str]] = {
     "matcher": {*_RESULTS, "complex_events", "shed_partial_matches", "shed_utility"},
     "greta": {*_RESULTS, "trends"},
     "router": {
+        "filtered_messages",
         "route_lag",
         "route_watermark_seconds",
         "routed_events",

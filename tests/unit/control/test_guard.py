@@ -42,7 +42,19 @@ def test_memory_of_what_was_said_is_bounded() -> None:
     assert len(once._seen) <= 1000
 
 
-OPEN = {"/", "/style.css", "/page.js", "/api-docs", "/api.js", "/openapi.json", "/healthz", "/readyz"}
+OPEN = {
+    "/",
+    "/style.css",
+    "/page.js",
+    "/topics",
+    "/common.js",
+    "/topics.js",
+    "/api-docs",
+    "/api.js",
+    "/openapi.json",
+    "/healthz",
+    "/readyz",
+}
 TRICKS = (
     "//api/queries/rally",
     "/./api/queries/rally",

@@ -128,6 +128,7 @@ NEW = {"text": TEXT}
 STREAM = "/api/streams/trades"
 SHOP = {"definition": DEFINITION}
 TRY = {**SHOP, "query": PAID}
+ASK = {**TRY, "ask": "order_id=O-1"}
 INFER = {"topics": ["orders", "payments"], "name": "shop"}
 OWN = "stream: s\nsources: [{topic: p.trends}]"
 CASES = [
@@ -211,6 +212,11 @@ CASES = [
     Case("tryQuery", 404, body=TRY),
     Case("tryQuery", 409, body={**TRY, "definition": OWN}),
     Case("tryQuery", 503, body=TRY, setup=with_shop_and_no_broker),
+    Case("whyTried", 200, body=ASK, setup=with_shop),
+    Case("whyTried", 400, body={**ASK, "ask": ""}, setup=with_shop),
+    Case("whyTried", 404, body=ASK),
+    Case("whyTried", 409, body={**ASK, "definition": OWN}),
+    Case("whyTried", 503, body=ASK, setup=with_shop_and_no_broker),
     Case("setStream", 200, STREAM, {"idle": 0, "disorder": 5}, with_stream),
     Case("setStream", 400, STREAM, {"idle": "5s"}, with_stream),
     Case("setStream", 404, STREAM, {"idle": 5}),

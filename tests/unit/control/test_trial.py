@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import orjson
 import pytest
 
 from saffron.control.checks import Refused
-from saffron.control.trial import MOST_RESULTS, Trial, try_query
+from saffron.control.trial import MOST_RESULTS, Trial, explain, try_query
 from saffron.control.trials import Trials
 from saffron.errors import InputError, QueryError
 from saffron.runtime.log import Record, TopicPartition
@@ -58,6 +59,17 @@ def test_a_trial_ends_when_its_time_is_over() -> None:
 def test_a_query_of_another_stream_is_refused() -> None:
     with pytest.raises(InputError, match="over events: begin with FROM shop"):
         try_query(Trial(DEFINITION, PAID.replace("FROM shop ", ""), shop(1), 1, 10.0))
+
+
+def test_a_key_is_explained() -> None:
+    trial = Trial(DEFINITION, PAID, shop(3), 2, 10.0)
+    story = explain(trial, "order_id=O-1")
+    assert (story["query"], story["key"], story["matches"]) == ("paid", {"order_id": "O-1"}, 1)
+    assert "match" in story["text"]
+    with pytest.raises(InputError, match="Did you mean"):
+        explain(trial, "order_id=O-8")
+    with pytest.raises(InputError, match="begin with FROM"):
+        explain(replace(trial, query=PAID.replace("FROM shop ", "")), "order_id=O-1")
 
 
 def test_the_process_gives_errors_with_their_places() -> None:

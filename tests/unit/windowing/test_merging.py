@@ -23,7 +23,13 @@ from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files, topic_specs
 from saffron.runtime.process.config import Settings
 from saffron.runtime.telemetry.health import Health
-from saffron.runtime.telemetry.metric_names import DEAD_LETTERS, MISTYPED_VALUES, ROUTED_EVENTS, ROUTES_WAITING
+from saffron.runtime.telemetry.metric_names import (
+    DEAD_LETTERS,
+    FILTERED,
+    MISTYPED_VALUES,
+    ROUTED_EVENTS,
+    ROUTES_WAITING,
+)
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.testing.memory_log import MemoryLog
 from saffron.windowing.service import WindowingService
@@ -254,9 +260,11 @@ def test_a_source_that_is_appended_joins_and_one_that_is_left_out_holds_nothing_
 
 def test_what_is_refused_nulled_and_waited_for_is_counted(tmp_path: Path) -> None:
     shop = Shop(1, tmp_path, NO_CHAOS)
-    shop.apply(SHOP)
+    shop.apply(SHOP.replace("- topic: orders", "- topic: orders\n  where: order_id != 'x'"))
     shop.send("orders", 0, {"order_id": "a", "at": 1_000_000})
     shop.send("orders", 1, b"{broken")
+    shop.producer.send("orders", 1, b'{"test":true}', timestamp=shop.world.now)
+    shop.producer.flush(1)
     shop.send("payments", 0, {"order": {"id": "a"}, "paid": 1_000_100, "status": "OK", "total": "much"})
     shop.finish(2)
     shop.world.settle(shop.is_read)
@@ -268,6 +276,7 @@ def test_what_is_refused_nulled_and_waited_for_is_counted(tmp_path: Path) -> Non
     assert shop.metrics.value(DEAD_LETTERS, "not-json") == 1
     assert shop.metrics.value(MISTYPED_VALUES, NAME, "payments/0") == 1
     assert shop.metrics.value(ROUTED_EVENTS, NAME, "orders/0") == 3
+    assert shop.metrics.value(FILTERED, NAME, "orders/1") == 1
     assert shop.metrics.value(ROUTES_WAITING, NAME, "topic") == 0
 
 

@@ -153,6 +153,8 @@ def _lines(one: Reading) -> Iterator[str]:
     topic = one.source.topic
     if not one.messages:
         yield f"{topic}: no message has been found, so that nothing could be tried"
+    if one.filtered:
+        yield f"{topic}: {one.filtered:,} do not pass `where: {one.source.where}`"
     for reason, each in one.refused.items():
         first = f"the first is {place_of(each.message, each.first.number)}: {each.first.detail}"
         yield f"{topic}: {each.count:,} refused ({reason}); {first}"

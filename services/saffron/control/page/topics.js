@@ -70,9 +70,12 @@ byId("filter").addEventListener("input", filterTopics);
 const chosenTopics = () => [...document.querySelectorAll("#topics input:checked")].map((one) => one.value);
 
 function edited(text) {
-  byId("definition").value = text;
+  const editor = byId("definition");
+  editor.value = text;
   keep();
-  byId("definition").focus();
+  editor.focus();
+  editor.setSelectionRange(0, 0);
+  editor.scrollTop = 0;
 }
 
 byId("infer-form").addEventListener("submit", (event) => {
@@ -94,20 +97,21 @@ byId("look").addEventListener("click", () => run(byId("look"), byId("look-answer
   const topic = byId("looked").value;
   if (!topic) throw new Error("there is no topic");
   messages.set(topic, (await ask(`/api/topics/${encodeURIComponent(topic)}/messages?count=20`)).messages);
-  showMessages();
-  return `${messages.get(topic).length} messages`;
+  return showMessages();
 }));
 
 byId("looked").addEventListener("change", () => {
-  if (messages.has(byId("looked").value)) showMessages();
+  if (messages.has(byId("looked").value)) byId("look-answer").textContent = showMessages();
   else byId("look").click();
 });
 
+// Draws the messages of the topic that is looked at; returns how many there are, in words.
 function showMessages() {
   const found = messages.get(byId("looked").value) ?? [];
   const rows = found.map(messageRow);
   if (!rows.length) rows.push(element("p", { className: "empty", textContent: "no message has been found" }));
   byId("messages").replaceChildren(...rows);
+  return `the newest messages: ${found.length}`;
 }
 
 function messageRow(one) {
@@ -194,7 +198,7 @@ function showReadings(sources) {
   messages.clear();
   for (const one of sources) messages.set(one.source, one.newest);
   if (!messages.has(byId("looked").value) && sources.length) byId("looked").value = sources[0].source;
-  showMessages();
+  byId("look-answer").textContent = showMessages();
 }
 
 function sentences(one) {
@@ -226,7 +230,7 @@ byId("try-form").addEventListener("submit", (event) => {
     byId("tried").hidden = true;
     const found = await ask("/api/definitions/try", "POST", { definition: byId("definition").value, query: byId("query").value });
     showTried(found);
-    return told(found).join("\n");
+    return [told(found).join("\n"), found.whole && !found.warnings.length && !Object.keys(found.refused).length ? "good" : "wait"];
   });
 });
 
@@ -247,10 +251,26 @@ function showTried(found) {
   const rows = found.results.map((one) => element("details", {},
     element("summary", {}, element("span", { className: "when", textContent: one.start === undefined ? "" : clock(one.start) }), element("b", { textContent: one.query }),
       element("code", { textContent: brief(one) })),
-    element("pre", { textContent: JSON.stringify(one, null, 1) })));
+    element("button", { type: "button", textContent: "Why?", onclick: () => tellWhy(keyOf(one)) }), element("pre", { textContent: JSON.stringify(one, null, 1) })));
   if (!rows.length) rows.push(element("p", { className: "empty", textContent: "no result among these messages" }));
   byId("results").replaceChildren(...rows);
 }
+
+const keyOf = (result) => Object.entries(result.key || result.group || {}).map(([name, value]) => `${name}=${value}`).join(",") || "*";
+
+function tellWhy(asked) {
+  byId("why-ask").value = asked;
+  byId("why-form").scrollIntoView({ behavior: "smooth", block: "nearest" });
+  run(byId("why-form").querySelector("button"), byId("why-answer"), async () => {
+    const story = await ask("/api/definitions/why", "POST", { definition: byId("definition").value, query: byId("query").value, ask: asked });
+    return [story.text, ""];
+  });
+}
+
+byId("why-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  tellWhy(byId("why-ask").value);
+});
 
 byId("add-query").addEventListener("click", () => run(byId("add-query"), byId("query-answer"), async () => {
   const found = await ask("/api/queries", "POST", { text: byId("query").value, from: byId("add-from").value });

@@ -10,28 +10,29 @@ from saffron.language.syntax.tree import Call, Expression, Key, Query, Star, ope
 
 
 def check_expressions(query: Query) -> None:
-    """Raise QueryError (stage "syntax") at the first expression that breaks a rule.
+    """Raise QueryError (stage "syntax") at the first expression of a query that breaks a rule."""
+    for root, is_condition in _roots(query):
+        check_expression(query.text, root, is_condition=is_condition)
+
+
+def check_expression(text: str, root: Expression, *, is_condition: bool) -> None:
+    """Raise QueryError (stage "syntax") if an expression of the text breaks a rule. `is_condition`: it may be a key.
 
     The traversal keeps its own stack, because a chain of 10,000 additions is a tree of that depth.
     """
-    for root, is_condition in _roots(query):
-        stack = [(root, 1)]
-        while stack:
-            expression, depth = stack.pop()
-            if depth > DEPTH_LIMIT:
-                _refuse(
-                    query,
-                    expression,
-                    f"nested deeper than {DEPTH_LIMIT} levels",
-                    "Write it with fewer operators in a row.",
-                )
-            if isinstance(expression, Key) and not (is_condition and depth == 1):
-                _refuse(query, expression, "[...] is a condition of its own", "Join it to the others by AND, in WHERE.")
-            for operand in operands(expression):
-                counts = isinstance(expression, Call) and expression.function == "count"
-                if isinstance(operand, Star) and not (counts and operands(expression) == (operand,)):
-                    _refuse(query, operand, "* stands in COUNT(*) only", "")
-                stack.append((operand, depth + 1))
+    stack = [(root, 1)]
+    while stack:
+        expression, depth = stack.pop()
+        if depth > DEPTH_LIMIT:
+            hint = "Write it with fewer operators in a row."
+            _refuse(text, expression, f"nested deeper than {DEPTH_LIMIT} levels", hint)
+        if isinstance(expression, Key) and not (is_condition and depth == 1):
+            _refuse(text, expression, "[...] is a condition of its own", "Join it to the others by AND, in WHERE.")
+        for operand in operands(expression):
+            counts = isinstance(expression, Call) and expression.function == "count"
+            if isinstance(operand, Star) and not (counts and operands(expression) == (operand,)):
+                _refuse(text, operand, "* stands in COUNT(*) only", "")
+            stack.append((operand, depth + 1))
 
 
 def _roots(query: Query) -> Iterator[tuple[Expression, bool]]:
@@ -46,6 +47,6 @@ def _roots(query: Query) -> Iterator[tuple[Expression, bool]]:
         yield query.within.opening.condition, False
 
 
-def _refuse(query: Query, expression: Expression, message: str, hint: str) -> None:
+def _refuse(text: str, expression: Expression, message: str, hint: str) -> None:
     start, end = expression.span
-    raise QueryError(message, stage="syntax", text=query.text, start=start, end=end, hint=hint)
+    raise QueryError(message, stage="syntax", text=text, start=start, end=end, hint=hint)

@@ -10,13 +10,13 @@ from functools import lru_cache
 from typing import Any
 
 from saffron.language.syntax import clauses
-from saffron.language.syntax.checks import check_expressions
+from saffron.language.syntax.checks import check_expression, check_expressions
 from saffron.language.syntax.cursor import Cursor
 from saffron.language.syntax.expressions import parse_expression
 from saffron.language.syntax.hints import suggestion
 from saffron.language.syntax.patterns import parse_pattern
 from saffron.language.syntax.sql import SQL_HINTS
-from saffron.language.syntax.tree import Query, Span
+from saffron.language.syntax.tree import Expression, Query, Span
 
 _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Cursor], Any]]] = {
     "query": (("name",), lambda cursor: clauses.parse_name(cursor, "the query")),
@@ -59,6 +59,16 @@ def parse(text: str) -> Query:
     query = Query(**found, text=text, span=Span(cursor.tokens[0].start, cursor.tokens[-1].end))
     check_expressions(query)
     return query
+
+
+def parse_condition(text: str) -> Expression:
+    """The syntax tree of a condition that stands alone, outside of a query. QueryError (stage "syntax"): it is none."""
+    cursor = Cursor(text)
+    expression = parse_expression(cursor)
+    if cursor.token.kind != "end":
+        cursor.fail("expected an operator, or the end of the condition")
+    check_expression(text, expression, is_condition=False)
+    return expression
 
 
 def _clause(cursor: Cursor, found: dict[str, Any]) -> str:

@@ -116,13 +116,14 @@ class MergedMessages:
                 yield self._batch(partition, values[partition], times[partition])
 
     def _said(self, source: _SourcePartition, *, ended: bool) -> Iterator[InnerBatch]:
-        """The watermark of a source partition, to every partition of the inner topic."""
-        watermark = MAX_TS if ended else source.reader.watermark
-        if watermark == NO_WATERMARK:
+        """The watermark of a source partition, to every partition of the inner topic. One that ended is silent."""
+        watermark = source.reader.watermark
+        if watermark == NO_WATERMARK and not ended:
             return
         message = {
             "type": "$watermark",
-            "ts": watermark,
+            "ts": max(watermark, -MAX_TS),
+            **({"silent": True} if ended else {}),
             "source": source.where.partition,
             "sources": len(self._sources),
             "of": source.number,

@@ -34,6 +34,9 @@ _INFERRED = (
     "These are the names in the first {:,} records. --lenient (lenient=True) lets others through;"
     " --schema FILE (schema=...) says which there are."
 )
+_NO_EVENTS = (
+    "Messages of another form need a definition: `saffron stream infer FILE --name NAME` proposes one, for --stream."
+)
 _SHOWN = 200
 """Bytes of a bad record shown in an error."""
 
@@ -95,6 +98,8 @@ class Replay:
         try:
             queries = self._bound(schema)
         except QueryError as error:
+            if self.merged is not None:
+                raise  # the definition says the names: hints at a schema would mislead
             raise _explained(error, schema, head) from error
         self._chains = [
             Chain(
@@ -137,7 +142,8 @@ class Replay:
             mistyped.update(one["mistyped_attributes"])
         if self.merged is not None:
             mistyped.update(self.merged.misfits)
-        yield from told(mistyped, sum(one["left_out"] for one in windowing))
+        way = "a --schema" if self.merged is None else "`as` in the definition"
+        yield from told(mistyped, sum(one["left_out"] for one in windowing), way)
 
     def figures(self) -> dict[str, Any]:
         """The statistics that `--stats` prints."""
@@ -213,7 +219,7 @@ def _explained(error: QueryError, schema: Schema, head: Sequence[RawBatch]) -> S
         return error
     records = sum(map(len, head))
     if not schema.types and (bad := next(_bad_records(head), None)) is not None:
-        return InputError(f"none of the first {records:,} records is an event. The first: {bad}")
+        return InputError(f"none of the first {records:,} records is an event. The first: {bad}\n{_NO_EVENTS}")
     hint = f"{error.hint}\n{_INFERRED.format(records)}".lstrip()
     return QueryError(error.message, stage=error.stage, text=error.text, start=error.start, end=error.end, hint=hint)
 

@@ -24,7 +24,7 @@ from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan
 from saffron.records.query import ADD, QueryRecord
 from saffron.runtime.replay.fused import BLOCK_EVENTS, NO_CHECKPOINTS, Query
-from saffron.runtime.replay.merged import InnerFiles, MergedFiles
+from saffron.runtime.replay.merged import InnerFiles, MergedMessages
 from saffron.runtime.replay.replay import Replay, first_events, stream_of
 from saffron.schema.schema import END_OF_TIME, Schema
 
@@ -34,14 +34,14 @@ Batches = Callable[[], Iterable[RawBatch]]
 
 @dataclass(frozen=True)
 class Reader:
-    """Queries over events, as for a replay with one partition. `merged`: opens the files of a merged stream anew."""
+    """Queries over events, as for a replay with one partition. `merged`: opens a merged stream anew."""
 
     queries: Sequence[Query]
     batches: Batches
     schema: Schema | None = None
     lenient: bool = False
     disorder: int = 0
-    merged: Callable[[], MergedFiles | InnerFiles] | None = None
+    merged: Callable[[], MergedMessages | InnerFiles] | None = None
 
 
 def why(reader: Reader, target: str, *, shown: int = TOLD) -> list[Story]:

@@ -61,11 +61,16 @@ class Unread:
 
 @dataclass(frozen=True)
 class Inner:
-    """What a batch of messages becomes. `misfits`: by attribute the values that are not what their rule says: null."""
+    """What a batch of messages becomes.
+
+    `misfits`: by attribute the values that are null, not being what their rule says. `filtered`: how many values the
+    source's condition did not pass.
+    """
 
     events: Sequence[InnerEvent | End]
     unread: Sequence[Unread] = ()
     misfits: Mapping[str, int] = field(default_factory=dict)
+    filtered: int = 0
 
 
 class SourceReader:
@@ -102,7 +107,7 @@ class SourceReader:
         for event in np.flatnonzero(late).tolist():
             detail = f"ts {decoded.ts[event]} is below {limits[event]}, the watermark of its source when it arrived"
             unread.append(_unread(found, int(decoded.rows[event]), _LATE, detail))
-        return Inner(list(self._events(found, decoded.rows[~late], batch)), unread, found.misfits)
+        return Inner(list(self._events(found, decoded.rows[~late], batch)), unread, found.misfits, found.filtered)
 
     # ------------------------------------------------------------ inside
 

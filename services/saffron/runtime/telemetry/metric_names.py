@@ -90,6 +90,11 @@ ROUTED_EVENTS = Counter(
     "events that a stream made from other topics was given, by partition of the source (TOPIC/N of several topics)",
     "0 while the source has events: see saffron_route_lag and saffron_routes_waiting",
 )
+FILTERED = Counter(
+    "saffron_filtered_messages{stream,partition}",
+    "messages, or elements of them, that the condition of a merged stream's source (`where`) did not pass",
+    "all of them: is the condition right? (`stream check`)",
+)
 ROUTE_LAG = Gauge(
     "saffron_route_lag{stream,partition}",
     "messages of the source's partition that are not yet routed to the stream made from it",

@@ -93,13 +93,14 @@ class RoutePlan:
 
 @dataclass
 class RouteCounters:
-    """Counters since the chain was assigned: committed events, misfits, dead letters by reason, aborted transactions.
+    """Counters since the chain was assigned: committed events, and aborted transactions.
 
-    Misfits and dead letters are counted when they are read.
+    Misfits, values that the source's condition did not pass, and dead letters by reason are counted as they are read.
     """
 
     events: int = 0
     misfits: int = 0
+    filtered: int = 0
     letters: Counter[str] = field(default_factory=Counter)
     aborts: int = 0
 
@@ -277,6 +278,7 @@ class RouteChain:
             self.counters.letters[unread.reason] += 1
         self._buried += len(inner.unread)
         self.counters.misfits += sum(inner.misfits.values())
+        self.counters.filtered += inner.filtered
 
     def _falls_silent(self, now_ms: int) -> bool:
         """Whether the source has just been silent for its bound, with its end reached."""

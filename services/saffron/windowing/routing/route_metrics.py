@@ -50,6 +50,7 @@ class RouteMetrics:
         before = self._reported.get(chain, RouteCounters())
         self._metrics.add(names.ROUTED_EVENTS, now.events - before.events, *labels)
         self._metrics.add(names.MISTYPED_VALUES, now.misfits - before.misfits, *labels)
+        self._metrics.add(names.FILTERED, now.filtered - before.filtered, *labels)
         for reason, count in (now.letters - before.letters).items():
             self._metrics.add(names.DEAD_LETTERS, count, reason)
         self._metrics.add(names.TRANSACTION_ABORTS, now.aborts - before.aborts)

@@ -116,10 +116,6 @@ def _value(name: Any, value: Any) -> bytes:
         return _written(value)
     if not _is_finite(value):
         return orjson.dumps(number_as_text(float(value)))
-    if isinstance(value, list | tuple):
-        return b"[" + b",".join(_value(name, item) for item in value) + b"]"
-    if isinstance(value, dict):
-        return _written(value)
     try:
         return orjson.dumps(value, option=_OPTIONS, default=value_as_json)
     except TypeError as error:

@@ -1,0 +1,83 @@
+"""The condition `where` of a source: the language's own expressions over the fields of a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from saffron.engine.match.output.returns import evaluator
+from saffron.language.plan.plan import Attribute, Which
+from saffron.language.scope.scope import Scope
+from saffron.language.scope.typed import Sort, Typed, bind_condition
+from saffron.language.syntax import tree
+from saffron.language.syntax.parser import parse_condition
+from saffron.language.syntax.paths import own_name
+from saffron.language.syntax.sql import is_null, null_hint
+from saffron.language.syntax.tokens import NAME_QUOTES
+from saffron.language.syntax.tree import Index, Span
+from saffron.mapping.message import Number
+from saffron.mapping.paths import MISSING
+from saffron.schema.numbers import number_of_text
+from saffron.schema.schema import Kind
+
+Passes = Callable[[Mapping[str, Any]], bool]
+"""Whether a message's object, as `message.parse` makes it, passes a condition."""
+
+
+@lru_cache(maxsize=256)
+def condition(text: str, *, texts: bool = False) -> Passes:
+    """The condition that a text writes. `texts`: all values of a message are texts, as cells of CSV.
+
+    A value is null where the path leads nowhere, to an object or to an array. A comparison with null, or of values of
+    two kinds, is false. QueryError: the text writes no condition.
+    """
+    sort, kind = (Sort.STRING, Kind.STRING) if texts else (Sort.UNKNOWN, Kind.FLOAT)
+    scope = _Strict(text, None, False)
+    expr = bind_condition(parse_condition(text), scope, lambda leaf: _leaf(leaf, scope, sort, kind))
+    evaluate = evaluator(expr, _value)
+    return lambda whole: evaluate(((whole,),)) is True  # type: ignore[arg-type]
+
+
+class _Strict(Scope):
+    """The scope of a condition without variables, where what would always be false is an error."""
+
+    def warn(self, message: str, span: Span, hint: str = "") -> None:
+        raise self.schema_error(message, span, hint)
+
+
+def _leaf(leaf: tree.Expression, scope: Scope, sort: Sort, kind: Kind) -> Typed:
+    """A path as an attribute of the only event that there is."""
+    match leaf:
+        case tree.Name(name=name) if is_null(name) and scope.text[leaf.span.start] not in NAME_QUOTES:
+            raise scope.schema_error(f"{name} is no value to compare with", leaf.span, null_hint("x"))
+        case tree.Name(name=name):
+            path = name
+        case tree.Reference(variable=first, index=Index.NONE, attribute=str(rest)):
+            path = f"{first}.{own_name(rest)}"
+        case _:
+            hint = "Paths to fields stand in it, as in: source.table = 'orders' AND after.total > 5."
+            raise scope.schema_error("a condition on a message has no variables, keys or aggregates", leaf.span, hint)
+    return Typed(Attribute(0, Which.SINGLE, path, kind), sort)
+
+
+def _value(path: str, whole: Any) -> Any:
+    """The value of a field as the language has it; None: null."""
+    found = _found(whole, path.split("."))
+    if isinstance(found, Number):
+        return number_of_text(found)
+    return found if isinstance(found, bool | str) else None
+
+
+def _found(value: Any, words: Sequence[str]) -> Any:
+    """What stands at a dotted name, in whichever objects its words are; MISSING: nothing. The flat name counts."""
+    if not isinstance(value, Mapping):
+        return MISSING
+    whole = ".".join(words)
+    if whole in value:
+        return value[whole]
+    for count in range(1, len(words)):
+        inner = value.get(".".join(words[:count]))
+        if inner is not None and (found := _found(inner, words[count:])) is not MISSING:
+            return found
+    return MISSING
