@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from saffron.engine.events.formats.csv_records import Record, csv_records
 from saffron.mapping.definition import CsvForm
@@ -30,6 +31,22 @@ def rows_of(value: bytes, form: CsvForm) -> Iterator[Mapping[str, str | None] | 
             )
         else:
             yield dict(zip(columns, record.cells, strict=False))
+
+
+def row_alone(value: bytes, form: CsvForm, number: int) -> bytes:
+    """A message with one row, behind the header line where there is one."""
+    headed = form.columns is None
+    records = list(islice(csv_records([value], form.separator), number + 1 + headed))
+    lines = [records[0], records[-1]] if headed else [records[-1]]
+    return b"\n".join(_line(one, form.separator) for one in lines)
+
+
+def _line(record: Record, separator: str) -> bytes:
+    """A record as it is written; one that is none as it stands."""
+    if record.wrong is not None:
+        return record.text
+    cells = ("" if cell is None else '"' + cell.replace('"', '""') + '"' for cell in record.cells)
+    return separator.join(cells).encode("utf-8", "surrogateescape")
 
 
 def _header(record: Record) -> tuple[str, ...]:

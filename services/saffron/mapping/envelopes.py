@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from saffron.mapping.csv_rows import rows_of
@@ -23,48 +24,68 @@ class Filtered:
 
 
 FILTERED = Filtered()
+WHOLE = -1
 
 
-def contents(message: Message, source: SourceDefinition) -> Iterator[Mapping[str, Any] | MessageError | Filtered]:
-    """The objects in a message behind a source's filter and envelope, in order; an error for each bad element."""
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of a message: the object of an event, an error where there is none, or FILTERED.
+
+    `value`: number of the message's value that it is of (a line, a row, an array's element); WHOLE: it is about the
+    message. `item`: its number in the array that is exploded; None where none is.
+    """
+
+    content: Mapping[str, Any] | MessageError | Filtered
+    value: int
+    item: int | None = None
+
+
+def elements(message: Message, source: SourceDefinition) -> Iterator[Element]:
+    """The elements of a message behind a source's filter and envelope, in order."""
     if message.value is None:
         return
     passes = None if source.where is None else condition(source.where, texts=source.csv is not None)
     try:
-        for value in _values(message.value, source):
+        for number, value in enumerate(_values(message.value, source)):
             if passes is not None and isinstance(value, dict) and not passes(value):
-                yield FILTERED
+                yield Element(FILTERED, number)
                 continue
-            opened = value if isinstance(value, MessageError) else _opened(value, message, source)
-            yield from _exploded(opened, source.explode)
+            opened = value if isinstance(value, MessageError) else opened_of(value, message, source)
+            yield from _exploded(opened, source.explode, number)
     except MessageError as error:
-        yield error
+        yield Element(error, WHOLE)
 
 
 def _values(value: bytes, source: SourceDefinition) -> Iterator[Any]:
     """The values of a message: one, or those of its lines, of its array, or of its rows; an error for each bad one."""
-    envelope = source.envelope
     if source.csv is not None:
         yield from rows_of(value, source.csv)
-        return
-    if envelope is Envelope.LINES:
-        for line in value.splitlines():
-            if line.strip():
-                try:
-                    yield parse(line)
-                except MessageError as error:
-                    yield error
-        return
-    found = parse(value)
-    if envelope is not Envelope.ARRAY:
-        yield found
-    elif isinstance(found, list):
-        yield from found
+    elif source.envelope is Envelope.LINES:
+        for line in lines_of(value):
+            try:
+                yield parse(line)
+            except MessageError as error:
+                yield error
+    elif source.envelope is Envelope.ARRAY:
+        yield from array_of(value)
     else:
+        yield parse(value)
+
+
+def lines_of(value: bytes) -> list[bytes]:
+    """The lines of a message that hold anything."""
+    return [line for line in value.splitlines() if line.strip()]
+
+
+def array_of(value: bytes) -> list[Any]:
+    """The array that a message is. MessageError: it is none."""
+    found = parse(value)
+    if not isinstance(found, list):
         raise MessageError("not-an-array", "the message is no JSON array, as its envelope says")
+    return found
 
 
-def _opened(value: Any, message: Message, source: SourceDefinition) -> Mapping[str, Any] | MessageError | None:
+def opened_of(value: Any, message: Message, source: SourceDefinition) -> Mapping[str, Any] | MessageError | None:
     """An event's object out of its envelope; None: the message is of a kind that carries none."""
     try:
         whole = object_of(value)
@@ -117,24 +138,23 @@ def text(value: bytes) -> str:
     return value.decode("utf-8", "replace")
 
 
-def _exploded(
-    opened: Mapping[str, Any] | MessageError | None, array: Path | None
-) -> Iterator[Mapping[str, Any] | MessageError]:
-    """The object itself, or one for each element of its array: the other fields, overlaid by those of the element."""
+def _exploded(opened: Mapping[str, Any] | MessageError | None, array: Path | None, number: int) -> Iterator[Element]:
+    """The object itself, or one for each item of its array: the other fields, overlaid by those of the item."""
     if opened is None:
         return
     if array is None or isinstance(opened, MessageError):
-        yield opened
+        yield Element(opened, number)
         return
-    elements = array.of(opened)
-    if elements is MISSING or elements is None:
+    items = array.of(opened)
+    if items is MISSING or items is None:
         return
-    if not isinstance(elements, list):
-        yield MessageError("not-an-array", f"{array} is no array, as `explode` says")
+    if not isinstance(items, list):
+        yield Element(MessageError("not-an-array", f"{array} is no array, as `explode` says"), number)
         return
     rest = _without(opened, array)
-    for element in elements:
-        yield {**rest, **element} if isinstance(element, dict) else {**rest, str(array): element}
+    for at, item in enumerate(items):
+        whole = {**rest, **item} if isinstance(item, dict) else {**rest, str(array): item}
+        yield Element(whole, number, at)
 
 
 def _without(whole: Mapping[str, Any], path: Path) -> dict[str, Any]:

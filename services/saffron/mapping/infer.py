@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from saffron.mapping.definition import Envelope, SourceDefinition, TimeFormat, TypeRule
-from saffron.mapping.envelopes import Filtered, contents
+from saffron.mapping.envelopes import Filtered, elements
 from saffron.mapping.mapper import leaves
 from saffron.mapping.message import Message, MessageError, Number, parse
 from saffron.mapping.paths import Path
@@ -110,9 +110,9 @@ def _fields(topic: Topic, envelope: Envelope) -> _Fields:
 
 def _read(topic: Topic, source: SourceDefinition) -> Iterator[tuple[Message, Mapping[str, Any]]]:
     for message in topic.messages:
-        for content in contents(message, source):
-            if not isinstance(content, MessageError | Filtered):
-                yield message, content
+        for element in elements(message, source):
+            if not isinstance(element.content, MessageError | Filtered):
+                yield message, element.content
 
 
 # ------------------------------------------------------------ time

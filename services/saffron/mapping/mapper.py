@@ -18,7 +18,7 @@ from saffron.mapping.definition import (
     TimeRule,
     TypeRule,
 )
-from saffron.mapping.envelopes import Filtered, contents, text
+from saffron.mapping.envelopes import Filtered, elements, text
 from saffron.mapping.message import MAX_DEPTH, Message, MessageError, Number, noun
 from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.times import TimeError, instant, is_finer
@@ -30,6 +30,7 @@ Value = str | bool | list[Any]
 
 _NUMBER = re.compile(r"\s*(?:\+|(?P<sign>-))?0*(?P<rest>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*", re.ASCII)
 """A text that holds a number; in the event it stands without a plus sign and leading zeros, as JSON has numbers."""
+_TOO_DEEP = f"objects and arrays are read to a depth of {MAX_DEPTH}"
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 RESERVED = ("type", "ts")
 """Names of an event's own fields; a message's fields of these names are kept under `OWN` before them."""
@@ -70,7 +71,8 @@ def outcomes_of(
 ) -> Iterator[Mapped | Refused | Filtered]:
     """As `events_of`, with what the source's condition does not pass; it has no number."""
     number = 0
-    for content in contents(message, source):
+    for element in elements(message, source):
+        content = element.content
         if isinstance(content, Filtered):
             yield content
             continue
@@ -154,6 +156,7 @@ def _valued(content: Mapping[str, Any], message: Message, rule: AttributeRule) -
         return None
     if isinstance(found, dict):
         return MISSING
+    _require_shallow(found)
     match rule.kind:
         case None:
             return found
@@ -211,12 +214,26 @@ def _dotted(origins: Iterable[Origin | None]) -> Iterator[str]:
 def leaves(value: Mapping[str, Any], before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Value]]:
     """Path and value of all that is neither an object nor null. MessageError: it is too deep."""
     if len(before) >= MAX_DEPTH:
-        raise MessageError("too-deep", f"objects and arrays are read to a depth of {MAX_DEPTH}")
+        raise MessageError("too-deep", _TOO_DEEP)
     for name, inner in value.items():
         if isinstance(inner, dict):
             yield from leaves(inner, (*before, name))
         elif inner is not None:
+            _require_shallow(inner)
             yield (*before, name), inner
+
+
+def _require_shallow(value: Any) -> None:
+    """MessageError: an array, as a value of an event, has too many levels."""
+    if isinstance(value, list) and _is_deeper(value, MAX_DEPTH - 1):
+        raise MessageError("too-deep", _TOO_DEEP)
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    if not isinstance(value, list | dict):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
 
 
 def described(origin: Origin) -> str:

@@ -57,3 +57,14 @@ def test_the_table_of_fields_has_every_field() -> None:
     fields |= {f"sources.attributes.{name}" for name in rule}
     origins = {"field", "from", "header", "message"}
     assert {name for name in fields if name not in told and name.rpartition(".")[2] not in told & origins} == set()
+
+
+def test_the_table_of_reasons_has_every_reason() -> None:
+    found = {
+        reason
+        for path in (DOCS.parent / "services" / "saffron" / "mapping").glob("*.py")
+        for reason in re.findall(r'MessageError\(\s*"([a-z-]+)"', path.read_text("utf-8"))
+    }
+    told = set(re.findall(r"`([a-z-]+)`", (DOCS / "streams.md").read_text("utf-8").partition("## Delivery")[2]))
+    assert len(found) > 7
+    assert found <= told
