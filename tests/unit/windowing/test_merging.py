@@ -393,3 +393,18 @@ def test_a_source_may_be_avro_beside_one_of_json(tmp_path: Path) -> None:
         ]
         (event,) = [body for body in map(orjson.loads, routed) if body["type"] == "orders"]
         assert (event["customer.tier"], event["$offset"]) == ("gold", 0)
+
+
+def test_a_dead_letter_has_its_element_alone(tmp_path: Path) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP)
+    shop.apply(SHOP + TRUCKS.lstrip("\n"))
+    parcels = [{"order_id": "a", "left": 1_000_000}, {"order_id": "b", "left": None}, {"order_id": "c", "left": None}]
+    shop.send("trucks", 0, {"truck": 7, "parcels": parcels})
+    shop.world.settle(lambda: len(shop.letters()) == 2)
+    records = shop.world.read(TOPICS.dead_letters, 0, committed_only=True)
+    values = {(one.key or b"").decode(): orjson.loads(one.value or b"")["value"] for one in records}
+    assert {key: orjson.loads(value) for key, value in values.items()} == {
+        "trucks/0/0.1": {"truck": 7, "parcels": parcels[1:2]},
+        "trucks/0/0.2": {"truck": 7, "parcels": parcels[2:]},
+    }

@@ -108,8 +108,9 @@ class MergedMessages:
         for unread in inner.unread:
             record = records[unread.row]
             place = Place(record.topic, record.partition, record.offset, unread.number).id
+            value = record.value if unread.value is None else unread.value
             self._letters.append(
-                DeadLetter(record.offset, max(0, record.timestamp), unread.reason, unread.detail, record.value, place)
+                DeadLetter(record.offset, max(0, record.timestamp), unread.reason, unread.detail, value, place)
             )
         for partition in range(self.partitions):
             if values[partition]:

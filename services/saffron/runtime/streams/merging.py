@@ -7,7 +7,7 @@ other partitions are read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,9 +18,11 @@ from saffron.engine.events.decoding.decode import Decoded, Decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.origin import NUMBER, OFFSET, PARTITION, SOURCE, TOPIC
-from saffron.mapping.definition import SourceDefinition, StreamDefinition
+from saffron.mapping.definition import CSV, Envelope, SourceDefinition, StreamDefinition
+from saffron.mapping.elements import message_of_element
 from saffron.mapping.flattening import Flattened, Flattener
 from saffron.mapping.message import Message
+from saffron.records.stream import JSON
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.streams.event_keys import keys_of_good
@@ -29,6 +31,7 @@ from saffron.schema.schema import Schema
 _TIMES_ONLY = Schema({}, {}, {})
 """A schema without types: only event times are read."""
 _LATE = "late"
+_OF_SEVERAL = (Envelope.LINES, Envelope.ARRAY)
 _partition_of = lru_cache(maxsize=65_536)(partition_of)
 
 
@@ -51,12 +54,16 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Element `number` of message `row`, which is no event of the stream, and why."""
+    """Element `number` of message `row`, which is no event of the stream, and why.
+
+    `value`: of a message with the element alone; None: the message's own, as where it is in a registry's frame.
+    """
 
     row: int
     number: int
     reason: str
     detail: str
+    value: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,8 @@ class SourceReader:
         for event in np.flatnonzero(late).tolist():
             detail = f"ts {decoded.ts[event]} is below {limits[event]}, the watermark of its source when it arrived"
             unread.append(_unread(found, int(decoded.rows[event]), _LATE, detail))
-        return Inner(list(self._events(found, decoded.rows[~late], batch)), unread, found.misfits, found.filtered)
+        alone = [self._alone(one, messages) for one in unread]
+        return Inner(list(self._events(found, decoded.rows[~late], batch)), alone, found.misfits, found.filtered)
 
     # ------------------------------------------------------------ inside
 
@@ -121,6 +129,14 @@ class SourceReader:
         self._key = definition.key
         self._disorder = definition.disorder if source.disorder is None else source.disorder
         self._head = _origin(source, self._where)
+
+    def _alone(self, unread: Unread, messages: Sequence[Message]) -> Unread:
+        """The same, with the value of its element alone."""
+        source = self._source
+        several = source.explode is not None or source.csv is not None or source.envelope in _OF_SEVERAL
+        if not several or source.format not in (JSON, CSV):
+            return unread
+        return replace(unread, value=message_of_element(messages[unread.row], source, unread.number))
 
     def _judge(self, ts: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """([m] whether an event is late, [m] the watermark that those before it have raised)."""

@@ -152,7 +152,7 @@ class RoutePlans:
             record.timestamp,
             unread.reason,
             unread.detail,
-            record.value,
+            record.value if unread.value is None else unread.value,
             self._current().name,
         )
 
