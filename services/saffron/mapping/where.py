@@ -8,6 +8,7 @@ from typing import Any
 
 from saffron.engine.match.output.returns import evaluator
 from saffron.language.plan.plan import Attribute, Which
+from saffron.language.plan.rewrite import reads
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import Sort, Typed, bind_condition
 from saffron.language.syntax import tree
@@ -34,7 +35,11 @@ def condition(text: str, *, texts: bool = False) -> Passes:
     """
     sort, kind = (Sort.STRING, Kind.STRING) if texts else (Sort.UNKNOWN, Kind.FLOAT)
     scope = _Strict(text, None, False)
-    expr = bind_condition(parse_condition(text), scope, lambda leaf: _leaf(leaf, scope, sort, kind))
+    paths: set[str] = set()
+    expr = bind_condition(parse_condition(text), scope, lambda leaf: _leaf(leaf, scope, sort, kind, paths))
+    if any(not isinstance(one, Attribute) or one.name not in paths for one in reads(expr)):
+        hint = "It compares fields that are texts, numbers, true or false."
+        raise scope.schema_error("a condition on a message looks into no array", Span(0, len(text)), hint)
     evaluate = evaluator(expr, _value)
     return lambda whole: evaluate(((whole,),)) is True  # type: ignore[arg-type]
 
@@ -46,8 +51,8 @@ class _Strict(Scope):
         raise self.schema_error(message, span, hint)
 
 
-def _leaf(leaf: tree.Expression, scope: Scope, sort: Sort, kind: Kind) -> Typed:
-    """A path as an attribute of the only event that there is."""
+def _leaf(leaf: tree.Expression, scope: Scope, sort: Sort, kind: Kind, paths: set[str]) -> Typed:
+    """A path as an attribute of the only event that there is; it is added to `paths`."""
     match leaf:
         case tree.Name(name=name) if is_null(name) and scope.text[leaf.span.start] not in NAME_QUOTES:
             raise scope.schema_error(f"{name} is no value to compare with", leaf.span, null_hint("x"))
@@ -58,6 +63,7 @@ def _leaf(leaf: tree.Expression, scope: Scope, sort: Sort, kind: Kind) -> Typed:
         case _:
             hint = "Paths to fields stand in it, as in: source.table = 'orders' AND after.total > 5."
             raise scope.schema_error("a condition on a message has no variables, keys or aggregates", leaf.span, hint)
+    paths.add(path)
     return Typed(Attribute(0, Which.SINGLE, path, kind), sort)
 
 
