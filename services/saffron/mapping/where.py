@@ -12,16 +12,18 @@ from saffron.language.plan.rewrite import reads
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import Sort, Typed, bind_condition
 from saffron.language.syntax import tree
+from saffron.language.syntax.cursor import RESERVED
 from saffron.language.syntax.parser import parse_condition
 from saffron.language.syntax.paths import own_name
 from saffron.language.syntax.sql import is_null, null_hint
-from saffron.language.syntax.tokens import NAME_QUOTES
+from saffron.language.syntax.tokens import NAME_QUOTES, is_word, string_text
 from saffron.language.syntax.tree import Index, Span
 from saffron.mapping.message import Number
 from saffron.mapping.paths import MISSING
 from saffron.schema.numbers import number_of_text
 from saffron.schema.schema import Kind
 
+_TRUTHS = ("true", "false")
 Passes = Callable[[Mapping[str, Any]], bool]
 """Whether a message's object, as `message.parse` makes it, passes a condition."""
 
@@ -54,8 +56,11 @@ class _Strict(Scope):
 def _leaf(leaf: tree.Expression, scope: Scope, sort: Sort, kind: Kind, paths: set[str]) -> Typed:
     """A path as an attribute of the only event that there is; it is added to `paths`."""
     match leaf:
-        case tree.Name(name=name) if is_null(name) and scope.text[leaf.span.start] not in NAME_QUOTES:
+        case tree.Name(name=name) if is_null(name) and not _is_quoted(leaf, scope):
             raise scope.schema_error(f"{name} is no value to compare with", leaf.span, null_hint("x"))
+        case tree.Name(name=name) if _is_quoted(leaf, scope) and not _needs_quotes(name):
+            hint = f"What stands in double quotes is a name; strings stand in single ones: {string_text(name)}."
+            raise scope.schema_error(f"{name[:40]} needs no quotes as a field", leaf.span, hint)
         case tree.Name(name=name):
             path = name
         case tree.Reference(variable=first, index=Index.NONE, attribute=str(rest)):
@@ -65,6 +70,15 @@ def _leaf(leaf: tree.Expression, scope: Scope, sort: Sort, kind: Kind, paths: se
             raise scope.schema_error("a condition on a message has no variables, keys or aggregates", leaf.span, hint)
     paths.add(path)
     return Typed(Attribute(0, Which.SINGLE, path, kind), sort)
+
+
+def _needs_quotes(name: str) -> bool:
+    """Whether a field of this name is written in quotes."""
+    return not is_word(name) or is_null(name) or name.lower() in RESERVED or name.lower() in _TRUTHS
+
+
+def _is_quoted(leaf: tree.Expression, scope: Scope) -> bool:
+    return scope.text[leaf.span.start] in NAME_QUOTES
 
 
 def _value(path: str, whole: Any) -> Any:

@@ -156,6 +156,7 @@ ERRORS = {
     "a + 1": ("is true or false, this is a number", "LINE 4", "Compare"),
     "a + 'x' = 1": ("cannot add a string", "LINE 4", "Arithmetic"),
     "1 = 'x'": ("always false", "LINE 4", ""),
+    'op = "d"': ("d needs no quotes as a field", "LINE 4", "strings stand in single ones: 'd'"),
     "op = null": ("null is no value to compare with", "LINE 4", ""),
     "twice(a) = 1": ("unknown function", "LINE 4", ""),
     "(" * 70 + "a" + ")" * 70: ("nested deeper", "LINE 4", ""),
