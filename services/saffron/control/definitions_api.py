@@ -15,20 +15,20 @@ from saffron.control.checks import MOST_CHARACTERS, Refused
 from saffron.control.guard import answer
 from saffron.control.requests import count_of, definition_text, json_body, number_of, text_of
 from saffron.control.stream_change import StreamContext, require_foreign
-from saffron.control.stream_readings import message_body, message_readings, reading_body
+from saffron.control.stream_readings import message_body, message_readings, read_source, reading_body
 from saffron.control.topic_names import foreign_topics
 from saffron.control.trial import Trial
 from saffron.control.trials import SECONDS, Trials
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import MAX_SOURCES, read_definition
 from saffron.mapping.definition_writer import write_definition
-from saffron.mapping.dry_run import read_all
 from saffron.mapping.infer import Topic, infer
 from saffron.mapping.message import Message
 from saffron.records.stream import is_name
-from saffron.runtime.log import Log
+from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.streams.messages import message_of
 from saffron.runtime.streams.newest_messages import Newest, from_one_moment, in_order_of_time, newest_records
+from saffron.runtime.streams.source_messages import Batch, messages_of, translated, translations
 
 MOST_MESSAGES = 10_000
 """Messages of a topic that one request looks at."""
@@ -42,16 +42,27 @@ Names = Callable[[], Iterable[str]]
 
 
 class DefinitionsApi:
-    """The request handlers. `present`: returns the state of the system's streams. `group`: of the consumers."""
+    """The request handlers.
+
+    `group`: of the consumers. `present`: returns the state of the system's streams. `registry_auth`: credentials for
+    schema registries.
+    """
 
     def __init__(
-        self, log: Log, group: str, names: Names, present: Callable[[], StreamContext], trials: Trials
+        self,
+        log: Log,
+        group: str,
+        names: Names,
+        present: Callable[[], StreamContext],
+        trials: Trials,
+        registry_auth: str = "",
     ) -> None:
         self._log = log
         self._group = group
         self._names = names
         self._present = present
         self._trials = trials
+        self._registry_auth = registry_auth
         self._looking = asyncio.Lock()
 
     def routes(self) -> list[web.AbstractRouteDef]:
@@ -89,7 +100,7 @@ class DefinitionsApi:
         body = await json_body(request, {"definition", "messages"})
         definition = read_definition(definition_text(body))
         newest = await self._newest(_sources(definition), number_of(body, "messages", _MESSAGES, most=MOST_MESSAGES))
-        return answer(await asyncio.to_thread(_checked, definition, newest))
+        return answer(await asyncio.to_thread(self._checked, definition, newest))
 
     async def try_query(self, request: web.Request) -> web.Response:
         body = await json_body(request, {"definition", "query", "messages"})
@@ -109,9 +120,10 @@ class DefinitionsApi:
         definition = read_definition(text)
         count = number_of(body, "messages", MOST_MESSAGES, most=MOST_MESSAGES)
         newest, since = from_one_moment(await self._newest(_sources(definition), count))
-        records = {place: list(one.records) for place, one in newest.items()}
-        trial = Trial(text, query, records, _partitions(definition, newest), SECONDS, ask)
-        return {**await self._trials.run(trial), "messages": sum(map(len, records.values())), "since": since}
+        batches = await asyncio.to_thread(self._translated, definition, newest)
+        trial = Trial(text, query, batches, _partitions(definition, newest), SECONDS, ask)
+        messages = sum(len(records) for records, _ in batches.values())
+        return {**await self._trials.run(trial), "messages": messages, "since": since}
 
     def _topics(self) -> list[Mapping[str, Any]]:
         names = foreign_topics(self._names(), self._present())
@@ -131,15 +143,18 @@ class DefinitionsApi:
                 raise Refused(404, "topic", f"topic {topic!r} does not exist: is that its full name?")
         return newest_records(self._log, self._group, topics, count)
 
+    def _checked(self, definition: StreamDefinition, newest: Newest) -> Mapping[str, Any]:
+        """What becomes of the messages of each source, and of the newest of them one by one."""
+        batches, strict = self._translated(definition, newest), definition.dead_letters
+        sources = []
+        for source in definition.sources:
+            messages = messages_of(batches, source.topic)
+            shown = message_readings(reversed(messages[-_SHOWN:]), source, strict=strict)
+            sources.append({**reading_body(read_source(source, messages, strict=strict)), "newest": shown})
+        return {"name": definition.name, "sources": sources}
 
-def _checked(definition: StreamDefinition, newest: Newest) -> Mapping[str, Any]:
-    """What becomes of the messages of each source, and of the newest of them one by one."""
-    sources = []
-    for source in definition.sources:
-        messages, strict = _messages(newest, source.topic), definition.dead_letters
-        shown = message_readings(reversed(messages[-_SHOWN:]), source, strict=strict)
-        sources.append({**reading_body(read_all(source, messages, strict=strict)), "newest": shown})
-    return {"name": definition.name, "sources": sources}
+    def _translated(self, definition: StreamDefinition, newest: Newest) -> dict[TopicPartition, Batch]:
+        return translated(newest, definition.sources, translations(self._registry_auth))
 
 
 def _messages(newest: Newest, topic: str) -> list[Message]:

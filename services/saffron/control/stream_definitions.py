@@ -169,6 +169,14 @@ def _refuse_another_place(before: StreamRecord, wanted: StreamDefinition, now: S
 
 def _with(text: str, name: str, value: int) -> str:
     """The text of a definition with a bound (ms) of the stream's own. Comments and the other lines stay."""
-    line = f"{name}: {value}ms"
+    line = f"{name}: {_duration(value)}"
     found, count = re.subn(rf"(?m)^{name}:.*?(?=\s*(?:#.*)?$)", line, text)
     return found if count else re.sub(r"(?m)^(stream:[^\n]*)$", rf"\1\n{line}", text, count=1)
+
+
+def _duration(ms: int) -> str:
+    """A duration as a person writes it, in the largest unit that needs no fraction."""
+    for size, unit in ((3_600_000, "h"), (60_000, "m"), (1_000, "s")):
+        if ms and ms % size == 0:
+            return f"{ms // size}{unit}"
+    return f"{ms}ms"

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from saffron.mapping.definition import SourceDefinition
-from saffron.mapping.dry_run import Reading, place_of
+from saffron.mapping.dry_run import Reading, Refusals, place_of, read_all
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message, written
+from saffron.runtime.streams.source_messages import SourceMessage
 
 MOST_SHOWN = 16_384
 """Bytes of a message's value that are shown."""
+
+
+def read_source(source: SourceDefinition, messages: Sequence[SourceMessage], *, strict: bool) -> Reading:
+    """What becomes of a source's messages, those among them that could not be translated."""
+    found = read_all(source, [one.message for one in messages if one.refusal is None], strict=strict)
+    refused = dict(found.refused)
+    for one in messages:
+        if one.refusal is not None:
+            reason, detail = one.refusal
+            before = refused.get(reason, Refusals(0, one.message, Refused(0, reason, detail)))
+            refused[reason] = replace(before, count=before.count + 1)
+    return replace(found, messages=len(messages), refused=refused)
 
 
 def reading_body(one: Reading) -> dict[str, Any]:
@@ -61,12 +75,20 @@ def message_body(message: Message) -> dict[str, Any]:
     }
 
 
-def message_readings(messages: Iterable[Message], source: SourceDefinition, *, strict: bool) -> list[Mapping[str, Any]]:
+def message_readings(
+    messages: Iterable[SourceMessage], source: SourceDefinition, *, strict: bool
+) -> list[Mapping[str, Any]]:
     """Each message with what becomes of it: its events, and its elements that are none. `strict`: as `events_of`."""
     return [
-        {**message_body(one), "read": [_element(each) for each in events_of(one, source, strict=strict)]}
+        {**message_body(one.message), "read": [_element(each) for each in _elements(one, source, strict=strict)]}
         for one in messages
     ]
+
+
+def _elements(one: SourceMessage, source: SourceDefinition, *, strict: bool) -> Iterable[Mapped | Refused]:
+    if one.refusal is not None:
+        return [Refused(0, *one.refusal)]
+    return events_of(one.message, source, strict=strict)
 
 
 def _element(one: Mapped | Refused) -> Mapping[str, Any]:

@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import orjson
 
 from saffron.control.result_body import shown_result
-from saffron.engine.events.raw import batch_of_values
+from saffron.engine.events.raw import RawBatch
 from saffron.engine.explain.chosen import plan_text, schema_of
 from saffron.engine.why.as_dict import to_dict
 from saffron.engine.why.words import lines
@@ -36,6 +35,7 @@ from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.merged import MergedMessages, Parts
 from saffron.runtime.replay.replay import Replay
 from saffron.runtime.replay.why import Reader, why
+from saffron.runtime.streams.source_messages import Batch
 
 MOST_RESULTS = 100
 """Results that a trial shows; the others are counted."""
@@ -47,7 +47,7 @@ _CHUNK = 16
 
 @dataclass(frozen=True)
 class Trial:
-    """A query and the messages to try it on. `definition`: of the stream. `records`: of all source partitions.
+    """A query and the messages to try it on. `definition`: of the stream. `messages`: of all source partitions.
 
     `partitions`: of the inner topic. `seconds`: of matching, after which the rest of the messages is left. `ask`: a key
     to be explained ("order_id=7", "*") instead of a search for results.
@@ -55,7 +55,7 @@ class Trial:
 
     definition: str
     query: str
-    records: Mapping[TopicPartition, Sequence[Record]]
+    messages: Mapping[TopicPartition, Batch]
     partitions: int
     seconds: float
     ask: str | None = None
@@ -64,7 +64,9 @@ class Trial:
         """The messages as the stream's, from their beginning."""
         definition = read_definition(self.definition)
         messages = {
-            source.topic: [_parts(each) for place, each in sorted(self.records.items()) if place.topic == source.topic]
+            source.topic: [
+                _parts(*self.messages[place]) for place in sorted(self.messages) if place.topic == source.topic
+            ]
             for source in definition.sources
         }
         return MergedMessages(definition, messages, partitions)
@@ -125,13 +127,11 @@ def _plan(run: Replay) -> dict[str, Any]:
     }
 
 
-def _parts(records: Sequence[Record]) -> Parts:
-    """The records of one source partition, in pieces."""
+def _parts(records: Sequence[Record], batch: RawBatch) -> Parts:
+    """The messages of one source partition, in pieces."""
     for start in range(0, len(records), _BATCH):
-        part = records[start : start + _BATCH]
-        offsets = np.array([one.offset for one in part], dtype=np.int64)
-        times = np.array([one.timestamp for one in part], dtype=np.int64)
-        yield part, batch_of_values([one.value for one in part], offsets, times)
+        stop = min(start + _BATCH, len(records))
+        yield records[start:stop], batch.part(start, stop)
 
 
 # ------------------------------------------------------------ the process

@@ -23,7 +23,7 @@ from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.records.query import QueryRecord
 from saffron.records.status import ENDED, QueryStatus
-from saffron.records.stream import StreamRecord
+from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.records.table import Unreadable
 from saffron.records.version import VersionRecord
 from saffron.runtime.log import TopicSpec
@@ -183,6 +183,14 @@ def test_removing_a_stream_waits_for_its_queries(console: Console) -> None:
     told = console.run("stream remove trades")
     assert "its queries have ended: q" in told
     assert "saffron.trades.windows, saffron.trades.admitted" in told
+
+
+def test_a_changed_definition_is_said_by_its_version(console: Console) -> None:
+    applied = AppliedDefinition("stream: shop\nidle: 10s\nsources: [{topic: trades}]\n", {"trades": 0}, 4)
+    console.put(StreamRecord("shop", "trades", idle=10_000, definition=applied))
+    said = console.run("stream set shop --idle 1500ms")
+    assert "definition: version 4 -> version 5" in said
+    assert "idle: 10000 ms -> 1500 ms" in said
 
 
 def test_what_is_changed_is_said(console: Console) -> None:

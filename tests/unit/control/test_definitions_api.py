@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
+import fastavro
+import orjson
 import pytest
 
 from saffron.control import definitions_api
+from saffron.engine.events.formats.framed import frame_head
 from saffron.mapping.definition_reader import read_definition
 from saffron.runtime.log import TopicSpec
-from saffron.runtime.streams import newest_messages
+from saffron.runtime.streams import newest_messages, stream_formats
 from tests.unit.control.shop import DEFINITION, NOON, PAID, with_applied_shop, with_shop
 from tests.unit.control.world import TOPICS, Ask, World
 
@@ -141,6 +145,35 @@ def test_a_wrong_definition_is_shown_with_carets() -> None:
             assert "^" in found["error"]["text"]
         status, found = await ask("POST", "/api/definitions/check", {"definition": "x" * 70_000})
         assert (status, found["error"]["kind"]) == (413, "size")
+
+    world.run(talk)
+
+
+def test_a_source_in_avro_is_read_by_its_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}
+    monkeypatch.setattr(stream_formats, "over_http", lambda *_: lambda path: {"schema": orjson.dumps(schema).decode()})
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(stream, fastavro.parse_schema(schema), {"id": "O-1"})
+    world = World()
+    world.log.create_topics([TopicSpec("orders", 1, {})])
+    producer = world.log.producer()
+    for value in (frame_head(7) + stream.getvalue(), frame_head(7) + b"\xff"):
+        producer.send("orders", 0, value, timestamp=NOON)
+    producer.flush(1)
+    definition = {"definition": "stream: s\nsources: [{topic: orders, format: avro, registry: 'http://r:1'}]"}
+
+    async def talk(ask: Ask) -> None:
+        _, checked = await ask("POST", "/api/definitions/check", definition)
+        (orders,) = checked["sources"]
+        assert (orders["messages"], orders["events"], orders["types"]) == (2, 1, {"orders": 1})
+        ((reason, each),) = orders["refused"].items()
+        assert (reason, each["first"]) == ("bad-payload", "orders/0/1")
+        newest, oldest = orders["newest"]
+        assert newest["read"][0]["reason"] == "bad-payload"
+        assert orjson.loads(oldest["value"])["id"] == oldest["read"][0]["event"]["id"] == "O-1"
+        query = "QUERY q FROM s PATTERN orders o WITHIN 1 hour"
+        _, tried = await ask("POST", "/api/definitions/try", {**definition, "query": query})
+        assert (tried["count"], tried["refused"]) == (1, {"bad-payload": 1})
 
     world.run(talk)
 

@@ -138,8 +138,8 @@ def test_set_changes_the_bounds_in_the_definition_and_nothing_else(client: Clien
     found = carried_out(client, plan_update(StreamChange("shop", idle=5_000, disorder=2_000), present(client)))
     assert (found.record.idle, found.record.disorder) == (5_000, 2_000)
     assert found.record.definition is not None
-    assert found.record.definition.text == SHOP.replace("idle: 10s", "idle: 5000ms").replace(
-        "of the web shop\n", "of the web shop\ndisorder: 2000ms\n"
+    assert found.record.definition.text == SHOP.replace("idle: 10s", "idle: 5s").replace(
+        "of the web shop\n", "of the web shop\ndisorder: 2s\n"
     )
     never = carried_out(client, plan_update(StreamChange("shop", idle=0), present(client)))
     assert never.record.idle is None

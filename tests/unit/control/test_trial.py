@@ -14,14 +14,24 @@ from saffron.control.checks import Refused
 from saffron.control.trial import MOST_RESULTS, Trial, explain, try_query
 from saffron.control.trials import Trials
 from saffron.errors import InputError, QueryError
+from saffron.mapping.definition_reader import read_definition
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.streams.newest_messages import NewestRecords, from_one_moment
+from saffron.runtime.streams.source_messages import Batch, translated, translations
 from tests.unit.control.shop import DEFINITION, NOON, PAID
 
+SOURCES = read_definition(DEFINITION).sources
+FORMATS = translations("")
 Records = Mapping[TopicPartition, Sequence[Record]]
 
 
-def shop(count: int) -> Records:
+def shop(count: int, more: Records | None = None) -> dict[TopicPartition, Batch]:
+    """The messages of a shop, and others."""
+    records = {**records_of_shop(count), **(more or {})}
+    return translated({place: NewestRecords(one, whole=True) for place, one in records.items()}, SOURCES, FORMATS)
+
+
+def records_of_shop(count: int) -> Records:
     orders = [{"order_id": f"O-{n}", "total": 10 + n, "created_at": NOON + n} for n in range(count)]
     payments = [{"order": {"id": f"O-{n}"}, "paid_at": NOON // 1000 + 60} for n in range(count)]
     places = {TopicPartition("orders", 0): orders, TopicPartition("payments", 0): payments}
@@ -45,8 +55,8 @@ def test_results_are_counted_and_the_first_are_shown() -> None:
 
 
 def test_what_is_no_event_is_counted() -> None:
-    records = {**shop(2), TopicPartition("orders", 1): [Record("orders", 1, 7, NOON, None, b"{")]}
-    found = try_query(Trial(DEFINITION, PAID, records, 1, 60.0))
+    broken = {TopicPartition("orders", 1): [Record("orders", 1, 7, NOON, None, b"{")]}
+    found = try_query(Trial(DEFINITION, PAID, shop(2, broken), 1, 60.0))
     assert (found["count"], found["refused"]) == (2, {"not-json": 1})
 
 
@@ -93,7 +103,7 @@ def test_a_process_that_does_not_end_is_ended() -> None:
 
 
 def test_messages_are_those_from_the_moment_on_from_which_all_topics_are_known() -> None:
-    records = shop(5)
+    records = records_of_shop(5)
     orders, payments = (TopicPartition(topic, 0) for topic in ("orders", "payments"))
     newest = {
         orders: NewestRecords(records[orders], whole=True),

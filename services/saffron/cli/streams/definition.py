@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.client import connection
+from saffron.cli.client import Client, connection
 from saffron.cli.streams import samples
 from saffron.cli.streams.files import text_of
-from saffron.control.stream_readings import reading_body
+from saffron.control.stream_readings import read_source, reading_body
 from saffron.errors import InputError
 from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.definition_reader import read_definition
@@ -52,10 +52,10 @@ def infer(
         saffron stream infer orders.ndjson payments.ndjson --name shop
     """
     files = {one: Path(one) for one in sources if Path(one).is_file()}
-    with _messages(system, [one for one in sources if one not in files], sample) as of_topic:
+    with _client(system, [one for one in sources if one not in files]) as client:
         topics = [
             Topic(files[one].stem, samples.of_file(files[one], files[one].stem, sample)) if one in files
-            else Topic(one, of_topic(one))
+            else Topic(one, samples.of_topic(_known(client), one, sample))
             for one in sources
         ]  # fmt: skip
     text = write_definition(name, propose(topics))
@@ -90,13 +90,11 @@ def check(
     """
     found = read_definition(text_of(definition))
     files = _files(inputs or [], found.sources)
-    with _messages(system, [one.topic for one in found.sources if one.topic not in files], sample) as of_topic:
+    with _client(system, [one.topic for one in found.sources if one.topic not in files]) as client:
         readings = [
-            read_all(
-                one,
-                samples.of_file(files[one.topic], one.topic, sample) if one.topic in files else of_topic(one.topic),
-                strict=found.dead_letters,
-            )
+            read_all(one, samples.of_file(files[one.topic], one.topic, sample), strict=found.dead_letters)
+            if one.topic in files
+            else read_source(one, samples.of_source(_known(client), one, sample), strict=found.dead_letters)
             for one in found.sources
         ]
     if json:
@@ -108,13 +106,18 @@ def check(
 
 
 @contextmanager
-def _messages(system: options.System, topics: Sequence[str], sample: int) -> Iterator[Any]:
-    """The function that reads a topic's newest messages; no system is needed where there are no topics."""
+def _client(system: options.System, topics: Sequence[str]) -> Iterator[Client | None]:
+    """A connection; None where there are no topics, since no system is needed then."""
     if not topics:
         yield None
         return
     with connection(system.connected()) as client:
-        yield lambda topic: samples.of_topic(client, topic, sample)
+        yield client
+
+
+def _known(client: Client | None) -> Client:
+    assert client is not None
+    return client
 
 
 def _files(inputs: Sequence[str], sources: Sequence[SourceDefinition]) -> dict[str, Path]:

@@ -30,6 +30,8 @@ def cell(name: str, value: object) -> object:
     """A value as a cell of the list."""
     if name == "schema":
         return "inferred" if value is None else "given"
+    if name == "definition" and isinstance(value, dict):
+        return f"version {value['version']}"
     if name == "format":
         return value or "json"
     if name in ("disorder", "idle"):

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from saffron.cli.client import Client
 from saffron.errors import InputError
+from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.message import Message
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.streams.messages import message_of, record_in
 from saffron.runtime.streams.newest_messages import in_order_of_time, newest_records
+from saffron.runtime.streams.source_messages import SourceMessage, messages_of, translated, translations
 
 
 def of_topic(client: Client, topic: str, count: int) -> list[Message]:
@@ -17,6 +19,13 @@ def of_topic(client: Client, topic: str, count: int) -> list[Message]:
     client.partitions(topic)  # an error that names the broker
     newest = newest_records(client.log, client.settings.group("samples"), [topic], count)
     return [message(record) for record in in_order_of_time(newest, topic)]
+
+
+def of_source(client: Client, source: SourceDefinition, count: int) -> list[SourceMessage]:
+    """The newest messages of a source, translated from its format."""
+    client.partitions(source.topic)  # an error that names the broker
+    newest = newest_records(client.log, client.settings.group("samples"), [source.topic], count)
+    return messages_of(translated(newest, [source], translations(client.settings.registry_auth)), source.topic)
 
 
 def of_file(path: Path, topic: str, count: int) -> list[Message]:

@@ -192,7 +192,7 @@ function showReadings(sources) {
   byId("readings").querySelector("tbody").replaceChildren(...sources.map((one) => {
     const refused = Object.values(one.refused).reduce((sum, each) => sum + each.count, 0);
     const types = Object.entries(one.types).map(([name, count]) => `${name} ${count.toLocaleString()}`);
-    return element("tr", {}, cell(one.source), cell(one.messages.toLocaleString(), "n"), cell(one.events.toLocaleString(), "n"),
+    return element("tr", {}, cell(one.source), cell(one.messages.toLocaleString(), "n"), cell(one.events.toLocaleString(), "n"), cell(one.filtered.toLocaleString(), "n"),
       cell(refused.toLocaleString(), refused ? "n down" : "n"), cell(names(types)), cell(names(Object.keys(one.attributes))));
   }));
   messages.clear();
