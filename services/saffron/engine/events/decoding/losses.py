@@ -10,13 +10,14 @@ _NAMED = 5
 
 
 def told(mistyped: Mapping[str, int], left_out: int) -> Iterator[str]:
-    """`mistyped`: by attribute how many values are null, being of another kind; `left_out`: values of attributes that
-    an inferred schema has no room for."""
+    """`mistyped`: by attribute how many values are left out, being of another kind or beside another field of
+    that name; `left_out`: values of attributes that an inferred schema has no room for."""
     if mistyped:
         order = sorted(mistyped, key=lambda name: (-mistyped[name], name))
         named = ", ".join(f"{mistyped[name]:,} of {name!r}" for name in order[:_NAMED])
         more = f" and {len(order) - _NAMED:,} other attributes" if len(order) > _NAMED else ""
-        yield f"values of another kind than their attribute's are null: {named}{more}; a --schema says which is right"
+        why = "being of another kind than their attribute, or beside another field of that name"
+        yield f"values are left out and null: {named}{more}, {why}; a --schema FILE says which kind is right"
     if left_out:
         most = f"an inferred schema has at most {MAX_ATTRIBUTES:,} attributes"
         yield f"{left_out:,} values are left out: {most}; a --schema names those that queries need"
