@@ -50,8 +50,10 @@ class Reading:
     filtered: int = 0
 
 
-def read_all(source: SourceDefinition, messages: Iterable[Message], *, strict: bool = False) -> Reading:
-    """Read the messages of a source as its stream would."""
+def read_all(
+    source: SourceDefinition, messages: Iterable[Message], *, strict: bool = False, max_future: int = _DAY
+) -> Reading:
+    """Read the messages of a source as its stream would. `max_future`: how far events may be ahead of them (ms)."""
     types: Counter[str] = Counter()
     attributes: Counter[str] = Counter()
     refused: dict[str, Refusals] = {}
@@ -65,6 +67,11 @@ def read_all(source: SourceDefinition, messages: Iterable[Message], *, strict: b
             if isinstance(one, Filtered):
                 filtered += 1
                 continue
+            if isinstance(one, Mapped) and message.time is not None:
+                ages.append((one.ts, message.time))
+                if one.ts > message.time + max_future:
+                    detail = f"ts {one.ts} is more than {max_future} ms ahead of the message's own time {message.time}"
+                    one = Refused(one.number, "future-ts", detail)
             if isinstance(one, Refused):
                 before = refused.get(one.reason, Refusals(0, message, one))
                 refused[one.reason] = replace(before, count=before.count + 1)
@@ -78,8 +85,6 @@ def read_all(source: SourceDefinition, messages: Iterable[Message], *, strict: b
                 misfits[name] = number + 1, first
             if len(examples) < _SHOWN:
                 examples.append(one)
-            if message.time is not None:
-                ages.append((one.ts, message.time))
     warning = _warning(source, ages, finer)
     return Reading(source, count, events, types, attributes, refused, misfits, examples, warning, filtered)
 
@@ -105,5 +110,5 @@ def _another_unit(source: SourceDefinition, times: Sequence[tuple[int, int]]) ->
 
 
 def place_of(message: Message, number: int) -> str:
-    """Where an element is: TOPIC/PARTITION/OFFSET, and its number in the message from the second on."""
-    return f"{message.topic}/{message.partition}/{message.offset}" + (f", element {number}" if number else "")
+    """The id of an element: TOPIC/PARTITION/OFFSET, and .NUMBER from the second one of its message on."""
+    return f"{message.topic}/{message.partition}/{message.offset}" + (f".{number}" if number else "")

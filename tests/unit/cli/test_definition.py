@@ -118,3 +118,12 @@ def test_an_error_in_the_definition_shows_its_line(files: Path) -> None:
     done = saffron("check", "s.yaml", "t=orders.ndjson")
     assert isinstance(done.exception, DefinitionError)
     assert "LINE 4:   typ: x" in str(done.exception)
+
+
+def test_an_event_far_ahead_of_its_message_is_refused_as_the_stream_would(files: Path) -> None:
+    (files / "one.yaml").write_text("stream: one\nsources:\n- {topic: one, ts: {field: at, format: epoch_ms}}\n")
+    lines = [{"time": NOON, "value": {"at": NOON + ahead}} for ahead in (0, 86_400_000, 86_400_001)]
+    (files / "one.ndjson").write_text("".join(f"{json.dumps(one)}\n" for one in lines), "utf-8")
+    done = saffron("check", "one.yaml", "one=one.ndjson", "--json")
+    (one,) = json.loads(done.stdout)
+    assert (one["events"], one["refused"]["future-ts"]["first"]) == (2, "one/0/2")

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.jit import jitable
+from saffron.engine.kernels.jit import jitable, kernel
+from saffron.engine.kernels.numba_types import int64, types, uint64, void
 
 Words = NDArray[np.uint64]
 
@@ -62,9 +63,16 @@ def chained(hashed, words):
 def hashes_of(columns: NDArray[np.int64], start: int = GOLDEN) -> Words:
     """uint64 [n]: the hash of each column of int64 [words, n]."""
     hashed = np.full(columns.shape[1], np.uint64(start))
-    for row in columns:
-        hashed = chained(hashed, row.view(np.uint64))
+    _append(np.ascontiguousarray(columns), hashed)
     return hashed
+
+
+@kernel(void(types.Array(int64, 2, "C", readonly=True), uint64[::1]))
+def _append(columns, hashed):
+    """Append words [words, n] to hashes [n]. NumPy takes two to five times as long: each operation makes an array."""
+    for row in range(len(columns)):
+        for i in range(len(hashed)):
+            hashed[i] = chained(hashed[i], np.uint64(columns[row, i]))
 
 
 @jitable(forceinline=True, _nrt=False)

@@ -187,9 +187,9 @@ class TrendOperator(QueryOperator[Standing, Reader]):
 
     def _step_of(self, readers: Sequence[Reader], step: str) -> Step:
         """A step for these readers together: an exception is the fault of one of them, nobody knows whose."""
+        if len(readers) == 1:
+            return self._step(self._standing[readers[0].plan.name], step)
         concerned = [self._standing[reader.plan.name] for reader in readers]
-        if len(concerned) == 1:
-            return self._step(concerned[0], step)
         names = frozenset(standing.name for standing in concerned)
 
         def failed(query: StandingQuery[Any], step: str, error: Exception) -> None:

@@ -49,7 +49,9 @@ def prepare(
         states[absent] = 0
     if columns.dropped is not None and slot >= 0:
         states[masked(columns.dropped, slot)] |= layout.DROPPED
-    group_words = words[[plan.key.index(name) for name in plan.group]]
+    hashes = row_hashes(words)
+    by_key = plan.group == plan.key
+    group_words = words if by_key else words[[plan.key.index(name) for name in plan.group]]
     attributes = np.empty((len(needs.attributes), n), dtype=np.float64)
     for row, (name, kind) in enumerate(needs.attributes):
         if kind.is_wide and name in orders:
@@ -64,9 +66,9 @@ def prepare(
         time=_owned(columns.time),
         states=states,
         opens=opening(columns.seq, opened),
-        hashes=row_hashes(words),
+        hashes=hashes,
         words=words,
-        group_hashes=row_hashes(group_words),
+        group_hashes=hashes if by_key else row_hashes(group_words),
         group_words=group_words,
         attributes=attributes,
         mantissas=mantissas,
@@ -191,7 +193,9 @@ def rounded_in(columns: Columns, names: Sequence[str]) -> Flags:
 
 def row_hashes(words: Ints) -> Ints:
     """[n] a hash, never negative, of each column of words [words, n]: column 0 of keys and groups."""
-    return (hashes_of(words) >> np.uint64(1)).view(np.int64)
+    hashes = hashes_of(words)
+    hashes >>= np.uint64(1)
+    return hashes.view(np.int64)
 
 
 def opening(seq: NDArray[np.int64], opened: Sequence[int]) -> Flags:

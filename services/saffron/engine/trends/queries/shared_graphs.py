@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,20 +46,25 @@ class SharedGraphs:
         for reader in readers:
             if reader.graph is None:
                 self.alone(reader)
-        if self.shares:
-            for graph in graphs_of_readers(readers):
-                with step(graph.readers, COMPILING):
-                    self._part(graph, block, begin)
-            self._unite(graphs_of_readers(readers), block, begin, step)
-        for graph in graphs_of_readers(readers):
-            if graph.running is None and len(graph.readers) > 1:
-                with step(graph.readers, COMPILING):
-                    _compile_or_part(graph)
+        if len(readers) > 1:
+            self._share(readers, block, begin, step)
         for graph in graphs_of_readers(readers):
             with step(graph.readers, COMPILING):
                 graph.run()
                 self._note(graph, block, begin)
         return graphs_of_readers(readers)
+
+    def _share(self, readers: Sequence[Reader], block: Block, begin: int, step: TakeStep) -> None:
+        """Readers come together in one graph, and part."""
+        if self.shares:
+            for graph in _shared(readers):
+                with step(graph.readers, COMPILING):
+                    self._part(graph, block, begin)
+            self._unite(graphs_of_readers(readers), block, begin, step)
+        for graph in _shared(readers):
+            if graph.running is None:
+                with step(graph.readers, COMPILING):
+                    _compile_or_part(graph)
 
     def _note(self, graph: SharedGraph, block: Block, begin: int) -> None:
         """From when on it has had every event: from before its first one, or behind a block of which it lacks some."""
@@ -130,9 +135,8 @@ class SharedGraphs:
     def _part(self, graph: SharedGraph, block: Block, begin: int) -> None:
         """Readers that are given something else than the first one go on with a copy."""
         by_given: dict[Given, list[Reader]] = {}
-        if len(graph.readers) > 1:
-            for reader in graph.readers:
-                by_given.setdefault(_given(reader, block, begin), []).append(reader)
+        for reader in graph.readers:
+            by_given.setdefault(_given(reader, block, begin), []).append(reader)
         for apart in list(by_given.values())[1:]:
             graph.copy_for(apart)
 
@@ -172,6 +176,11 @@ def _compile_or_part(graph: SharedGraph) -> None:
         if not is_of_query(error):
             raise
         graph.part()
+
+
+def _shared(readers: Iterable[Reader]) -> Iterator[SharedGraph]:
+    """Those of their graphs that have several readers when they are taken."""
+    return (graph for graph in graphs_of_readers(readers) if len(graph.readers) > 1)
 
 
 def graphs_of_readers(readers: Iterable[Reader]) -> list[SharedGraph]:
