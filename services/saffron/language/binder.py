@@ -54,7 +54,9 @@ def bind(
     tree = parse(query) if isinstance(query, str) else query
     scope = Scope(tree.text, schema, lenient, frozenset(name.lower() for name in aggregates), unseen)
     binder = bind_trend if is_aggregate(tree) else bind_match
-    plan = replace(binder(tree, scope, tree.name or name), waits=tuple(scope.waits), unseen=tuple(scope.unseen_names))
+    plan = binder(tree, scope, tree.name or name)
+    noted = tuple(scope.waits), tuple(scope.unseen_names), tuple(scope.computed)
+    plan = replace(plan, waits=noted[0], unseen=noted[1], computed=noted[2])
     if isinstance(plan, MatchPlan):
         _warn_of_cost(plan, tree, scope)
     weight = 1.0 if tree.weight is None else float(tree.weight.value)

@@ -17,6 +17,10 @@ NULL_INT = -(2**63)
 NULL_CODE = -1
 
 
+COMPUTED_MARK = "\U0010ffff"
+"""The beginning of names of computed values: no character, and no attribute has a name that begins so."""
+
+
 class Kind(Enum):
     """The kind of an attribute: the one map from kinds to how their values are held, written and called.
 
@@ -140,7 +144,7 @@ class Schema:
     def attributes_of(self, type_name: str) -> tuple[str, ...]:
         """Names of the attributes of such events; any that there are, where the type was not seen when the schema was
         inferred."""
-        unseen = () if self.given else tuple(self.kinds)
+        unseen = () if self.given else tuple(name for name in self.kinds if not name.startswith(COMPUTED_MARK))
         return self.types.get(type_name, unseen)
 
     def distribution(self, type_name: str) -> Distribution | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saffron.language.syntax import tree
+from saffron.language.syntax.paths import steps_text
 from saffron.language.syntax.printer import expression_text
 from saffron.language.syntax.tree import Index
 from tests.reference.match.conditions import is_length, read, references
@@ -42,14 +43,17 @@ def returned(asked: Question, match: Match) -> dict[str, Any]:
 def _item_names(items: Sequence[tree.Item]) -> list[str]:
     """The alias; else the attribute, if no other item is called so; else the text."""
     texts = [expression_text(item.expression) for item in items]
-    short = [
-        item.alias or (getattr(item.expression, "attribute", None) or text)
-        for item, text in zip(items, texts, strict=True)
-    ]
+    short = [item.alias or _path(item.expression) or text for item, text in zip(items, texts, strict=True)]
     count = Counter(short)
     return [
         name if item.alias or count[name] == 1 else text for item, name, text in zip(items, short, texts, strict=True)
     ]
+
+
+def _path(expression: tree.Expression) -> str | None:
+    if not isinstance(expression, tree.Reference) or expression.attribute is None:
+        return None
+    return expression.attribute + steps_text(expression.steps)
 
 
 def _item(asked: Question, match: Match, expression: tree.Expression) -> Any:

@@ -11,7 +11,7 @@ from saffron.language.syntax import tree
 from saffron.language.syntax.tree import Index
 from tests.reference.match.events import Bindings, Bound
 from tests.reference.match.shape import Leaf, Pattern
-from tests.reference.match.values import Aggregates, aggregate, value
+from tests.reference.match.values import Aggregates, aggregate, at_steps, value
 
 TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE)
 FINISHED = (Index.LAST, Index.ALL)  # v.len is one of them
@@ -157,7 +157,10 @@ def read(
         chosen = events if reference.index is Index.ALL else events[:at]
         if reference.attribute is None:
             return len(chosen)
-        return aggregate(expression.function, [event.get(reference.attribute) for event in chosen], functions)
+        values = [at_steps(event.get(reference.attribute), reference.steps) for event in chosen]
+        if reference.steps and expression.function != "count":  # what is no number is null
+            values = [one if isinstance(one, int | float) and not isinstance(one, bool) else None for one in values]
+        return aggregate(expression.function, values, functions)
     if is_length(expression, leaf):
         return len(events)
     place = {Index.FIRST: 0, Index.LAST: -1, Index.CURRENT: at, Index.PREVIOUS: at - expression.back}

@@ -21,8 +21,15 @@ def value(expression: tree.Expression, leaf: Callable[[Any], Any]) -> Any:
     match expression:
         case tree.Literal(value=literal):
             return literal
-        case tree.Reference() | tree.Next():
-            return leaf(expression)
+        case tree.Reference(steps=steps) | tree.Next(steps=steps):
+            return at_steps(leaf(expression), steps)
+        case tree.Call(function="length", arguments=(array,)):
+            found = value(array, leaf)
+            return len(found) if isinstance(found, list) else None
+        case tree.Call(function="contains", arguments=(array, tree.Literal(value=wanted))):
+            found = value(array, leaf)
+            scalars = [one for one in found if not isinstance(one, list | dict)] if isinstance(found, list) else []
+            return any(compared("=", one, wanted) for one in scalars) if isinstance(found, list) else None
         case tree.Call(function=function, arguments=arguments):
             if function not in SCALARS:
                 return leaf(expression)
@@ -42,6 +49,16 @@ def value(expression: tree.Expression, leaf: Callable[[Any], Any]) -> Any:
             pair = value(first, leaf), value(second, leaf)
             return _arithmetic(operator, *map(_real, pair)) if operator in "+-*/%" else compared(operator, *pair)
     raise ValueError(f"{expression} has no value in a match query")
+
+
+def at_steps(found: Any, steps: Sequence[str | int]) -> Any:
+    """What lies in an array: elements by number, from 1, and fields of objects by name."""
+    for step in steps:
+        if isinstance(step, int):
+            found = found[step - 1] if isinstance(found, list) and step <= len(found) else None
+        else:
+            found = found.get(step) if isinstance(found, dict) else None
+    return found
 
 
 def aggregate(function: str, values: Sequence[Any], own: Aggregates) -> Any:
@@ -66,7 +83,7 @@ def aggregate(function: str, values: Sequence[Any], own: Aggregates) -> Any:
 
 
 def _real(x: Any) -> float | None:
-    return None if x is None or isinstance(x, bool | str) else float(x)
+    return None if x is None or isinstance(x, bool | str | list | dict) else float(x)
 
 
 def _kind(x: Any) -> str:
@@ -75,6 +92,8 @@ def _kind(x: Any) -> str:
 
 def compared(operator: str, left: Any, right: Any) -> bool:
     """False between kinds and with null; strings by their bytes; truth values have no order."""
+    if isinstance(left, list | dict) or isinstance(right, list | dict):
+        return False
     if left is None or right is None or _kind(left) != _kind(right):
         return False
     if isinstance(left, str):

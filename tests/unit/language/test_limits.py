@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from saffron.control.checks import MOST_CHARACTERS
-from saffron.engine.events.decoding import nesting
+from saffron.engine.events.decoding import growth, nesting
 from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.windows.outbox import _BLOCK_BYTES
 from saffron.errors import QueryError
 from saffron.language import bind
 from saffron.language.plan import plan
-from saffron.language.syntax import clauses, cursor, patterns, references, tokens
+from saffron.language.syntax import clauses, cursor, paths, patterns, references, tokens
+from saffron.mapping import definition_reader
 from saffron.runtime.log.kafka_settings import _MESSAGE_BYTES
 from saffron.runtime.process.config import Settings
 from saffron.schema.schema import MAX_INSTANTS
@@ -31,6 +32,7 @@ LIMITS = {
     "name of a query or stream": clauses.NAME_LIMIT,
     "`{n,m}`": patterns.REPEAT_LIMIT,
     "`k` of `b[i-k]`": references.LOOK_BACK_LIMIT,
+    "number of an array's element": paths.ELEMENT_LIMIT,
     "WITHIN": clauses.SIZE_LIMIT,
     "components of a match query": plan.MAX_COMPONENTS,
     "sequences that one NOT rules out": plan.MAX_SEQUENCES,
@@ -39,6 +41,10 @@ LIMITS = {
     "windows that an event of an aggregate query lies in": plan.MAX_WINDOWS,
     "an event": MAX_EVENT_BYTES,
     "depth of objects and arrays in an event": nesting.MAX_DEPTH,
+    "sources of a stream": definition_reader.MAX_SOURCES,
+    "attributes in an inferred schema": growth.MAX_ATTRIBUTES,
+    "event types in an inferred schema": growth.MAX_ATTRIBUTES,
+    "name of an attribute in an inferred schema": nesting.MAX_PATH,
     "instants of an imprecise time": MAX_INSTANTS,
     "a request's body": 1024**2,  # aiohttp's; tests/unit/control/test_openapi.py
     "a result": Settings().result_bytes,
@@ -52,6 +58,7 @@ BEYOND = {
     "name of a query or stream": "QUERY " + "q" * 201 + " PATTERN A" + HOUR,
     "`{n,m}`": "PATTERN SEQ(A, B{1001})" + HOUR,
     "`k` of `b[i-k]`": "PATTERN SEQ(A a, B+ b[]) WHERE b[i].x > b[i-1001].x" + HOUR,
+    "number of an array's element": "PATTERN A a WHERE a.x[1000001] = 1" + HOUR,
     "WITHIN": "PATTERN A WITHIN 9007199254740993 ms",
     "components of a match query": "PATTERN SEQ(" + ",".join(["A"] * 31) + ")" + HOUR,
     "sequences that one NOT rules out": "PATTERN SEQ(A, NOT (" + " AND ".join(["B"] * 6) + "), C)" + HOUR,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saffron.errors import SchemaError
-from saffron.schema.schema import Distribution, Kind, Schema, widened
+from saffron.schema.schema import COMPUTED_MARK, Distribution, Kind, Schema, widened
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -116,6 +116,8 @@ class _Draft:
             if not before and name in ("type", "ts"):
                 continue
             where = f"{place}/properties/{name}"
+            if name.startswith(COMPUTED_MARK):
+                raise SchemaError(f"{where}: no attribute's name begins with U+10FFFF")
             item = _mapping(given, where)
             names = item["type"] if isinstance(item.get("type"), list) else [item.get("type")]
             if names in (["object"], ["object", "null"], ["null", "object"]):

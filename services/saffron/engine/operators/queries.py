@@ -13,6 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.computed_columns import with_computed
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.engine.events.tables import conformed
 from saffron.engine.operators.composition import makers_first
@@ -35,6 +36,7 @@ from saffron.engine.operators.results import Fired, Ints, OrderedResults, Part
 from saffron.engine.operators.standing import Compiler, StandingQuery, Status, compile_text
 from saffron.errors import SaffronError
 from saffron.language.plan.plan import MatchPlan, Plan, TrendPlan
+from saffron.schema.computed import Computed
 from saffron.schema.schema import Kind, Schema
 
 S = TypeVar("S", bound=StandingQuery[Any])
@@ -69,6 +71,7 @@ class QueryOperator(ABC, Generic[S, R]):
         self._compiler = compiler
         self._schema: Schema | None = None
         self._unseen: set[str] = set()
+        self._computed: dict[str, None] = {}
         self._standing: dict[str, S] = {}
         self._events = 0
         self._fired: list[tuple[S, Fired]] = []
@@ -126,17 +129,21 @@ class QueryOperator(ABC, Generic[S, R]):
         """From now on these queries share nothing with each other: of one of them it is not known which is at fault."""
 
     def _fitted(self, block: Block) -> Block:
-        """The block with all attributes of the schema in force, each of its kind there, and those that queries read and
-        no event has had yet."""
-        columns = block.columns if self._schema is None else conformed(block.columns, self._known)
+        """The block with all attributes of the schema in force, each of its kind there, and those that queries read:
+        of which no event has had any yet, or which are computed."""
+        columns = block.columns
+        if self._schema is not None:
+            columns = with_computed(conformed(columns, self._known), self._computed)
         return block if columns is block.columns else replace(block, columns=columns)
 
     @property
     def _known(self) -> Schema:
-        """The schema in force, with the attributes that queries read and no event has had yet: all null."""
+        """The schema in force, with the attributes that queries read and no event has had yet, all null, and with the
+        computed ones."""
         assert self._schema is not None
-        unseen = dict.fromkeys(self._unseen - self._schema.kinds.keys(), Kind.NULL)
-        return replace(self._schema, kinds={**self._schema.kinds, **unseen}) if unseen else self._schema
+        more = dict.fromkeys(self._unseen - self._schema.kinds.keys(), Kind.NULL)
+        more |= {name: one.kind for name in self._computed if (one := Computed.of_name(name)) is not None}
+        return replace(self._schema, kinds={**self._schema.kinds, **more}) if more else self._schema
 
     def statuses(self) -> Mapping[str, Status]:
         """The state of every query that may be ours, by name: see `Status`."""
@@ -388,6 +395,7 @@ class QueryOperator(ABC, Generic[S, R]):
                     standing.foreign = True
                     return
                 self._unseen |= set(plan.unseen)
+                self._computed |= dict.fromkeys(plan.computed)
                 standing.runs = self._start(standing, plan)
             except SaffronError as error:
                 standing.foreign = self._is_foreign(standing)

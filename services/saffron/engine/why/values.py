@@ -7,7 +7,7 @@ from typing import Any
 
 from saffron.engine.match.output.returns import aggregate, evaluator
 from saffron.engine.operators.aggregates import BUILT_IN, require
-from saffron.engine.why.bindings import Bound
+from saffron.engine.why.bindings import Bound, Event
 from saffron.language.plan.formulas import formula
 from saffron.language.plan.plan import (
     Aggregate,
@@ -22,6 +22,7 @@ from saffron.language.plan.plan import (
     Unary,
     Which,
 )
+from saffron.schema.computed import Computed
 from saffron.schema.numbers import shown as shown_number
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
@@ -72,14 +73,20 @@ def _attribute(leaf: Attribute, bound: Sequence[Bound], at: At) -> Any:
             place = len(bound) - 1
         case _:
             place = at[leaf.component] - leaf.back
-    return bound[place].event.get(leaf.name)
+    return _read(bound[place].event, leaf.name)
+
+
+def _read(event: Event, name: str) -> Any:
+    """An attribute of an event, or what is computed from one."""
+    one = Computed.of_name(name)
+    return event.get(name) if one is None else one.of(event.get(one.attribute))
 
 
 def _aggregate(leaf: Aggregate, bound: Sequence[Bound], at: At) -> Any:
     chosen = bound if leaf.scope is Scope.CLOSED else bound[: at[leaf.component]]
     if leaf.name is None:
         return len(chosen)
-    values = [one.event.get(leaf.name) for one in chosen]
+    values = [_read(one.event, leaf.name) for one in chosen]
     if leaf.function in ("first", "last"):
         return values[0 if leaf.function == "first" else -1] if values else None
     if not values and leaf.function != "count":

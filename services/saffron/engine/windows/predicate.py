@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns, is_null
+from saffron.engine.events.computed_columns import with_computed
 from saffron.engine.events.tables import converted
 from saffron.errors import SchemaError
 from saffron.language.plan.pairs import exact, rest_of_name
@@ -110,6 +111,7 @@ def _attribute(expr: Attribute, columns: Columns) -> _Value:
         return _Number(columns.ts.astype(np.float64))
     whole = rest_of_name(expr.name)
     name = expr.name if whole is None else whole
+    columns = with_computed(columns, [name])
     column = columns.type if name == "type" else columns.attributes.get(name)
     if column is not None and whole is not None:
         data: NDArray[Any] = converted(column, Kind.NUMBER).data

@@ -6,8 +6,9 @@ A user-defined aggregate is a function from numbers to a number; the plan has on
 from __future__ import annotations
 
 from saffron.language.plan import plan
+from saffron.language.scope.arrays import ARRAY_HINT, element_of, open_error
 from saffron.language.scope.scope import NULL, Scope
-from saffron.language.scope.typed import AGGREGATES, ARRAY_HINT, SORTS, Sort, Typed, kind_or_guess
+from saffron.language.scope.typed import AGGREGATES, SORTS, Sort, Typed, kind_or_guess
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tokens import name_text
@@ -54,6 +55,11 @@ def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, 
         value = plan.Const(0) if call.function in ("count", "sum") else NULL
         return argument, component, Typed(value, Sort.NUMBER if value.value == 0 else Sort.UNKNOWN)
     own = call.function not in AGGREGATES
+    if argument.steps:
+        if call.function in ("first", "last"):
+            raise open_error(scope, call.span)
+        kind = Kind.ARRAY if call.function == "count" else Kind.NUMBER
+        found = element_of(found, argument.steps, kind, scope, argument.span)
     takes_numbers = own or call.function in NUMERIC
     if found.kind in NO_NUMBERS and (takes_numbers or (found.kind is Kind.ARRAY and call.function != "count")):
         hint = f"{call.function} takes numbers." if takes_numbers else ARRAY_HINT

@@ -12,6 +12,7 @@ from saffron.language.syntax import tree
 from saffron.language.syntax.durations import duration
 from saffron.language.syntax.expressions import AND
 from saffron.language.syntax.printer import expression_text
+from saffron.schema.computed import ELEMENT, Computed
 
 INDEX = {
     Which.SINGLE: tree.Index.NONE,
@@ -40,6 +41,10 @@ def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | Non
             return tree.Name("null") if value is None else tree.Literal(value)
         case plan.Attribute(name=name) if (whole := rest_of_name(name)) is not None:
             return tree.Call("rest", (_written(replace(expr, name=whole), names, trends),))
+        case plan.Attribute(name=name) | plan.Aggregate(name=str() as name) if (
+            one := Computed.of_name(name)
+        ) is not None:
+            return _computed(_written(replace(expr, name=one.attribute), names, trends), one)
         case plan.Attribute(component=component, which=Which.ADJACENT, name=name):
             return tree.Next(names[component], name)
         case plan.Attribute(component=component, which=which, name=name, back=back):
@@ -51,7 +56,9 @@ def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | Non
         case plan.Unary(operator=operator, operand=operand):
             return tree.Prefix(operator, _written(operand, names, trends))
         case plan.Binary(operator=("and" | "or") as operator):
-            return tree.Logic(operator, tuple(_written(part, names, trends) for part in _row(expr, operator)))
+            # A comparison of elements of arrays stands once for each kind, and all are written alike.
+            operands = tuple(dict.fromkeys(_written(part, names, trends) for part in _row(expr, operator)))
+            return operands[0] if len(operands) == 1 else tree.Logic(operator, operands)
         case plan.Binary(operator=operator, left=left, right=right):
             return tree.Operation(operator, _written(left, names, trends), _written(right, names, trends))
         case plan.Call(function=function, arguments=arguments):
@@ -67,6 +74,18 @@ def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | Non
             return tree.Name(trends.group[index])
 
 
+def _computed(array: tree.Expression, one: Computed) -> tree.Expression:
+    """A computed value of an array, or of the one that is the argument of an aggregate."""
+    if isinstance(array, tree.Call):
+        return replace(array, arguments=tuple(_computed(argument, one) for argument in array.arguments))
+    assert isinstance(array, tree.Reference | tree.Next)
+    read = replace(array, steps=one.steps)
+    if one.function == ELEMENT:
+        return read
+    values = () if one.value is None else (tree.Literal(one.value),)
+    return tree.Call(one.function, (read, *values))
+
+
 def aggregate_call(aggregate: plan.TrendAggregate, names: Sequence[str]) -> tree.Call:
     """The call of an aggregate over trends: COUNT(*), COUNT(A), SUM(A.x), ..."""
     argument: tree.Expression
@@ -75,7 +94,9 @@ def aggregate_call(aggregate: plan.TrendAggregate, names: Sequence[str]) -> tree
     elif aggregate.attribute is None:
         argument = tree.Name(names[aggregate.component])
     else:
-        argument = tree.Reference(names[aggregate.component], tree.Index.NONE, aggregate.attribute)
+        one = Computed.of_name(aggregate.attribute)
+        name, steps = (aggregate.attribute, ()) if one is None else (one.attribute, one.steps)
+        argument = tree.Reference(names[aggregate.component], tree.Index.NONE, name, steps=steps)
     return tree.Call(aggregate.function, (argument,))
 
 

@@ -346,7 +346,8 @@ class MatchPlan:
     `strict`: TIME STRICT. `consume`: components whose events serve one match only (CONSUME).
     `into`: the event type of results that other queries read. `confidence`: the threshold, None without CONFIDENCE.
     `returns`: () for RETURN * and without RETURN. `waits`: descriptions of types and attributes that no event has had
-    yet. `unseen`: names of those attributes that the schema lacks.
+    yet. `unseen`: names of those attributes that the schema lacks. `computed`: names of the computed values that it
+    reads (`schema.computed`).
     """
 
     name: str
@@ -373,6 +374,7 @@ class MatchPlan:
     confidence: float | None = None
     waits: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
 
     @property
     def positive(self) -> int:
@@ -453,7 +455,7 @@ class TrendPlan:
     `group`: attributes of GROUP BY; the aggregates of all keys of a group are combined.
     `window`: with `slide` or `opens` (WITHIN alone means SLIDE = WITHIN).
     `aggregates`: each once. `returns`, `having`: expressions over TrendValue, GroupValue and Const.
-    `exact`: EXACT, integers of any size. `waits`, `unseen`: see MatchPlan.
+    `exact`: EXACT, integers of any size. `waits`, `unseen`, `computed`: see MatchPlan.
     """
 
     name: str
@@ -474,6 +476,7 @@ class TrendPlan:
     exact: bool = False
     waits: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
 
 
 Plan = MatchPlan | TrendPlan

@@ -11,6 +11,7 @@ from saffron.carets import quoted
 from saffron.language.plan import plan
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax import tree
+from saffron.schema.computed import Computed
 from saffron.schema.numbers import kind_of_number, number_of
 from saffron.schema.schema import Kind, widened
 
@@ -49,6 +50,12 @@ def kind_of(expr: plan.Expr) -> Kind:
     return Kind.FLOAT
 
 
+def is_open_element(expr: plan.Expr) -> bool:
+    """Whether an expression is an element of an array that is read as whatever it is."""
+    one = Computed.of_name(expr.name) if isinstance(expr, plan.Attribute) else None
+    return one is not None and one.kind is Kind.ARRAY
+
+
 def check_into(query: tree.Query, items: tuple[plan.ReturnItem, ...], scope: Scope) -> None:
     """Raise QueryError if the results cannot be events of the type after INTO. `items`: RETURN, bound."""
     returns, output = query.returns, query.output
@@ -65,6 +72,9 @@ def check_into(query: tree.Query, items: tuple[plan.ReturnItem, ...], scope: Sco
         if bound.name in _OWN:
             hint = f"Every event has a {bound.name} of its own: name this one otherwise, ... AS name."
             raise scope.schema_error(f"an attribute cannot be called {quoted(bound.name)}", item.span, hint)
+        if is_open_element(bound.expr):
+            hint = "An attribute has one kind: return the whole array, or a number such as a.x[1] + 0."
+            raise scope.schema_error("an element of an array may be of any kind", item.span, hint)
         known = None if schema is None else schema.kinds.get(bound.name)
         kind = kind_of(bound.expr)
         if known is not None and widened(known, kind) is None:

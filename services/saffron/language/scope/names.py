@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from saffron.language.scope.scope import Scope
-from saffron.language.syntax.paths import own_name
+from saffron.language.syntax.paths import own_name, steps_text
 from saffron.language.syntax.printer import expression_text
 from saffron.language.syntax.tree import Item, Reference
 
@@ -32,5 +32,7 @@ def item_names(items: tuple[Item, ...], scope: Scope) -> list[str]:
 
 
 def _attribute(item: Item) -> str | None:
-    attribute = item.expression.attribute if isinstance(item.expression, Reference) else None
-    return None if attribute is None else own_name(attribute)
+    found = item.expression
+    if not isinstance(found, Reference) or found.attribute is None:
+        return None
+    return own_name(found.attribute) + steps_text(found.steps)

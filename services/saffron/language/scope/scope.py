@@ -81,7 +81,7 @@ class Scope:
 
     `schema`: None accepts every name. `lenient`: unknown names are warnings. `aggregates`: names of user-defined
     aggregates, in lower case. `unseen`: names that an inferred schema lacks may come later, and are null until then.
-    `places`: the components in pattern order. `waits`, `unseen_names`: ordered sets, see plan.MatchPlan.
+    `places`: the components in pattern order. `waits`, `unseen_names`, `computed`: ordered sets, see plan.MatchPlan.
     """
 
     text: str
@@ -93,6 +93,7 @@ class Scope:
     warnings: list[str] = field(default_factory=list)
     waits: dict[str, None] = field(default_factory=dict)
     unseen_names: dict[str, None] = field(default_factory=dict)
+    computed: dict[str, None] = field(default_factory=dict)
 
     # -------------------------------------------------------- errors and warnings
 

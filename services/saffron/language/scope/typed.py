@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from saffron.language.plan import plan
+from saffron.language.scope.arrays import ARRAY_HINT, computed, is_open, no_array, settled
 from saffron.language.scope.scope import NULL, Found, Scope
 from saffron.language.syntax import tree
+from saffron.schema.computed import ELEMENT, FUNCTIONS, LENGTH, Computed
 from saffron.schema.schema import Kind
 
 
@@ -40,13 +42,18 @@ SORTS = {kind: Sort.NUMBER for kind in Kind if kind.is_number} | {
     Kind.ARRAY: Sort.ARRAY,
     Kind.NULL: Sort.UNKNOWN,
 }
+_OF_ELEMENT = {
+    Sort.STRING: Kind.STRING,
+    Sort.BOOLEAN: Kind.BOOL,
+    Sort.NUMBER: Kind.NUMBER,
+    Sort.ARRAY: Kind.ARRAY,
+}
+"""Type -> the kind as which an element of an array is read."""
 GUESS = {Sort.STRING: Kind.STRING, Sort.BOOLEAN: Kind.BOOL}
 """Type -> the kind assumed for an attribute that is compared with such a value, without a schema."""
 SCALARS = {"abs": (1, 1), "sqrt": (1, 1), "least": (2, None), "greatest": (2, None)}
 """Scalar function -> least and greatest number of arguments."""
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
-
-ARRAY_HINT = "Read what is in it: length(a.x), contains(a.x, 'v') or a.x[1]."
 
 Leaves = Callable[[tree.Expression], Typed]
 """A binder of a Reference, Next, Name, or a Call of an aggregate; raises QueryError where it cannot stand."""
@@ -67,16 +74,16 @@ def attribute(found: Found, component: int, which: plan.Which, back: int = 0) ->
 
 def bind_condition(expression: tree.Expression, scope: Scope, leaves: Leaves) -> plan.Expr:
     """A condition as an expression of a plan; QueryError if its value is not true or false."""
-    typed = _Binder(scope, leaves).bind(expression)
+    typed = _settled(_Binder(scope, leaves).bind(expression), Sort.BOOLEAN, scope)
     if typed.sort in (Sort.NUMBER, Sort.STRING, Sort.ARRAY):
         message = f"a condition is true or false, this is {typed.sort.value}"
         raise scope.schema_error(message, expression.span, "Compare it with something: =, !=, <, <=, >, >= or IN.")
-    return _settled(typed, Sort.BOOLEAN).expr
+    return typed.expr
 
 
 def bind_value(expression: tree.Expression, scope: Scope, leaves: Leaves) -> Typed:
-    """An expression of any type as an expression of a plan."""
-    return _Binder(scope, leaves).bind(expression)
+    """An expression of any type as an expression of a plan; an element of an array by itself is of any kind."""
+    return _settled(_Binder(scope, leaves).bind(expression), Sort.ARRAY, scope)
 
 
 def balanced(operator: str, parts: Sequence[plan.Expr]) -> plan.Expr:
@@ -87,9 +94,12 @@ def balanced(operator: str, parts: Sequence[plan.Expr]) -> plan.Expr:
     return plan.Binary(operator, balanced(operator, parts[:middle]), balanced(operator, parts[middle:]))
 
 
-def _settled(typed: Typed, sort: Sort) -> Typed:
+def _settled(typed: Typed, sort: Sort, scope: Scope) -> Typed:
     """The expression, with an attribute's unknown kind guessed from the `sort` that it is compared with."""
     expr = typed.expr
+    if is_open(expr):
+        assert isinstance(expr, plan.Attribute)
+        return Typed(settled(expr, _OF_ELEMENT[sort], scope), sort) if sort in _OF_ELEMENT else typed
     if typed.sort is Sort.UNKNOWN and isinstance(expr, plan.Attribute) and expr.kind is not Kind.NULL and sort in GUESS:
         return Typed(replace(expr, kind=GUESS[sort]), sort)
     return typed
@@ -124,15 +134,21 @@ class _Binder:
                 return self._membership(expression)
             case tree.Call(function=function) if function in SCALARS:
                 return self._scalar(expression)
+            case tree.Call(function=function) if function in FUNCTIONS:
+                return self._of_array(expression)
+            case tree.Reference(steps=steps) | tree.Next(steps=steps) if steps:
+                return self._read(expression, Computed(ELEMENT, "", steps, Kind.NULL))
             case tree.Call(function=function) if function not in AGGREGATES and function not in self.scope.aggregates:
-                hint = self.scope.function_hint(function, [*SCALARS, *AGGREGATES, *sorted(self.scope.aggregates)])
+                hint = self.scope.function_hint(
+                    function, [*SCALARS, *FUNCTIONS, *AGGREGATES, *sorted(self.scope.aggregates)]
+                )
                 raise self.scope.schema_error(f"unknown function '{function[:40]}'", expression.span, hint)
             case _:
                 return self.leaves(expression)
 
     def _number(self, expression: tree.Expression, verb: str) -> plan.Expr:
         """An operand that must be a number. `verb`: for the error, "cannot add a string"."""
-        typed = self.bind(expression)
+        typed = _settled(self.bind(expression), Sort.NUMBER, self.scope)
         if typed.sort in (Sort.STRING, Sort.BOOLEAN, Sort.ARRAY):
             raise self.scope.schema_error(
                 f"cannot {verb} {_noun(typed.sort)}", expression.span, "Arithmetic takes numbers."
@@ -141,16 +157,20 @@ class _Binder:
 
     def _truth(self, expression: tree.Expression, operator: str) -> plan.Expr:
         """An operand of AND, OR or NOT, which must be true or false."""
-        typed = self.bind(expression)
+        typed = _settled(self.bind(expression), Sort.BOOLEAN, self.scope)
         if typed.sort in (Sort.NUMBER, Sort.STRING, Sort.ARRAY):
             message = f"{operator} joins what is true or false, this is {typed.sort.value}"
             raise self.scope.schema_error(message, expression.span, "Compare it with something.")
-        return _settled(typed, Sort.BOOLEAN).expr
+        return typed.expr
 
     def _comparison(self, operation: tree.Operation) -> Typed:
         """A bound comparison. It warns of operands of different types; QueryError for an order of truth values."""
         left, right = self._compared(operation.left), self._compared(operation.right)
-        left, right = _settled(left, right.sort), _settled(right, left.sort)
+        if is_open(left.expr) and right.sort is Sort.UNKNOWN:
+            return self._of_any_kind(operation.operator, left, right)
+        if is_open(right.expr) and left.sort is Sort.UNKNOWN:
+            return self._of_any_kind(operation.operator, left, right)
+        left, right = _settled(left, right.sort, self.scope), _settled(right, left.sort, self.scope)
         if operation.operator not in ("=", "!="):
             for typed, side in ((left, operation.left), (right, operation.right)):
                 if typed.sort is Sort.BOOLEAN:
@@ -160,6 +180,12 @@ class _Binder:
             message = f"{_noun(left.sort)} is compared with {_noun(right.sort)}: always false"
             self.scope.warn(message, operation.span)
         return Typed(plan.Binary(operation.operator, left.expr, right.expr), Sort.BOOLEAN)
+
+    def _of_any_kind(self, operator: str, left: Typed, right: Typed) -> Typed:
+        """A comparison of values of unknown kinds: it holds if it does of strings, numbers or truth values."""
+        sorts = [Sort.STRING, Sort.NUMBER, *([Sort.BOOLEAN] if operator in ("=", "!=") else [])]
+        pairs = [[_settled(side, sort, self.scope).expr for side in (left, right)] for sort in sorts]
+        return Typed(balanced("or", [plan.Binary(operator, one, two) for one, two in pairs]), Sort.BOOLEAN)
 
     def _compared(self, expression: tree.Expression) -> Typed:
         """A side of a comparison; QueryError for an array."""
@@ -175,7 +201,7 @@ class _Binder:
             if sort is not sorts[0]:
                 message = f"IN mixes {_noun(sorts[0])} with {_noun(sort)}"
                 raise self.scope.schema_error(message, choice.span, "All choices are of one kind.")
-        operand = _settled(self._compared(membership.operand), sorts[0])
+        operand = _settled(self._compared(membership.operand), sorts[0], self.scope)
         if operand.sort not in (sorts[0], Sort.UNKNOWN):
             message = f"{_noun(operand.sort)} is compared with {_noun(sorts[0])}: always false"
             self.scope.warn(message, membership.span)
@@ -190,6 +216,29 @@ class _Binder:
             raise self.scope.schema_error(f"{call.function} takes {need}, not {count}", call.span)
         arguments = tuple(self._number(argument, f"take {call.function} of") for argument in call.arguments)
         return Typed(plan.Call(call.function, arguments), Sort.NUMBER)
+
+    def _of_array(self, call: tree.Call) -> Typed:
+        """length(a.x), or contains(a.x, 'v'): of one array of one event, or of one inside it."""
+        form = "length(a.x)" if call.function == LENGTH else "contains(a.x, 'v')"
+        array, *values = call.arguments or (call,)
+        if not isinstance(array, tree.Reference | tree.Next) or len(values) != form.count(","):
+            raise self.scope.schema_error(f"{call.function} is written as {form}", call.span)
+        value = None
+        if values:
+            if not isinstance(values[0], tree.Literal):
+                raise self.scope.schema_error("contains looks for a literal", values[0].span, f"Write {form}.")
+            value = values[0].value
+        kind = Kind.INT if call.function == LENGTH else Kind.BOOL
+        return self._read(array, Computed(call.function, "", array.steps, kind, value))
+
+    def _read(self, array: tree.Reference | tree.Next, one: Computed) -> Typed:
+        """A computed value (but for its attribute) of the attribute that a reference names."""
+        base = self.leaves(array)
+        if base.expr == NULL:
+            return base
+        if not isinstance(base.expr, plan.Attribute) or base.sort not in (Sort.ARRAY, Sort.UNKNOWN):
+            raise no_array(_noun(base.sort), self.scope, array.span)
+        return Typed(computed(base.expr, replace(one, attribute=base.expr.name), self.scope), SORTS[one.kind])
 
 
 def _literal_sort(value: float | str | bool) -> Sort:

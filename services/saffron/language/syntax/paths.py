@@ -52,6 +52,33 @@ def parse_path(cursor: Cursor, where: str, built_in: tuple[str, ...] = BUILT_IN)
     return name, span
 
 
+ELEMENT_LIMIT = 1_000_000
+"""Largest number of an array's element."""
+
+
+def parse_steps(cursor: Cursor) -> tuple[str | int, ...]:
+    """The steps behind an attribute that is an array: [1].sku as (1, "sku"); () where none follow."""
+    steps: list[str | int] = []
+    while True:
+        if cursor.accept("["):
+            token, number = cursor.expect_number("the number of an element")
+            if not isinstance(number, int) or not 1 <= number <= ELEMENT_LIMIT:
+                hint = f"Elements are counted from 1, up to {ELEMENT_LIMIT:,}."
+                raise cursor.error(f"no element of an array has the number {token.value}", token, hint=hint)
+            cursor.expect("]", "after the number of an element")
+            steps.append(number)
+        elif steps and cursor.token.is_symbol(".") and cursor.peek().kind == "word":
+            cursor.advance()
+            steps.append(cursor.advance().value)
+        else:
+            return tuple(steps)
+
+
+def steps_text(steps: tuple[str | int, ...]) -> str:
+    """Steps as a query writes them."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{name_text(step)}" for step in steps)
+
+
 def rest_of_path(cursor: Cursor, first: Token) -> tuple[str, Span]:
     """As `parse_path`, behind the first word."""
     words = [first.value]

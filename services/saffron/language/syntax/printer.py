@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from saffron.language.syntax.clauses import CLAUSES
 from saffron.language.syntax.cursor import RESERVED
 from saffron.language.syntax.expressions import ADD, AND, COMPARE, NEGATE, NOT, OR, PRECEDENCE
-from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, attribute_text
+from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, attribute_text, steps_text
 from saffron.language.syntax.tokens import name_text, string_text
 from saffron.language.syntax.tree import (
     AnyOf,
@@ -165,8 +165,8 @@ def _expression(expression: Expression) -> tuple[str, int]:
             return "*", _ATOM
         case Reference():
             return reference_text(expression), _ATOM
-        case Next(variable=variable, attribute=attribute):
-            return f"NEXT({event_name(variable)}).{attribute_text(attribute)}", _ATOM
+        case Next(variable=variable, attribute=attribute, steps=steps):
+            return f"NEXT({event_name(variable)}).{attribute_text(attribute)}{steps_text(steps)}", _ATOM
         case Key(attributes=attributes):
             return "[" + ", ".join(map(_key_attribute, attributes)) + "]", _ATOM
         case Prefix(operator="not", operand=operand):
@@ -212,7 +212,7 @@ def reference_text(reference: Reference) -> str:
     }.get(reference.index, f"[{reference.index.value}]")
     built_in = OF_VARIABLE if reference.index is Index.NONE else BUILT_IN
     attribute = "" if reference.attribute is None else f".{attribute_text(reference.attribute, built_in)}"
-    return name_text(reference.variable) + index + attribute
+    return name_text(reference.variable) + index + attribute + steps_text(reference.steps)
 
 
 def _key_attribute(attribute: KeyAttribute) -> str:

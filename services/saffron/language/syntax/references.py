@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saffron.language.syntax.cursor import Cursor
-from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, parse_path
+from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, parse_path, parse_steps
 from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import Expression, Index, Key, KeyAttribute, Next, Reference
 
@@ -25,7 +25,8 @@ def parse_reference(cursor: Cursor) -> Expression:
         return _spread(cursor, variable)
     built_in = OF_VARIABLE if index is Index.NONE else BUILT_IN
     name, _ = parse_path(cursor, f"of {variable.value[:20]}", built_in)
-    return Reference(variable.value, index, name, back, span=cursor.span_from(variable.start))
+    steps = parse_steps(cursor)
+    return Reference(variable.value, index, name, back, steps, span=cursor.span_from(variable.start))
 
 
 def _spread(cursor: Cursor, variable: Token) -> Key:
@@ -122,4 +123,4 @@ def parse_next(cursor: Cursor, keyword: Token) -> Next:
     cursor.expect(")", "after NEXT(" + variable.value[:20])
     cursor.expect(".", "and an attribute after NEXT(...)")
     name, _ = parse_path(cursor, f"of {variable.value[:20]}")
-    return Next(variable.value, name, span=cursor.span_from(keyword.start))
+    return Next(variable.value, name, parse_steps(cursor), span=cursor.span_from(keyword.start))

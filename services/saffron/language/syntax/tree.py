@@ -145,21 +145,24 @@ class Star(Node):
 class Reference(Node):
     """variable[index].attribute. `attribute` is None in count(b[]); `back` is k of b[i-k].
 
-    An attribute's name has dots where a query writes several words: customer.tier (see `paths`).
+    An attribute's name has dots where a query writes several words: customer.tier (see `paths`). `steps`: from an array
+    to what is read in it, numbers of elements (from 1) and names of fields: (1, "sku") for .items[1].sku.
     """
 
     variable: str
     index: Index
     attribute: str | None
     back: int = 0
+    steps: tuple[str | int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Next(Node):
-    """NEXT(variable).attribute."""
+    """NEXT(variable).attribute. `steps`: as of a Reference."""
 
     variable: str
     attribute: str
+    steps: tuple[str | int, ...] = ()
 
 
 @dataclass(frozen=True)

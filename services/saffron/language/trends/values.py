@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from saffron.language.binding.aggregates import NO_NUMBERS
 from saffron.language.plan import plan
+from saffron.language.scope.arrays import element_of
 from saffron.language.scope.paths import path_of
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import SORTS, Sort, Typed, bind_condition, bind_value, kind_or_guess
@@ -130,6 +131,9 @@ class _Binder:
         place, scope = self.scope.places[component], self.scope
         assert argument.attribute is not None  # the grammar has none without
         found = scope.attribute(place.type, argument.attribute, argument.span)
+        if argument.steps:
+            kind = Kind.ARRAY if call.function == "count" else Kind.NUMBER
+            found = element_of(found, argument.steps, kind, scope, argument.span)
         if call.function != "count" and found.kind in NO_NUMBERS:
             noun = NO_NUMBERS[found.kind]
             raise scope.schema_error(f"{call.function} of {noun}", call.span, f"{call.function.upper()} takes numbers.")

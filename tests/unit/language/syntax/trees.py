@@ -37,16 +37,23 @@ literals = st.builds(
         st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=6),
     ),
 )
+steps = st.tuples(st.integers(1, 10**6), st.one_of(st.integers(1, 9), attributes), attributes)
 indices = st.sampled_from([index for index in tree.Index if index is not tree.Index.PREVIOUS])
 references = st.one_of(
     st.builds(tree.Reference, names, indices, attributes),
     st.builds(tree.Reference, names, st.just(tree.Index.NONE), st.just("$.len")),
+    st.builds(tree.Reference, names, st.just(tree.Index.NONE), attributes, st.just(0), steps),
     st.builds(tree.Reference, names, st.just(tree.Index.PREVIOUS), attributes, st.integers(1, 9)),
     st.builds(tree.Reference, names, indices.filter(lambda index: index is not tree.Index.NONE), st.none()),
 )
 key_attributes = st.builds(tree.KeyAttribute, st.one_of(st.none(), attributes), attributes)
 keys = st.builds(tree.Key, st.lists(key_attributes, min_size=1, max_size=3).map(tuple))
-atoms = st.one_of(literals, references, st.builds(tree.Next, names, attributes), st.builds(tree.Name, names))
+atoms = st.one_of(
+    literals,
+    references,
+    st.builds(tree.Next, names, attributes, st.one_of(st.just(()), steps)),
+    st.builds(tree.Name, names),
+)
 
 
 def _logic(operator: str, parts: list[tree.Expression]) -> tree.Expression:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from saffron.engine.events.decoding.exact import kind_of, parse_object
-from saffron.engine.events.decoding.nesting import MAX_PATH
+from saffron.engine.events.decoding.nesting import may_be_attribute
 from saffron.engine.events.raw import RawBatch
 from saffron.errors import SchemaError
 from saffron.schema.schema import Kind, Schema, widened
@@ -54,7 +54,7 @@ def grown(schema: Schema, events: Iterable[Mapping[str, Any]]) -> Schema:
     for event in events:
         attributes = types.setdefault(event["type"], {})
         for name, value in event.items():
-            if name not in ("type", "ts") and len(name) <= MAX_PATH:
+            if may_be_attribute(name):
                 before = kinds.get(name) or schema.kinds.get(name, Kind.NULL)
                 kinds[name] = widened(before, kind_of(value) or Kind.NULL) or before
                 attributes[name] = None

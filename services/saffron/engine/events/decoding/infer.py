@@ -8,7 +8,7 @@ from typing import Any
 
 from saffron.engine.events.decoding.as_json import NO_NUMBERS
 from saffron.engine.events.decoding.exact import WATERMARK_TYPE, kind_of, parse_object
-from saffron.engine.events.decoding.nesting import MAX_PATH
+from saffron.engine.events.decoding.nesting import may_be_attribute
 from saffron.engine.events.raw import RawBatch
 from saffron.schema.schema import Distribution, Kind, Schema, widened
 
@@ -48,7 +48,7 @@ class _Draft:
             self._times[event["type"]] = "uniform"
         attributes = self._types.setdefault(event["type"], {})
         for name, value in event.items():
-            if name in ("type", "ts") or len(name) > MAX_PATH:
+            if not may_be_attribute(name):
                 continue
             attributes[name] = None
             counts = self._counts.setdefault(name, Counter())

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from saffron.schema.numbers import number_of, shown
+from saffron.schema.schema import COMPUTED_MARK
 
 MAX_DEPTH = 32
 """Levels of objects and arrays in an event that are read, the event itself included."""
@@ -37,6 +38,11 @@ class Flat:
 
     fields: dict[str, Any]
     doubled: tuple[str, ...] = ()
+
+
+def may_be_attribute(name: str) -> bool:
+    """Whether an inferred schema may have an attribute of this name."""
+    return len(name) <= MAX_PATH and name not in OWN and not name.startswith(COMPUTED_MARK)
 
 
 def flattened(event: Mapping[str, Any]) -> Flat:

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.computed_columns import with_computed
 from saffron.engine.events.decoding.nesting import array_text
 from saffron.engine.events.tables import converted
 from saffron.engine.match.core.kernel_layout import AT_ONCE
 from saffron.engine.match.core.rows import COUNTED, DUE, FIRES, RESULT
 from saffron.engine.match.core.stream import Range
 from saffron.schema.numbers import fits, pair_of
-from saffron.schema.schema import NULL_CODE, Kind, Schema
+from saffron.schema.schema import COMPUTED_MARK, NULL_CODE, Kind, Schema
 
 Ints = NDArray[np.int64]
 Array = NDArray[np.generic]
@@ -70,6 +71,7 @@ def merged(part: Range, made: Sequence[Made], schema: Schema) -> Range:
     if not made and _has(own, schema):
         return part
     count = len(part)
+    kinds = {name: kind for name, kind in schema.kinds.items() if not name.startswith(COMPUTED_MARK)}
 
     def all_of(stream: Ints, name: str) -> Ints:
         return np.concatenate([stream, *(getattr(one, name) for one in made)])
@@ -83,14 +85,14 @@ def merged(part: Range, made: Sequence[Made], schema: Schema) -> Range:
         ts=ts[order],
         time=all_of(part.time, "time")[order],
         type=_strings(own.type, part, [[one.type] * len(one) for one in made], order),
-        attributes={name: _column(name, kind, part, made, order) for name, kind in schema.kinds.items()},
+        attributes={name: _column(name, kind, part, made, order) for name, kind in kinds.items()},
         dropped=_dropped(part, len(seq), order),
         result=all_of(blank, "result")[order],
         fires=all_of(part.seq, "fires")[order],
         due=all_of(np.full(count, AT_ONCE), "due")[order],
         counted=all_of(blank, "counted")[order],
     )
-    return Range(columns, 0, len(seq))
+    return Range(with_computed(columns, schema.kinds), 0, len(seq))
 
 
 def _has(columns: Columns, schema: Schema) -> bool:
@@ -123,7 +125,7 @@ def _held(value: Any, kind: Kind) -> Any:
 def _text(value: Any, kind: Kind) -> str | None:
     """The text that stands for a value in a column of strings or of arrays; None where it is of another kind."""
     if kind is Kind.ARRAY:
-        return array_text(value) if isinstance(value, list) else None
+        return str(array_text(value)) if isinstance(value, list) else None
     return value if isinstance(value, str) else None
 
 

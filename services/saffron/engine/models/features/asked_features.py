@@ -9,7 +9,7 @@ from saffron.engine.models.features.event_conditions import MIRRORED, OPERATORS,
 from saffron.engine.models.features.features import MOST_CONDITIONS
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Expr, MatchPlan, Plan, TrendPlan
-from saffron.schema.schema import Kind
+from saffron.schema.schema import COMPUTED_MARK, Kind
 
 _CALLS = ("abs", "sqrt")
 
@@ -64,6 +64,8 @@ def _ask(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
             _ask(asked, right, key)
         case plan.Unary(operator="not", operand=operand):
             _ask(asked, operand, key)
+        case _ if any(attribute.name.startswith(COMPUTED_MARK) for attribute in attributes_in(expr)):
+            return  # no column has it where features are made
         case plan.In(operand=plan.Attribute() as attribute, choices=choices):
             for choice in choices:
                 _compare(asked, attribute, "=", choice.value, key)
