@@ -94,7 +94,7 @@ def check(
         readings = [
             read_all(one, samples.of_file(files[one.topic], one.topic, sample), strict=found.dead_letters)
             if one.topic in files
-            else read_source(one, samples.of_source(_known(client), one, sample), strict=found.dead_letters)
+            else _read(_known(client), one, sample, strict=found.dead_letters)
             for one in found.sources
         ]
     if json:
@@ -118,6 +118,11 @@ def _client(system: options.System, topics: Sequence[str]) -> Iterator[Client | 
 def _known(client: Client | None) -> Client:
     assert client is not None
     return client
+
+
+def _read(client: Client, source: SourceDefinition, sample: int, *, strict: bool) -> Reading:
+    messages = samples.of_source(client, source, sample)
+    return read_source(source, messages, strict=strict, max_future=client.settings.max_future_ms)
 
 
 def _files(inputs: Sequence[str], sources: Sequence[SourceDefinition]) -> dict[str, Path]:
