@@ -26,6 +26,7 @@ from saffron.mapping.infer import Topic, infer
 from saffron.mapping.message import Message
 from saffron.records.stream import is_name
 from saffron.runtime.log import Log, TopicPartition
+from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.messages import message_of
 from saffron.runtime.streams.newest_messages import Newest, from_one_moment, in_order_of_time, newest_records
 from saffron.runtime.streams.source_messages import Batch, messages_of, translated, translations
@@ -42,27 +43,16 @@ Names = Callable[[], Iterable[str]]
 
 
 class DefinitionsApi:
-    """The request handlers.
-
-    `group`: of the consumers. `present`: returns the state of the system's streams. `registry_auth`: credentials for
-    schema registries.
-    """
+    """The request handlers. `present`: returns the state of the system's streams."""
 
     def __init__(
-        self,
-        log: Log,
-        group: str,
-        names: Names,
-        present: Callable[[], StreamContext],
-        trials: Trials,
-        registry_auth: str = "",
+        self, log: Log, settings: Settings, names: Names, present: Callable[[], StreamContext], trials: Trials
     ) -> None:
         self._log = log
-        self._group = group
+        self._settings = settings
         self._names = names
         self._present = present
         self._trials = trials
-        self._registry_auth = registry_auth
         self._looking = asyncio.Lock()
 
     def routes(self) -> list[web.AbstractRouteDef]:
@@ -121,7 +111,8 @@ class DefinitionsApi:
         count = number_of(body, "messages", MOST_MESSAGES, most=MOST_MESSAGES)
         newest, since = from_one_moment(await self._newest(_sources(definition), count))
         batches = await asyncio.to_thread(self._translated, definition, newest)
-        trial = Trial(text, query, batches, _partitions(definition, newest), SECONDS, ask)
+        partitions, max_future = _partitions(definition, newest), self._settings.max_future_ms
+        trial = Trial(text, query, batches, partitions, SECONDS, ask, max_future)
         messages = sum(len(records) for records, _ in batches.values())
         return {**await self._trials.run(trial), "messages": messages, "since": since}
 
@@ -141,20 +132,22 @@ class DefinitionsApi:
             require_foreign(topic, now)
             if now.partitions(topic) is None:
                 raise Refused(404, "topic", f"topic {topic!r} does not exist: is that its full name?")
-        return newest_records(self._log, self._group, topics, count)
+        return newest_records(self._log, self._settings.group("control-look"), topics, count)
 
     def _checked(self, definition: StreamDefinition, newest: Newest) -> Mapping[str, Any]:
         """What becomes of the messages of each source, and of the newest of them one by one."""
-        batches, strict = self._translated(definition, newest), definition.dead_letters
+        batches = self._translated(definition, newest)
+        strict, ahead = definition.dead_letters, self._settings.max_future_ms
         sources = []
         for source in definition.sources:
             messages = messages_of(batches, source.topic)
-            shown = message_readings(reversed(messages[-_SHOWN:]), source, strict=strict)
-            sources.append({**reading_body(read_source(source, messages, strict=strict)), "newest": shown})
+            shown = message_readings(reversed(messages[-_SHOWN:]), source, strict=strict, max_future=ahead)
+            found = read_source(source, messages, strict=strict, max_future=ahead)
+            sources.append({**reading_body(found), "newest": shown})
         return {"name": definition.name, "sources": sources}
 
     def _translated(self, definition: StreamDefinition, newest: Newest) -> dict[TopicPartition, Batch]:
-        return translated(newest, definition.sources, translations(self._registry_auth))
+        return translated(newest, definition.sources, translations(self._settings.registry_auth))
 
 
 def _messages(newest: Newest, topic: str) -> list[Message]:

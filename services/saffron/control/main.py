@@ -87,9 +87,8 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
             )
             streams = StreamsApi(tables, feed.send, log, settings)
             definitions = DefinitionsApi(
-                log, settings.group("control-look"), lambda: Inspector(settings).names, streams.present,
-                Trials(settings.aggregates), settings.registry_auth,
-            )  # fmt: skip
+                log, settings, lambda: Inspector(settings).names, streams.present, Trials(settings.aggregates)
+            )
             routes = [route for one in (api, streams, definitions, dead_letters) for route in one.routes()]
             async with _site(routes, settings) as url:
                 health.detail("url", url)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from saffron.mapping.definition import SourceDefinition
-from saffron.mapping.dry_run import Reading, Refusals, place_of, read_all
+from saffron.mapping.dry_run import Reading, Refusals, judged, place_of, read_all
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message, written
 from saffron.runtime.streams.source_messages import SourceMessage
@@ -19,9 +19,12 @@ MOST_SHOWN = 16_384
 """Bytes of a message's value that are shown."""
 
 
-def read_source(source: SourceDefinition, messages: Sequence[SourceMessage], *, strict: bool) -> Reading:
-    """What becomes of a source's messages, those among them that could not be translated."""
-    found = read_all(source, [one.message for one in messages if one.refusal is None], strict=strict)
+def read_source(
+    source: SourceDefinition, messages: Sequence[SourceMessage], *, strict: bool, max_future: int
+) -> Reading:
+    """What becomes of a source's messages, those among them that could not be translated. `max_future`: ms."""
+    known = [one.message for one in messages if one.refusal is None]
+    found = read_all(source, known, strict=strict, max_future=max_future)
     refused = dict(found.refused)
     for one in messages:
         if one.refusal is not None:
@@ -76,19 +79,18 @@ def message_body(message: Message) -> dict[str, Any]:
 
 
 def message_readings(
-    messages: Iterable[SourceMessage], source: SourceDefinition, *, strict: bool
+    messages: Iterable[SourceMessage], source: SourceDefinition, *, strict: bool, max_future: int
 ) -> list[Mapping[str, Any]]:
     """Each message with what becomes of it: its events, and its elements that are none. `strict`: as `events_of`."""
-    return [
-        {**message_body(one.message), "read": [_element(each) for each in _elements(one, source, strict=strict)]}
-        for one in messages
-    ]
 
+    def elements(one: SourceMessage) -> Iterator[Mapped | Refused]:
+        if one.refusal is not None:
+            yield Refused(0, *one.refusal)
+            return
+        for each in events_of(one.message, source, strict=strict):
+            yield judged(each, one.message, max_future)
 
-def _elements(one: SourceMessage, source: SourceDefinition, *, strict: bool) -> Iterable[Mapped | Refused]:
-    if one.refusal is not None:
-        return [Refused(0, *one.refusal)]
-    return events_of(one.message, source, strict=strict)
+    return [{**message_body(one.message), "read": list(map(_element, elements(one)))} for one in messages]
 
 
 def _element(one: Mapped | Refused) -> Mapping[str, Any]:

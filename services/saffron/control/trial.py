@@ -50,7 +50,8 @@ class Trial:
     """A query and the messages to try it on. `definition`: of the stream. `messages`: of all source partitions.
 
     `partitions`: of the inner topic. `seconds`: of matching, after which the rest of the messages is left. `ask`: a key
-    to be explained ("order_id=7", "*") instead of a search for results.
+    to be explained ("order_id=7", "*") instead of a search for results. `max_future`: how far an event may be ahead of
+    its message (ms).
     """
 
     definition: str
@@ -59,6 +60,7 @@ class Trial:
     partitions: int
     seconds: float
     ask: str | None = None
+    max_future: int = 86_400_000
 
     def merged(self, partitions: int) -> MergedMessages:
         """The messages as the stream's, from their beginning."""
@@ -69,7 +71,7 @@ class Trial:
             ]
             for source in definition.sources
         }
-        return MergedMessages(definition, messages, partitions)
+        return MergedMessages(definition, messages, partitions, self.max_future)
 
 
 def try_query(trial: Trial, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from saffron.errors import QueryError
 
 SECONDS = 10.0
 """Longest matching of a trial."""
-LONGEST = 60.0
+LONGEST = 90.0
 """Seconds after which the process is ended: imports and compilation take some of them."""
 
 

@@ -69,9 +69,7 @@ def read_all(
                 continue
             if isinstance(one, Mapped) and message.time is not None:
                 ages.append((one.ts, message.time))
-                if one.ts > message.time + max_future:
-                    detail = f"ts {one.ts} is more than {max_future} ms ahead of the message's own time {message.time}"
-                    one = Refused(one.number, "future-ts", detail)
+            one = judged(one, message, max_future)
             if isinstance(one, Refused):
                 before = refused.get(one.reason, Refusals(0, message, one))
                 refused[one.reason] = replace(before, count=before.count + 1)
@@ -107,6 +105,14 @@ def _another_unit(source: SourceDefinition, times: Sequence[tuple[int, int]]) ->
         if statistics.median(abs(ts * factor - own) for ts, own in times) < 30 * _DAY:
             return f"times are far from the messages' own as {form.value}; they fit as {other.value}"
     return ""
+
+
+def judged(one: Mapped | Refused, message: Message, max_future: int) -> Mapped | Refused:
+    """An event, refused where it is further ahead of its message's own time than a stream takes (ms)."""
+    if isinstance(one, Refused) or message.time is None or one.ts <= message.time + max_future:
+        return one
+    detail = f"ts {one.ts} is more than {max_future} ms ahead of the message's own time {message.time}"
+    return Refused(one.number, "future-ts", detail)
 
 
 def place_of(message: Message, number: int) -> str:

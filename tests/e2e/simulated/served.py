@@ -47,8 +47,9 @@ async def serving(world: World, token: str = "") -> AsyncIterator[str]:
     letters = DeadLettersApi(tables, DeadLetters(log, TOPICS, "desk"), "desk", 86_400_000)
     told = partial(why, log, TOPICS, "why")
     made = api.Api(tables, TOPICS, sender(log), Tail(log, "tail"), told, log.partitions, health)
-    streams = StreamsApi(tables, sender(log), log, Settings(prefix="t."))
-    definitions = DefinitionsApi(log, "look", lambda: world.broker.topics, streams.present, Trials(longest=600))
+    settings = Settings(prefix="t.")
+    streams = StreamsApi(tables, sender(log), log, settings)
+    definitions = DefinitionsApi(log, settings, lambda: world.broker.topics, streams.present, Trials(longest=600))
     application = web.Application(middlewares=guards("127.0.0.1", token))
     application.add_routes([route for one in (made, letters, streams, definitions) for route in one.routes()])
     async with TestServer(application, host="127.0.0.1") as server:

@@ -149,6 +149,24 @@ def test_a_wrong_definition_is_shown_with_carets() -> None:
     world.run(talk)
 
 
+def test_what_is_too_far_in_the_future_is_refused_as_the_stream_would() -> None:
+    world = World()
+    world.log.create_topics([TopicSpec("orders", 1, {})])
+    producer = world.log.producer()
+    for ts in (NOON, NOON + 86_400_001):
+        producer.send("orders", 0, b'{"at": %d}' % ts, timestamp=NOON)
+    producer.flush(1)
+    definition = {"definition": "stream: s\nsources: [{topic: orders, ts: {field: at, format: epoch_ms}}]"}
+
+    async def talk(ask: Ask) -> None:
+        _, checked = await ask("POST", "/api/definitions/check", definition)
+        (orders,) = checked["sources"]
+        assert (orders["events"], orders["refused"]["future-ts"]["first"]) == (1, "orders/0/1")
+        assert orders["newest"][0]["read"][0]["reason"] == "future-ts"
+
+    world.run(talk)
+
+
 def test_a_source_in_avro_is_read_by_its_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     schema = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}
     monkeypatch.setattr(stream_formats, "over_http", lambda *_: lambda path: {"schema": orjson.dumps(schema).decode()})

@@ -61,7 +61,8 @@ class World:
         desk = DeadLettersApi(self.tables, DeadLetters(self.log, TOPICS, "desk"), "desk", 86_400_000)
         streams = StreamsApi(self.tables, self.send, self.log, Settings(prefix="p."))
         names = self.log.broker.topics
-        definitions = DefinitionsApi(self.log, "look", lambda: names, streams.present, Trials(longest=600))
+        settings = Settings(prefix="p.")
+        definitions = DefinitionsApi(self.log, settings, lambda: names, streams.present, Trials(longest=600))
         return [route for one in (api, streams, definitions, desk) for route in one.routes()]
 
     def application(self) -> web.Application:

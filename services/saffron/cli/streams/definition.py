@@ -94,7 +94,7 @@ def check(
         readings = [
             read_all(one, samples.of_file(files[one.topic], one.topic, sample), strict=found.dead_letters)
             if one.topic in files
-            else read_source(one, samples.of_source(_known(client), one, sample), strict=found.dead_letters)
+            else _read(_known(client), one, sample, strict=found.dead_letters)
             for one in found.sources
         ]
     if json:
@@ -118,6 +118,11 @@ def _client(system: options.System, topics: Sequence[str]) -> Iterator[Client | 
 def _known(client: Client | None) -> Client:
     assert client is not None
     return client
+
+
+def _read(client: Client, source: SourceDefinition, sample: int, *, strict: bool) -> Reading:
+    messages = samples.of_source(client, source, sample)
+    return read_source(source, messages, strict=strict, max_future=client.settings.max_future_ms)
 
 
 def _files(inputs: Sequence[str], sources: Sequence[SourceDefinition]) -> dict[str, Path]:
@@ -157,7 +162,7 @@ def _lines(one: Reading) -> Iterator[str]:
     if not one.messages:
         yield f"{topic}: no message has been found, so that nothing could be tried"
     if one.filtered:
-        yield f"{topic}: {one.filtered:,} do not pass `where: {one.source.where}`"
+        yield f"{topic}: {one.filtered:,} left out by `where: {one.source.where}`"
     for reason, each in one.refused.items():
         first = f"the first is {place_of(each.message, each.first.number)}: {each.first.detail}"
         yield f"{topic}: {each.count:,} refused ({reason}); {first}"

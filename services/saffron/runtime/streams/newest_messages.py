@@ -59,7 +59,8 @@ def in_order_of_time(newest: Newest, topic: str) -> list[Record]:
 def from_one_moment(newest: Newest) -> tuple[Newest, int | None]:
     """The records from the time on (ms) from which all partitions are known; None: all are known whole.
 
-    A partition of which only the newest records are known says nothing of what came before them.
+    A partition of which only the newest records are known says nothing of what came before them. Of that very
+    millisecond some may be missing.
     """
     starts = [one.records[0].timestamp for one in newest.values() if not one.whole and one.records]
     if not starts:
