@@ -11,16 +11,18 @@ from saffron.language.plan.plan import Attribute, Which
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import Sort, Typed, bind_condition
 from saffron.language.syntax import tree
+from saffron.language.syntax.cursor import RESERVED
 from saffron.language.syntax.parser import parse_condition
-from saffron.language.syntax.paths import own_name
 from saffron.language.syntax.sql import is_null, null_hint
-from saffron.language.syntax.tokens import NAME_QUOTES
-from saffron.language.syntax.tree import Index, Span
+from saffron.language.syntax.tokens import NAME_QUOTES, is_word, string_text
+from saffron.language.syntax.tree import Span
 from saffron.mapping.message import Number
 from saffron.mapping.paths import MISSING
+from saffron.schema.computed import Computed
 from saffron.schema.numbers import number_of_text
 from saffron.schema.schema import Kind
 
+_TRUTHS = ("true", "false")
 Passes = Callable[[Mapping[str, Any]], bool]
 """Whether a message's object, as `message.parse` makes it, passes a condition."""
 
@@ -48,25 +50,39 @@ class _Strict(Scope):
 
 def _leaf(leaf: tree.Expression, scope: Scope, sort: Sort, kind: Kind) -> Typed:
     """A path as an attribute of the only event that there is."""
-    match leaf:
-        case tree.Name(name=name) if is_null(name) and scope.text[leaf.span.start] not in NAME_QUOTES:
-            raise scope.schema_error(f"{name} is no value to compare with", leaf.span, null_hint("x"))
-        case tree.Name(name=name):
-            path = name
-        case tree.Reference(variable=first, index=Index.NONE, attribute=str(rest)):
-            path = f"{first}.{own_name(rest)}"
-        case _:
-            hint = "Paths to fields stand in it, as in: source.table = 'orders' AND after.total > 5."
-            raise scope.schema_error("a condition on a message has no variables, keys or aggregates", leaf.span, hint)
+    if not isinstance(leaf, tree.Reference):
+        hint = "Paths to fields stand in it, as in: source.table = 'orders' AND after.total > 5."
+        raise scope.schema_error("a condition on a message has no keys, aggregates or NEXT", leaf.span, hint)
+    path, quoted = leaf.variable, scope.text[leaf.span.start] in NAME_QUOTES
+    if is_null(path) and not quoted:
+        raise scope.schema_error(f"{path} is no value to compare with", leaf.span, null_hint("x"))
+    if quoted and not _needs_quotes(path):
+        hint = f"What stands in double quotes is a name; strings stand in single ones: {string_text(path)}."
+        raise scope.schema_error(f"{path[:40]} needs no quotes as a field", leaf.span, hint)
     return Typed(Attribute(0, Which.SINGLE, path, kind), sort)
 
 
-def _value(path: str, whole: Any) -> Any:
-    """The value of a field as the language has it; None: null."""
-    found = _found(whole, path.split("."))
-    if isinstance(found, Number):
-        return number_of_text(found)
-    return found if isinstance(found, bool | str) else None
+def _needs_quotes(name: str) -> bool:
+    """Whether a field of this name is written in quotes."""
+    return not is_word(name) or is_null(name) or name.lower() in RESERVED or name.lower() in _TRUTHS
+
+
+def _value(name: str, whole: Any) -> Any:
+    """The value of a field, or of what is computed from its array, as the language has it; None: null."""
+    one = Computed.of_name(name)
+    found = _found(whole, (name if one is None else one.attribute).split("."))
+    if one is not None:
+        return one.of(_numbered(found)) if isinstance(found, list) else None
+    return _numbered(found) if isinstance(found, bool | str) else None
+
+
+def _numbered(value: Any) -> Any:
+    """A parsed value with the numbers that its texts of numbers are."""
+    if isinstance(value, Number):
+        return number_of_text(value)
+    if isinstance(value, list):
+        return [_numbered(one) for one in value]
+    return {name: _numbered(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _found(value: Any, words: Sequence[str]) -> Any:

@@ -174,6 +174,13 @@ def test_what_is_too_deep_is_refused_whatever_it_is(depth: int, around: tuple[st
     assert isinstance(found, Mapped), "what nobody reads refuses nothing"
 
 
+def test_there_is_no_message_where_the_condition_asks_for_what_stands_beside_the_element() -> None:
+    source = SourceDefinition("t", 0, TypeRule(constant="T"), explode=Path(("items",)), where="length(items) > 1")
+    message = of_text(b'{"items":[{"s":"a"},{"s":"b"}]}')
+    assert len(list(events_of(message, source))) == 2
+    assert message_of_element(message, source, 1) is None
+
+
 def test_parts_of_a_message_are_what_a_person_expects() -> None:
     source = SourceDefinition("t", 0, TypeRule(constant="T"), explode=Path(("items",)), envelope=Envelope.DEBEZIUM)
     change = b'{"op":"c","after":{"id":1.50,"items":[{"s":"a"},{"s":"b"}]},"source":{"table":"t"}}'

@@ -29,7 +29,7 @@ from saffron.mapping.yaml_nodes import DefinitionError
 SOURCE = SourceDefinition("t", 0, TypeRule(constant="T"))
 WHOLE = b"""{"op": "u", "n": 9007199254740993, "half": 0.5, "flag": true, "none": null, "list": [1],
  "source": {"table": "orders", "deep": {"x": 3}}, "a.b": 1, "a": {"b": 2, "c.d": 4}, "id.orig-h": "h", "type": "K",
- "u": {"type": "V", "len": 7}}"""
+ "u": {"type": "V", "len": 7, "lines": [{"sku": "a", "n": 9007199254740993, "tags": ["x", "y"]}, {"sku": "b"}]}}"""
 COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
@@ -63,6 +63,14 @@ COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
         ('a."c.d" = 4 AND "a".b = 1', True),
         ("\"id.orig-h\" = 'h'", True),
         ("type = 'K' AND u.type = 'V' AND u.\"type\" = 'V' AND u.len = 7", True),
+        ("length(list) = 1 AND contains(list, 1) AND contains(list, 1.0) AND NOT contains(list, '1')", True),
+        ("list[1] = 1 AND list[1] > 0.5 AND NOT list[2] = 1 AND NOT list[1] = 'x'", True),
+        ("length(u.lines) = 2 AND u.lines[2].sku = 'b' AND u.lines[1].n = 9007199254740993", True),
+        ("u.lines[1].n = 9007199254740992", False),
+        ("u.lines[1].sku = u.lines[3].sku OR u.lines[1].sku = u.lines[2].sku", False),
+        ("u.lines[1].tags[1] = 'x' AND contains(u.lines[1].tags, 'y')", True),
+        ("length(op) = 1 OR length(gone) >= 0 OR contains(source, 'x')", False),
+        ("length(source.table) != 7", False),
         ("1 / 0 = 1 OR sqrt(-1) = 1", False),
     ],
 )
@@ -150,12 +158,16 @@ ERRORS = {
     "op = ": ("expected a value", "LINE 4:   where: 'op = '", ""),
     "op = 'd": ("does not end on its line", "LINE 4", "single quote"),
     "a b": ("expected an operator", "LINE 4", ""),
-    "count(*) > 1": ("no variables, keys or aggregates", "LINE 4", "after.total > 5"),
-    "a[1].x = 2": ("no variables, keys or aggregates", "LINE 4", "after.total > 5"),
+    "count(*) > 1": ("no keys, aggregates or NEXT", "LINE 4", "after.total > 5"),
+    "NEXT(a).x = 2": ("no keys, aggregates or NEXT", "LINE 4", "after.total > 5"),
+    "a[0].x = 2": ("no element of an array has the number 0", "LINE 4", "counted from 1"),
+    "length(a, b) = 2": ("length is written as", "LINE 4", ""),
+    "contains(a, b)": ("contains looks for a literal", "LINE 4", ""),
     "[a]": ("a condition of its own", "LINE 4", ""),
     "a + 1": ("is true or false, this is a number", "LINE 4", "Compare"),
     "a + 'x' = 1": ("cannot add a string", "LINE 4", "Arithmetic"),
     "1 = 'x'": ("always false", "LINE 4", ""),
+    'op = "d"': ("d needs no quotes as a field", "LINE 4", "strings stand in single ones: 'd'"),
     "op = null": ("null is no value to compare with", "LINE 4", ""),
     "twice(a) = 1": ("unknown function", "LINE 4", ""),
     "(" * 70 + "a" + ")" * 70: ("nested deeper", "LINE 4", ""),
@@ -216,3 +228,5 @@ def test_cells_of_csv_are_texts() -> None:
     assert [one.number for one in events_of(Message(b"a,b\n1,y\n2,y\n1,x\n1,z\n", time=1), source)] == [0, 1]
     with pytest.raises(DefinitionError, match="always false"):
         read_definition(f"{written}a > 1")
+    with pytest.raises(DefinitionError, match="a string, and no array"):
+        read_definition(f"{written}length(a) = 1")

@@ -162,7 +162,7 @@ def _lines(one: Reading) -> Iterator[str]:
     if not one.messages:
         yield f"{topic}: no message has been found, so that nothing could be tried"
     if one.filtered:
-        yield f"{topic}: {one.filtered:,} do not pass `where: {one.source.where}`"
+        yield f"{topic}: {one.filtered:,} left out by `where: {one.source.where}`"
     for reason, each in one.refused.items():
         first = f"the first is {place_of(each.message, each.first.number)}: {each.first.detail}"
         yield f"{topic}: {each.count:,} refused ({reason}); {first}"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Any
+
+import orjson
 
 from saffron.engine.why.bindings import MADE, SPAN, Event
 from saffron.engine.why.decisions import What
@@ -61,13 +64,19 @@ def _row(row: Row, story: Story) -> Iterator[list[str]]:
     head = ["end", "", "", *[""] * len(attributes)]
     if row.event is not None:
         values = [row.event.get(name) for name in attributes]
-        shown = [
-            "" if value is None else f"{value:.8g}" if isinstance(value, float) else str(value) for value in values
-        ]
-        head = [str(row.event["seq"]), _when(row.event), str(row.event["type"]), *shown]
+        head = [str(row.event["seq"]), _when(row.event), str(row.event["type"]), *map(_shown, values)]
     nothing = "no run waits for it" if story.threshold is None else "nothing that it could follow is there"
     for number, text in enumerate(told or [nothing]):
         yield [*(head if number == 0 else [""] * len(head)), text]
+
+
+def _shown(value: Any) -> str:
+    """A value of an event; an array as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return orjson.dumps(value).decode()
+    return f"{value:.8g}" if isinstance(value, float) else str(value)
 
 
 def _asked(threshold: float) -> str:

@@ -25,10 +25,14 @@ Item = TypeVar("Item")
 
 
 class Cursor:
-    """Tokens of one text, the index of the current one, and the depth of nesting there."""
+    """Tokens of one text, the index of the current one, and the depth of nesting there.
 
-    def __init__(self, text: str) -> None:
+    `paths`: words of its expressions are paths into one event, and no variables.
+    """
+
+    def __init__(self, text: str, *, paths: bool = False) -> None:
         self.text = text
+        self.paths = paths
         self.tokens = tokenize(text)
         self.index = 0
         self.depth = 0

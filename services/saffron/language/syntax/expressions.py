@@ -8,12 +8,13 @@ from saffron.carets import quoted
 from saffron.language.syntax.cursor import RESERVED, Cursor
 from saffron.language.syntax.durations import UNITS, scaled
 from saffron.language.syntax.hints import suggestion
-from saffron.language.syntax.paths import forces_path, parse_path, rest_of_path
+from saffron.language.syntax.paths import forces_path, parse_path, parse_steps, rest_of_path
 from saffron.language.syntax.references import is_reference, parse_next, parse_reference
 from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import (
     Call,
     Expression,
+    Index,
     Key,
     KeyAttribute,
     Literal,
@@ -22,6 +23,7 @@ from saffron.language.syntax.tree import (
     Name,
     Operation,
     Prefix,
+    Reference,
     Span,
     Star,
 )
@@ -242,6 +244,8 @@ def _word(cursor: Cursor) -> Expression:
         cursor.fail("expected a value")
     if follower.is_symbol("("):
         return _call(cursor)
+    if cursor.paths:
+        return _path(cursor)
     if forces_path(token) and follower.is_symbol("."):
         path, span = rest_of_path(cursor, cursor.advance())
         return Name(path, span=span)
@@ -249,6 +253,14 @@ def _word(cursor: Cursor) -> Expression:
         return parse_reference(cursor)
     cursor.advance()
     return Name(token.value, span=Span(token.start, token.end))
+
+
+def _path(cursor: Cursor) -> Reference:
+    """A path into one event, with the steps into an array behind it."""
+    first = cursor.advance()
+    path, _ = rest_of_path(cursor, first)
+    steps = parse_steps(cursor)
+    return Reference(path, Index.NONE, None, steps=steps, span=cursor.span_from(first.start))
 
 
 def _call(cursor: Cursor) -> Expression:

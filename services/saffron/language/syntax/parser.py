@@ -62,8 +62,11 @@ def parse(text: str) -> Query:
 
 
 def parse_condition(text: str) -> Expression:
-    """The syntax tree of a condition that stands alone, outside of a query. QueryError (stage "syntax"): it is none."""
-    cursor = Cursor(text)
+    """The syntax tree of a condition on one event, outside of a query. QueryError (stage "syntax"): it is none.
+
+    A path in it is a Reference without an attribute: its variable is the whole dotted name.
+    """
+    cursor = Cursor(text, paths=True)
     expression = parse_expression(cursor)
     if cursor.token.kind != "end":
         cursor.fail("expected an operator, or the end of the condition")

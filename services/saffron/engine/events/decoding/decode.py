@@ -55,7 +55,8 @@ class Decoded:
     """The m good events of a batch in order of arrival, and what else was in it.
 
     `rows`: int64 [m], ascending, the record that each event comes from; `ts`: int64 [m]; `type` and `attributes`:
-    columns of length m, as in `Columns`. `misfits`: by attribute the values that became null (inferred schema);
+    columns of length m, as in `Columns`. `misfits`: by attribute the values that became null (inferred
+    schema) or were displaced (`Flat`);
     `unknown_attributes`: values left out, since the schema does not have them. `fresh`: int64 [.], the records of
     events of types, or with attributes, that an inferred schema does not know them to have. `latest`: int64 [m], None
     where all times are exact. `growth`: attributes that had values that their kinds do not have, and the kinds that

@@ -47,10 +47,10 @@ _OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent", "of", "among",
 class Event:
     """A good event. `values`: those attributes of the schema that are there and not null, by name.
 
-    `misfits`: attributes whose value is of another kind, and null; `unknown`: how many the schema does not have.
-    `latest`: it happened at one of ts..latest; None: exactly at ts. `fresh`: it has a type, or more attributes than an
-    inferred schema knows its type to have. `growth`: attributes that have values which their kinds do not have, and the
-    kinds of these values.
+    `misfits`: attributes whose value is of another kind, and null, or displaced (see `Flat`). `unknown`: how many the
+    schema does not have. `latest`: it happened at one of ts..latest; None: exactly at ts. `fresh`: it has a type, or
+    more attributes than an inferred schema knows its type to have. `growth`: attributes that have values which their
+    kinds do not have, and the kinds of these values.
     """
 
     type: str
