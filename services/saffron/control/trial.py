@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import os
 import pickle
-import resource
 import sys
 import time
 from collections import Counter
@@ -21,6 +20,7 @@ from typing import Any
 
 import orjson
 
+from saffron.control.memory_left import limit_data
 from saffron.control.result_body import shown_result
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.explain.chosen import plan_text, schema_of
@@ -40,7 +40,7 @@ from saffron.runtime.streams.source_messages import Batch
 MOST_RESULTS = 100
 """Results that a trial shows; the others are counted."""
 MOST_MEMORY = 2 * 2**30
-"""Bytes of data that the process may have."""
+"""Bytes of data that the process may have, where its container has as many."""
 _BATCH = 4_096
 _CHUNK = 16
 
@@ -142,14 +142,14 @@ def _parts(records: Sequence[Record], batch: RawBatch) -> Parts:
 def main() -> None:
     """Runs one trial."""
     os.nice(5)  # detection goes first
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+    memory = limit_data(MOST_MEMORY)
     import_modules(sys.argv[1])
-    outcome = _outcome(pickle.load(sys.stdin.buffer))  # noqa: S301  the service itself has written it
+    outcome = _outcome(pickle.load(sys.stdin.buffer), memory)  # noqa: S301  the service itself has written it
     sys.stdout.buffer.write(orjson.dumps(outcome, option=orjson.OPT_NON_STR_KEYS))
 
 
-def _outcome(trial: Trial) -> Mapping[str, Any]:
-    """The outcome, or the error: of a query with its place."""
+def _outcome(trial: Trial, memory: int) -> Mapping[str, Any]:
+    """The outcome, or the error: of a query with its place. `memory`: bytes of data that the process may have."""
     try:
         return try_query(trial) if trial.ask is None else explain(trial, trial.ask)
     except QueryError as error:
@@ -158,7 +158,7 @@ def _outcome(trial: Trial) -> Mapping[str, Any]:
     except SaffronError as error:
         return {"error": str(error)}
     except MemoryError:
-        return {"error": f"the query needs more than {MOST_MEMORY >> 30} GiB on these messages: try it on fewer"}
+        return {"error": f"the query needs more than {memory >> 20:,} MiB on these messages: try it on fewer"}
 
 
 if __name__ == "__main__":
