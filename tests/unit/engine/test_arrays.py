@@ -74,6 +74,13 @@ def test_results_that_are_arrays_are_events_to_others() -> None:
         saffron.replay("PATTERN B b" + WITHIN + "RETURN b.o[1] AS e INTO M", EVENTS).lines().__next__()
 
 
+def test_tables_have_them_as_json_texts() -> None:
+    query = "PATTERN SEQ(A a, B b) WHERE a.k = 1" + WITHIN + "RETURN a.l, a.o[1].b AS e, a.l[1] AS s"
+    (row,) = saffron.replay(query, EVENTS[:2]).to_arrow().to_pylist()
+    assert row["return"] == {"l": '["x",1,{"k":2}]', "e": "true", "s": "x"}
+    assert row["events"]["b"]["l"] == "[]"
+
+
 SCHEMA = Schema({"x": Kind.FLOAT, "s": Kind.STRING, "l": Kind.ARRAY}, {"A": ("x", "s", "l")}, {}, given=True)
 
 
