@@ -201,6 +201,7 @@ def test_topics_become_a_stream_and_a_query_is_tried_on_their_messages(look: Loo
         await tab.value(fill("#definition", proposed) + ";" + click("#apply-form .main"))
         await tab.until(text("#definition-answer.good") + "?.includes('merges orders, payments')", "stream")
         await tab.until(count("#streams button") + " === 1", "row of the stream")
+        assert await tab.value(count("#streams .down")) == 0
         await tab.value(
             fill("#query", "QUERY paid FROM shop PATTERN SEQ(orders o, payments p) WITHIN")
             + ";"

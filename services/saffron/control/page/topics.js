@@ -33,15 +33,18 @@ function names(all) {
   return all.length > SHOWN ? `${all.slice(0, SHOWN).join(", ")} and ${all.length - SHOWN} more` : all.join(", ") || "–";
 }
 
-function showStreams(streams) {
+// `known`: the names of the topics that streams can be made of.
+function showStreams(streams, known) {
   byId("streams").tBodies[0].replaceChildren(...streams.map((one) => {
-    const origin = one.from ? `stream ${one.from}` : names(one.topics);
+    const missing = one.definition ? one.topics.filter((topic) => !known.has(topic)) : [];
+    const origin = cell(one.from ? `stream ${one.from}` : names(one.topics));
+    if (missing.length) origin.append(element("span", { className: "down", textContent: ` missing: ${missing.join(", ")}` }));
     const edit = element("td", { className: "n" });
     if (one.definition) {
       const label = `Edit the definition of ${one.name}`;
       edit.append(element("button", { type: "button", textContent: "Edit", title: label, ariaLabel: label, onclick: () => edited(one.definition.text) }));
     }
-    return element("tr", {}, cell(one.name), cell(origin), cell(one.key ?? "–"), cell(lasting(one.disorder), "n"), cell(lasting(one.idle), "n"), edit);
+    return element("tr", {}, cell(one.name), origin, cell(one.key ?? "–"), cell(lasting(one.disorder), "n"), cell(lasting(one.idle), "n"), edit);
   }));
 }
 
@@ -292,7 +295,7 @@ async function refresh() {
   const verdict = byId("verdict");
   try {
     const [streams, topics] = await Promise.all([ask("/api/streams"), ask("/api/topics")]);
-    showStreams(streams.streams);
+    showStreams(streams.streams, new Set(topics.topics.map((one) => one.topic)));
     showTopics(topics.topics);
     verdict.className = "";
     verdict.textContent = `streams: ${streams.streams.length}, topics: ${topics.topics.length}`;
