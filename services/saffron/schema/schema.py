@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Self
 
+from saffron.schema.origin import SOURCE
+
 _SQL_PAIR = "struct<nearest: double, rest: double>"
 
 NULL_INT = -(2**63)
@@ -143,9 +145,13 @@ class Schema:
 
     def attributes_of(self, type_name: str) -> tuple[str, ...]:
         """Names of the attributes of such events; any that there are, where the type was not seen when the schema was
-        inferred."""
+        inferred.
+
+        Those of a merged stream are sorted: which came first depends on how fast its sources are read.
+        """
         unseen = () if self.given else tuple(name for name in self.kinds if not name.startswith(COMPUTED_MARK))
-        return self.types.get(type_name, unseen)
+        names = self.types.get(type_name, unseen)
+        return names if SOURCE not in self.kinds else tuple(sorted(names, key=lambda name: (name[:1] == "$", name)))
 
     def distribution(self, type_name: str) -> Distribution | None:
         """How the time of such events lies in its interval; None where only exact times are allowed."""

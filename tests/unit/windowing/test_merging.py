@@ -15,7 +15,6 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block
-from saffron.engine.windows.origin import NUMBER, OFFSET, PARTITION, SOURCE
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
@@ -31,6 +30,7 @@ from saffron.runtime.telemetry.metric_names import (
     ROUTES_WAITING,
 )
 from saffron.runtime.telemetry.metrics import Metrics
+from saffron.schema.origin import NUMBER, OFFSET, PARTITION, SOURCE
 from saffron.testing.memory_log import MemoryLog
 from saffron.windowing.service import WindowingService
 from tests.unit.engine.events.test_framed import avro

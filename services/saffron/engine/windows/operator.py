@@ -37,7 +37,7 @@ from saffron.engine.windows.arrival import Resumption, judge
 from saffron.engine.windows.bounds import NEVER, NO_WATERMARK
 from saffron.engine.windows.hold import Arrivals, HoldBack
 from saffron.engine.windows.marks import Mark, Marks
-from saffron.engine.windows.origin import ORDER, origin_keys
+from saffron.engine.windows.origin import origin_keys
 from saffron.engine.windows.outbox import Outbox
 from saffron.engine.windows.registered import Change, Notice, Standing
 from saffron.engine.windows.sources import Sources
@@ -45,6 +45,7 @@ from saffron.errors import SchemaError
 from saffron.language.plan.plan import Plan
 from saffron.records.query import QueryRecord
 from saffron.records.stream import StreamRecord
+from saffron.schema.origin import ORDER
 from saffron.schema.schema import Schema
 
 CHECKPOINT_EVERY = 1_000_000

@@ -1,4 +1,4 @@
-"""The origin of a merged stream's event: the message that it was read from, in attributes of its own."""
+"""The order of a merged stream's events: by the message that each was read from (`schema.origin`)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column
+from saffron.schema.origin import ORDER
 from saffron.schema.schema import NULL_INT
-
-TOPIC = "$topic"
-SOURCE, PARTITION, OFFSET, NUMBER = ORDER = "$source", "$partition", "$offset", "$number"
-"""The source's number in the stream's definition, the message's place, and the number of the event in the message.
-
-Number 0 is left out. Events of one ts stand in the order of these attributes.
-"""
 
 
 def origin_keys(attributes: Mapping[str, Column], count: int) -> tuple[NDArray[np.int64], ...]:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from saffron.engine.events.decoding.decode import Decoded, Decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
-from saffron.engine.windows.origin import NUMBER, OFFSET, PARTITION, SOURCE, TOPIC
 from saffron.mapping.definition import CSV, Envelope, SourceDefinition, StreamDefinition
 from saffron.mapping.elements import message_of_element
 from saffron.mapping.flattening import Flattened, Flattener
@@ -26,6 +25,7 @@ from saffron.records.stream import JSON
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.streams.event_keys import keys_of_good
+from saffron.schema.origin import NUMBER, OFFSET, PARTITION, SOURCE, TOPIC
 from saffron.schema.schema import Schema
 
 _TIMES_ONLY = Schema({}, {}, {})

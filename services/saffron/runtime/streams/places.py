@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from saffron.engine.windows.origin import NUMBER, OFFSET, PARTITION, TOPIC
+from saffron.schema.origin import NUMBER, OFFSET, PARTITION, TOPIC
 
 
 @dataclass(frozen=True)
