@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -211,3 +212,23 @@ def test_results_depend_on_no_cut_and_no_restart(query: str) -> None:
     assert whole
     for _ in range(3):
         assert results(sorted(rng.sample(range(1, 60), 5))) == whole
+
+
+def test_a_query_waits_for_an_array_that_no_event_has_had() -> None:
+    query = "PATTERN SEQ(A a, A b) WHERE length(b.l) = 1 AND b.l[1] = 'x' AND a.x = 1 WITHIN 9 ms RETURN b.l"
+    lines = [
+        b'{"type":"A","ts":1,"x":1}',
+        b'{"type":"A","ts":2,"x":0,"l":["y"]}',
+        b'{"type":"A","ts":3,"x":0,"l":["x"]}',
+    ]
+    before, first = decode_ndjson(lines[0])
+    after, _ = decode_ndjson(b"\n".join(lines))
+    _, rest = decode_ndjson(b"\n".join(lines[1:]), after)
+    added = {"op": "add", "name": "q", "version": 1, "text": query, "slot": 0, "from": "now", "shed": "none"}
+    operator = MatchOperator(partition=0, compiled=False)
+    known = Control(0, "schema", {"schema": schema_to_record(before)})
+    assert not len(operator.apply(Block(first, 0, 1, 1, controls=(known, Control(0, "query", added)))))
+    grown = Control(1, "schema", {"schema": schema_to_record(after)})
+    found = operator.apply(Block(replace(rest, seq=rest.seq + 1), 1, 3, 9, controls=(grown,)))
+    assert [json.loads(line)["return"] for line in found.json(0, len(found))] == [{"l": ["x"]}]
+    assert operator.statuses()["q"].state == "active"

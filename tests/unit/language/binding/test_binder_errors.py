@@ -44,7 +44,7 @@ SCHEMA_ERRORS = {
     PATTERN + "WHERE sum(b[].k) = 1": ("sum of strings", "sum(b[].k)", "sum takes numbers."),
     PATTERN + "WHERE median(b[].x) = 1": (
         "unknown function 'median'", "median(b[].x)",
-        ("Functions: abs, sqrt, least, greatest, count, sum, avg, min, max, first, last, stddev. "
+        ("Functions: abs, sqrt, least, greatest, length, contains, count, sum, avg, min, max, first, last, stddev. "
         "Did you mean 'min'?")),
     PATTERN + "WHERE abs(a.x, 1) = 1": ("abs takes one argument, not 2", "abs(a.x, 1)", ""),
     PATTERN + "WHERE a.k + 1 = 2": ("cannot add a string", "a.k", "Arithmetic takes numbers."),
