@@ -193,13 +193,20 @@ def _fitting(values: list[Any], types: Sequence[pa.DataType]) -> Column:
         except (pa.ArrowException, OverflowError, TypeError):
             continue
     last = types[-1]
-    convert: Callable[[Any], Any] = str if pa.types.is_string(last) else float if pa.types.is_floating(last) else _same
+    convert: Callable[[Any], Any] = (
+        _text if pa.types.is_string(last) else float if pa.types.is_floating(last) else _same
+    )
     return _typed([None if value is None else convert(value) for value in values], last)
 
 
 def _typed(values: list[Any], kind: pa.DataType | None) -> Column:
     column: Column = pa.array(values, kind)
     return column
+
+
+def _text(value: Any) -> str:
+    """A value as text; arrays, objects and truth values as JSON."""
+    return orjson.dumps(value).decode() if isinstance(value, list | dict | bool) else str(value)
 
 
 def _same(value: Any) -> Any:

@@ -17,6 +17,7 @@ from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.errors import QueryError
 from saffron.language import bind, explain_text
+from saffron.runtime.result_formats.forms import codec
 from saffron.schema.numbers import shown
 from saffron.schema.schema import Kind, Schema
 from tests.reference.match.answers import answers, returned
@@ -72,6 +73,23 @@ def test_results_that_are_arrays_are_events_to_others() -> None:
     assert [one["return"] for one in lines if "n" in one["return"]] == [{"l": [{"s": "S1", "n": 1}], "n": 1}]
     with pytest.raises(QueryError, match="an element of an array may be of any kind"):
         saffron.replay("PATTERN B b" + WITHIN + "RETURN b.o[1] AS e INTO M", EVENTS).lines().__next__()
+
+
+def test_tables_have_them_as_json_texts() -> None:
+    query = "PATTERN SEQ(A a, B b) WHERE a.k = 1" + WITHIN + "RETURN a.l, a.o[1].b AS e, a.l[1] AS s"
+    (row,) = saffron.replay(query, EVENTS[:2]).to_arrow().to_pylist()
+    assert row["return"] == {"l": '["x",1,{"k":2}]', "e": "true", "s": "x"}
+    assert row["events"]["b"]["l"] == "[]"
+
+
+@pytest.mark.parametrize("form", ["avro", "protobuf"])
+def test_records_have_them_as_json_texts(form: str) -> None:
+    query = "PATTERN SEQ(A a, B b) WHERE a.k = 1" + WITHIN + "RETURN a.l, a.l[3] AS e"
+    (line,) = saffron.replay(query, EVENTS[:2]).lines()
+    records = codec(form, "complex-events")
+    result = json.loads(records.json(records.payload(json.dumps({**json.loads(line), "detected_at": 5}).encode())))
+    assert result["return"] == {"l": '["x",1,{"k":2}]', "e": '{"k":2}'}
+    assert result["events"]["b"]["l"] == "[]"
 
 
 SCHEMA = Schema({"x": Kind.FLOAT, "s": Kind.STRING, "l": Kind.ARRAY}, {"A": ("x", "s", "l")}, {}, given=True)

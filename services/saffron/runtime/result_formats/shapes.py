@@ -2,7 +2,8 @@
 
 A record has the fields of the JSON object, with names instead of positions. An interval is {lo, hi}. A node of a graph
 is {variable, seq, before}. An event's attributes are a map of their own; the end of an imprecise time is `ts_latest`.
-Integers beyond 63 bits in RETURN are decimal strings, as scaled counts always are. Arrays are JSON texts.
+Integers beyond 63 bits in RETURN are decimal strings, as scaled counts always are. Arrays and
+objects are JSON texts.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def _within_63_bits(values: Mapping[str, Any]) -> Fields:
 
 
 def _scalar(value: Any) -> Any:
-    return orjson.dumps(value).decode() if isinstance(value, list) else value
+    return orjson.dumps(value).decode() if isinstance(value, list | dict) else value
 
 
 def _interval(pair: list[int]) -> Fields:

@@ -269,3 +269,13 @@ def test_csv_of_any_text_comes_back(tmp_path: Path, seed: int) -> None:
     read = [orjson.loads(value) for value in values(list(read_events([path], chunk_bytes=random.randrange(1, 60))))]
     assert [row["note"] for row in read] == texts
     assert [row["ts"] for row in read] == list(range(200))
+
+
+def test_a_column_of_csv_has_arrays_where_the_schema_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text('type,ts,l\nA,1,"[1, ""x""]"\nA,2,[]\nA,3,\nA,4,none\n')
+    schema = Schema({"l": Kind.ARRAY}, {"A": ("l",)}, {}, given=True)
+    (chunk,) = read_events([path], schema=schema)
+    decoded = Decoder(schema).decode(chunk.batch)
+    assert column_values(decoded.attributes["l"]) == [[1, "x"], [], None]
+    assert [(one.row, one.reason) for one in decoded.bad] == [(3, "schema")]

@@ -229,7 +229,7 @@ def _scan_name(buffer, p, end, fields, scratch, depth, around, previous):
     guess = np.int64(scratch.follower[previous])
     low = fields.bounds[guess]
     length = fields.bounds[guess + 1] - low - around
-    if length >= 0 and p + length < end and buffer[p + length] == _QUOTE:
+    if np.uint64(length) < np.uint64(end - p) and buffer[p + length] == _QUOTE:  # a negative length is a large one
         same = True
         for k in range(length):
             if buffer[p + k] != fields.text[low + around + k]:
@@ -311,10 +311,10 @@ def _scan_field(buffer, p, end, event, field, fields, strings, cells, scratch, d
         return _scan_string(buffer, p, end, event, row, strings, cells)
     if kind == FIELD_BOOL:
         return _scan_bool(buffer, p, end, event, row, cells)
-    if kind == FIELD_ARRAY:
+    if kind >= FIELD_ARRAY:
+        if kind == FIELD_NULL:
+            return _UNSURE
         return _scan_array_field(buffer, p, end, event, row, strings, cells, scratch, depth)
-    if kind == FIELD_NULL:
-        return _UNSURE
     value_at = p
     p, mantissa, exponent, integer = scan_number(buffer, p, end)
     if p < 0:

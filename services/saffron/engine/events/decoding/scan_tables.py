@@ -35,7 +35,7 @@ MAX_KEYS = 64
 MAX_NESTED_NAME = 1024
 """Likewise for the bytes of a nested attribute's name."""
 
-# Kinds of fields, as the kernel sees them.
+# Kinds of fields, as the kernel sees them; the last two are those that it asks for last.
 FIELD_TYPE, FIELD_TS, FIELD_INT, FIELD_FLOAT, FIELD_NUMBER, FIELD_BOOL, FIELD_STRING, FIELD_ARRAY, FIELD_NULL = range(9)
 
 _FIELD_KIND = {

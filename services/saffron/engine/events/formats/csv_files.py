@@ -34,7 +34,12 @@ class _Cells(Enum):
     NUMBERS = "numbers"
     FLAGS = "flags"
     STRINGS = "strings"
+    ARRAYS = "arrays"  # of JSON, where a schema says so
     TIMES = "times"  # `ts`: numbers or text
+
+
+_OF_KIND = {Kind.STRING: _Cells.STRINGS, Kind.ARRAY: _Cells.ARRAYS, Kind.BOOL: _Cells.FLAGS}
+"""How the cells of an attribute of a kind are written; numbers are all others."""
 
 
 def csv_events(name: str, blocks: Iterable[bytes], schema: Schema | None) -> Iterator[Rows]:
@@ -73,7 +78,7 @@ def _cells_of(name: str, place: int, sample: list[Record], schema: Schema | None
         return _Cells.STRINGS if name == "type" else _Cells.TIMES
     if schema is not None and name in schema.kinds:
         kind = schema.kinds[name]
-        return _Cells.STRINGS if kind is Kind.STRING else _Cells.FLAGS if kind is Kind.BOOL else _Cells.NUMBERS
+        return _OF_KIND.get(kind, _Cells.NUMBERS)
     cells = [cell for record in sample if place < len(record.cells) and (cell := record.cells[place])]
     if _most(cells, [cell for cell in cells if not _NUMBER.fullmatch(cell)]):
         return _Cells.NUMBERS
@@ -108,6 +113,15 @@ def _json_cell(cell: str | None, kind: _Cells) -> bytes:
         return b"null"
     if kind in (_Cells.NUMBERS, _Cells.TIMES) and _NUMBER.fullmatch(cell):
         return cell.encode()
+    if kind is _Cells.ARRAYS and _is_json_array(cell):
+        return cell.encode()
     if kind is _Cells.FLAGS and cell.lower() in _FLAGS:
         return _FLAGS[cell.lower()]
     return orjson.dumps(cell)
+
+
+def _is_json_array(cell: str) -> bool:
+    try:
+        return isinstance(orjson.loads(cell), list)
+    except orjson.JSONDecodeError:
+        return False
