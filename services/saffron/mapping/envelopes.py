@@ -15,7 +15,7 @@ from saffron.mapping.where import condition
 _CLOUDEVENT = "ce_"
 """Before the name of a context attribute: in the header of a binary CloudEvent, and in the event."""
 _OF_ROW = {"op": "__op", "ts_ms": "__ts_ms"}
-_OF_SOURCE = {"db": "__db", "schema": "__schema", "table": "__table"}
+_OF_SOURCE = {"db": "__db", "schema": "__schema", "table": "__table", "ts_ms": "__source_ts_ms"}
 """Names as in Debezium's own flattened form (ExtractNewRecordState)."""
 
 

@@ -48,12 +48,12 @@ def values(found: list[Mapped | Refused]) -> list[dict[str, Any]]:
 CHANGE = {
     "before": {"id": 1, "status": "NEW"},
     "after": {"id": 1, "status": "PAID"},
-    "source": {"db": "shop", "schema": "public", "table": "orders", "lsn": 5},
+    "source": {"db": "shop", "schema": "public", "table": "orders", "lsn": 5, "ts_ms": 1777629660100},
     "op": "u",
     "ts_ms": 1777629660230,
 }
 ROW = {"id": "1", "status": "PAID", "__op": "u", "__ts_ms": "1777629660230", "__db": "shop", "__schema": "public",
-       "__table": "orders"}  # fmt: skip
+       "__table": "orders", "__source_ts_ms": "1777629660100"}  # fmt: skip
 
 
 def test_a_change_of_debezium_is_its_row_with_what_the_connector_says() -> None:
