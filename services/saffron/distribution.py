@@ -5,6 +5,7 @@ The package index's `saffron` belongs to another project, so the name to install
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 
@@ -33,6 +34,6 @@ def lacking(extras: Iterable[str]) -> list[str]:
 
 def _is_installed(module: str) -> bool:
     try:
-        return find_spec(module) is not None
+        return module in sys.modules or find_spec(module) is not None  # Faust takes its own spec away
     except ModuleNotFoundError:  # its parent package is not there either
         return False
