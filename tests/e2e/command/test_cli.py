@@ -209,34 +209,36 @@ def test_three_topics_of_a_company_are_one_stream(saffron: Command, tmp_path: Pa
     page = (ROOT / "docs" / "topics" / "shop.md").read_text("utf-8")
     blocks = re.findall(r"^```[a-z]+ (\S+)\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
     for name, text in blocks:
-        (tmp_path / name).write_text(text.replace("idle: 10s", "idle: 500ms"), "utf-8")
+        own = re.sub(r"(topic: |stream: |FROM )(\w+)", r"\1web_\2", text).replace("idle: 10s", "idle: 500ms")
+        (tmp_path / f"web_{name}").write_text(own, "utf-8")
     topics = [path.stem for path in sorted(tmp_path.glob("*.ndjson"))]
     for topic in topics:
         saffron.run("produce", str(tmp_path / f"{topic}.ndjson"), "--topic", topic)
     saffron.run("stream", "infer", *topics, "--name", "proposed", "--out", str(tmp_path / "proposed.yaml"))
     saffron.run("stream", "check", str(tmp_path / "proposed.yaml"))
-    shop = tmp_path / "shop.yaml"
+    shop = tmp_path / "web_shop.yaml"
     assert saffron.json("stream", "apply", str(shop))["changed"]
     assert not saffron.json("stream", "apply", str(shop))["changed"]
-    text = (tmp_path / "unpaid.saf").read_text("utf-8")
-    assert "FROM shop" in text
+    text = (tmp_path / "web_unpaid.saf").read_text("utf-8")
+    assert "FROM web_shop" in text
     before = saffron.run("tail", "complex-events", "--from", "earliest", "--end").stdout.count("\n")
-    saffron.run("query", "add", "--from", "earliest", str(tmp_path / "unpaid.saf"))
+    saffron.run("query", "add", "--from", "earliest", str(tmp_path / "web_unpaid.saf"))
     later = {"order_id": "O-9", "created_at": "2026-06-01T00:00:00Z", "total": 1}
     (tmp_path / "later.ndjson").write_bytes(orjson.dumps(later) + b"\n{broken")
-    saffron.run("produce", str(tmp_path / "later.ndjson"), "--topic", "orders")
+    saffron.run("produce", str(tmp_path / "later.ndjson"), "--topic", "web_orders")
     files = [f"{topic}={tmp_path / topic}.ndjson" for topic in topics]
-    replayed = saffron.run("replay", "-q", str(tmp_path / "unpaid.saf"), "--stream", str(shop), *files).stdout
+    replayed = saffron.run("replay", "-q", str(tmp_path / "web_unpaid.saf"), "--stream", str(shop), *files).stdout
     (expected,) = [orjson.loads(line)["id"] for line in replayed.splitlines()]
     count = str(before + 1)
     found = saffron.run("tail", "complex-events", "--from", "earliest", "--count", count, "--timeout", "90").stdout
     rows = [orjson.loads(line) for line in found.splitlines()]
     assert [row["id"] for row in rows if row["query"] == "unpaid"] == [expected]
-    letters = saffron.json("dlq", "list", "--stream", "shop")["letters"]
-    assert [(one["topic"], one["reason"], one["stream"]) for one in letters] == [("orders", "not-json", "shop")]
-    saffron.run("stream", "set", "shop", "--idle", "1s")
-    assert "idle: 1s" in saffron.run("stream", "show", "shop", "--definition").stdout
-    assert saffron.json("stream", "remove", "shop")["ended"] == ["unpaid"]
+    letters = saffron.json("dlq", "list", "--stream", "web_shop")["letters"]
+    assert [(one["topic"], one["reason"], one["stream"]) for one in letters] == [("web_orders", "not-json", "web_shop")]
+    saffron.run("stream", "set", "web_shop", "--idle", "1s")
+    assert "idle: 1s" in saffron.run("stream", "show", "web_shop", "--definition").stdout
+    assert saffron.json("stream", "remove", "web_shop")["ended"] == ["unpaid"]
+    saffron.run("query", "remove", "unpaid")
 
 
 def test_what_dies_is_started_again(saffron: Command) -> None:
