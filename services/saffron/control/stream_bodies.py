@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from saffron.control.stream_change import StreamContext, StreamPlan
-from saffron.control.stream_definitions import definition_of, summary_of
+from saffron.control.stream_definitions import summary_of
+from saffron.mapping.definition_reader import definition_of
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.records.stream import StreamRecord
 

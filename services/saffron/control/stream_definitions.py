@@ -11,7 +11,7 @@ from saffron.control.stream_change import StreamChange, StreamContext, StreamPla
 from saffron.control.stream_topics import inner_topics_used, with_topics
 from saffron.mapping.changes import changes_of
 from saffron.mapping.definition import StreamDefinition
-from saffron.mapping.definition_reader import read_definition
+from saffron.mapping.definition_reader import definition_of, read_definition
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM
 
@@ -64,11 +64,6 @@ def summary_of(found: StreamPlan) -> list[str]:
             "`idle: 10s` in the definition the others go on without it"
         )
     return sentences
-
-
-def definition_of(applied: AppliedDefinition) -> StreamDefinition:
-    """The definition, its sources with their numbers in the stream."""
-    return read_definition(applied.text).numbered(applied.numbers)
 
 
 def plan_bounds(change: StreamChange, before: StreamRecord, now: StreamContext) -> StreamPlan:

@@ -31,7 +31,7 @@ from saffron.mapping.paths import PATH_FORM, Path, PathError
 from saffron.mapping.times import TimeError, zone_of
 from saffron.mapping.where import condition
 from saffron.mapping.yaml_nodes import Node, optional
-from saffron.records.stream import JSON, WITH_REGISTRY, is_name
+from saffron.records.stream import JSON, WITH_REGISTRY, AppliedDefinition, is_name
 from saffron.schema.times import parse_iso
 
 STREAM_FIELDS = ("stream", "key", "partitions", "disorder", "idle", "on_mismatch", "sources")
@@ -74,6 +74,11 @@ def read_definition(text: str) -> StreamDefinition:
         optional(fields, "idle", Node.milliseconds) or None,
         mismatch == MISMATCH[1],
     )
+
+
+def definition_of(applied: AppliedDefinition) -> StreamDefinition:
+    """The definition that was applied, its sources with their numbers in the stream."""
+    return read_definition(applied.text).numbered(applied.numbers)
 
 
 def _refuse_twice(items: Sequence[Node]) -> None:

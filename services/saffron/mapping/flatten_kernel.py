@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from saffron.engine.events.decoding.nesting import MAX_DEPTH
 from saffron.engine.events.decoding.scan_numbers import scan_number
 from saffron.engine.events.decoding.utf8 import is_utf8
 from saffron.engine.events.raw import MAX_EVENT_BYTES
@@ -29,7 +30,6 @@ from saffron.mapping.flatten_plan import (
     ROLE_TYPE,
 )
 from saffron.mapping.flatten_times import iso_instant, of_units
-from saffron.mapping.message import MAX_DEPTH
 
 _QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE, _DOT = 34, 92, 44, 58, 123, 125, 46
 _OPEN_LIST, _CLOSE_LIST, _MINUS, _ZERO, _NINE, _SPACE = 91, 93, 45, 48, 57, 32

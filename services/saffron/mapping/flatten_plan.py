@@ -10,9 +10,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from saffron.engine.events.decoding.nesting import MAX_DEPTH
 from saffron.mapping.definition import As, AttributeRule, Envelope, OfMessage, Origin, SourceDefinition, TimeFormat
 from saffron.mapping.mapper import OWN, RESERVED
-from saffron.mapping.message import MAX_DEPTH
 from saffron.mapping.paths import Path
 
 Bytes = NDArray[np.uint8]

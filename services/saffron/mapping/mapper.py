@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from saffron.engine.events.decoding.nesting import MAX_DEPTH, TOO_DEEP
 from saffron.mapping.definition import (
     As,
     AttributeRule,
@@ -19,7 +20,7 @@ from saffron.mapping.definition import (
     TypeRule,
 )
 from saffron.mapping.envelopes import Filtered, elements, text
-from saffron.mapping.message import MAX_DEPTH, Message, MessageError, Number, noun
+from saffron.mapping.message import Message, MessageError, Number, noun
 from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.times import TimeError, instant, is_finer
 
@@ -30,7 +31,6 @@ Value = str | bool | list[Any]
 
 _NUMBER = re.compile(r"\s*(?:\+|(?P<sign>-))?0*(?P<rest>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*", re.ASCII)
 """A text that holds a number; in the event it stands without a plus sign and leading zeros, as JSON has numbers."""
-_TOO_DEEP = f"objects and arrays are read to a depth of {MAX_DEPTH}"
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 RESERVED = ("type", "ts")
 """Names of an event's own fields; a message's fields of these names are kept under `OWN` before them."""
@@ -214,7 +214,7 @@ def _dotted(origins: Iterable[Origin | None]) -> Iterator[str]:
 def leaves(value: Mapping[str, Any], before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Value]]:
     """Path and value of all that is neither an object nor null. MessageError: it is too deep."""
     if len(before) >= MAX_DEPTH:
-        raise MessageError("too-deep", _TOO_DEEP)
+        raise MessageError("too-deep", TOO_DEEP)
     for name, inner in value.items():
         if isinstance(inner, dict):
             yield from leaves(inner, (*before, name))
@@ -226,7 +226,7 @@ def leaves(value: Mapping[str, Any], before: tuple[str, ...] = ()) -> Iterator[t
 def _require_shallow(value: Any) -> None:
     """MessageError: an array, as a value of an event, has too many levels."""
     if isinstance(value, list) and _is_deeper(value, MAX_DEPTH - 1):
-        raise MessageError("too-deep", _TOO_DEEP)
+        raise MessageError("too-deep", TOO_DEEP)
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-MAX_DEPTH = 32
-"""Levels of objects and arrays in a message that are read."""
+from saffron.engine.events.decoding.nesting import TOO_DEEP
 
 
 class Number(str):
@@ -44,7 +43,7 @@ def parse(text: bytes) -> Any:
     try:
         value = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse)
     except RecursionError:
-        raise MessageError("too-deep", f"objects and arrays are read to a depth of {MAX_DEPTH}") from None
+        raise MessageError("too-deep", TOO_DEEP) from None
     except ValueError as error:
         raise MessageError("not-json", f"the message is no JSON: {error}") from None
     return value

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saffron.engine.events.decoding.nesting import MAX_DEPTH
 from saffron.mapping.definition import (
     As,
     AttributeRule,
@@ -21,7 +22,7 @@ from saffron.mapping.definition import (
     TypeRule,
 )
 from saffron.mapping.mapper import Mapped, Refused, events_of
-from saffron.mapping.message import MAX_DEPTH, Message, Number
+from saffron.mapping.message import Message, Number
 from saffron.mapping.paths import MISSING, Path, PathError
 
 ANY = TypeRule(constant="E")

@@ -94,10 +94,10 @@ def add(
         added = [put(client, record) for record in records]
         wait_until(client, added, "active", timeout, json)
         if start == "now" and not json:
-            _tell_of_the_past(client, checked)
+            _tell_of_unseen_events(client, checked)
 
 
-def _tell_of_the_past(client: Client, added: Sequence[Checked]) -> None:
+def _tell_of_unseen_events(client: Client, added: Sequence[Checked]) -> None:
     """Says of merged streams, whose topics were read from their beginning, that their past events are not seen."""
     known = client.known_streams()
     for stream in sorted({one.plan.stream for one in added}):

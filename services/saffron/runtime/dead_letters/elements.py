@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-
-from saffron.engine.events.raw import batch_of_values
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.operator import DeadLetter
-from saffron.mapping.definition_reader import read_definition
+from saffron.mapping.definition_reader import definition_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.dry_run import DryRun
 from saffron.runtime.hops.route_position import RoutePosition
 from saffron.runtime.log import Log, Record, TopicPartition
 from saffron.runtime.streams.merging import SourceReader
-from saffron.runtime.streams.messages import Messages
+from saffron.runtime.streams.messages import Messages, batch_of
 
 
 def read_element(record: Record, stream: StreamRecord, watermark: int, max_future_ms: int) -> DryRun:
     """The outcome for a message that is sent now. `watermark`: of its source partition in ms, or NO_WATERMARK."""
     applied = stream.definition
     assert applied is not None
-    definition = read_definition(applied.text).numbered(applied.numbers)
+    definition = definition_of(applied)
     where = TopicPartition(record.topic, record.partition)
     reader = SourceReader(where, lambda: definition, 1, max_future_ms, watermark)
-    records: Sequence[Record] = [record]
-    batch = batch_of_values([record.value], np.zeros(1, dtype=np.int64), np.array([record.timestamp], dtype=np.int64))
-    inner = reader.read(batch, Messages(records, batch))
+    batch = batch_of([record])
+    inner = reader.read(batch, Messages([record], batch))
     raised = 0 if watermark == NO_WATERMARK else reader.watermark - watermark
     if inner.unread:
         first = inner.unread[0]

@@ -21,7 +21,7 @@ from saffron.engine.windows.operator import DeadLetter
 from saffron.errors import InputError
 from saffron.mapping.definition import StreamDefinition
 from saffron.runtime.log import Record, TopicPartition
-from saffron.runtime.streams.merging import End, Inner, SourceReader
+from saffron.runtime.streams.merging import End, Inner, SourceReader, place_among
 from saffron.runtime.streams.messages import Messages, records_of
 from saffron.runtime.streams.places import Place
 from saffron.schema.schema import MAX_TS
@@ -61,7 +61,7 @@ class MergedMessages:
         self.refused = 0
         self._letters: list[DeadLetter] = []
         self._offsets = [0] * partitions
-        self._among = " ".join(str(one.number) for one in definition.sources)
+        self._numbers = [one.number for one in definition.sources]
         places = [
             (TopicPartition(source.topic, partition), source.number, parts)
             for source in definition.sources
@@ -125,11 +125,7 @@ class MergedMessages:
             "type": "$watermark",
             "ts": max(watermark, -MAX_TS),
             **({"silent": True} if ended else {}),
-            "source": source.where.partition,
-            "sources": len(self._sources),
-            "of": source.number,
-            "among": self._among,
-            "version": 1,
+            **place_among(source.where.partition, len(self._sources), source.number, self._numbers, version=1),
         }
         for partition in range(self.partitions):
             yield self._batch(partition, [orjson.dumps(message)], [-1])

@@ -6,9 +6,10 @@ other partitions are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import orjson
@@ -43,6 +44,12 @@ class InnerEvent:
     partition: int
     key: bytes | None
     value: bytes
+
+
+def under_key(row: int, key: bytes | None, partitions: int, value: bytes) -> InnerEvent:
+    """The message of an event with this key. As by `produce`, events without the attribute share a partition."""
+    own = key or b""
+    return InnerEvent(row, _partition_of(own, partitions), own, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +160,16 @@ class SourceReader:
         for value, key, row, offset, number in places:
             more = f'{offset},"{NUMBER}":{number}}}' if number else f"{offset}}}"
             text = value[:-1] + self._head + more.encode()
-            if self._key is None:
-                yield InnerEvent(row, 0, None, text)
-            else:
-                own = key or b""  # as `produce`: events without the attribute share a partition
-                yield InnerEvent(row, _partition_of(own, self._partitions), own, text)
+            yield InnerEvent(row, 0, None, text) if self._key is None else under_key(row, key, self._partitions, text)
+
+
+def place_among(partition: int, partitions: int, of: int, numbers: Iterable[int], version: int) -> dict[str, Any]:
+    """How a `$watermark` names its source partition (see `engine.events.decoding.exact.Source`).
+
+    `partitions`: of all sources; `of`: number of the source; `numbers`: of all sources, by that `version`.
+    """
+    among = " ".join(map(str, numbers))
+    return {"source": partition, "sources": partitions, "of": of, "among": among, "version": version}
 
 
 def _unfit(found: Flattened, decoded: Decoded) -> Iterator[Unread]:

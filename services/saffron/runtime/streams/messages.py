@@ -43,12 +43,18 @@ class Messages(Sequence[Message]):
         return len(self._records)
 
 
+def batch_of(records: Sequence[Record]) -> RawBatch:
+    """The values of records as a batch."""
+    offsets = np.array([record.offset for record in records], dtype=np.int64)
+    times = np.array([record.timestamp for record in records], dtype=np.int64)
+    return batch_of_values([record.value for record in records], offsets, times)
+
+
 def records_of(lines: RawBatch, where: TopicPartition) -> tuple[list[Record], RawBatch]:
     """The records that the lines of a file stand for, as those of a partition, and their values."""
     offsets = lines.offsets.tolist()
     records = [record_in(lines.value(row), where, offset) for row, offset in enumerate(offsets)]
-    times = np.array([record.timestamp for record in records], dtype=np.int64)
-    return records, batch_of_values([record.value for record in records], lines.offsets, times)
+    return records, batch_of(records)
 
 
 def record_in(line: bytes, where: TopicPartition, offset: int) -> Record:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from saffron.engine.events.raw import RawBatch, Refusal, batch_of_values
+from saffron.engine.events.raw import RawBatch, Refusal
 from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.message import Message
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.process.background import at_once
-from saffron.runtime.streams.messages import Messages, message_of
+from saffron.runtime.streams.messages import Messages, batch_of, message_of
 from saffron.runtime.streams.newest_messages import Newest
 from saffron.runtime.streams.stream_formats import Formats
 from saffron.runtime.telemetry.health import Health
@@ -38,7 +36,7 @@ def translated(newest: Newest, sources: Sequence[SourceDefinition], formats: For
     """The records of each partition with their translated values. UnavailableError: a registry does not answer."""
     by_topic = {one.topic: one for one in sources}
     return {
-        place: (one.records, formats.translated_now(by_topic[place.topic], _batch(one.records)))
+        place: (one.records, formats.translated_now(by_topic[place.topic], batch_of(one.records)))
         for place, one in newest.items()
     }
 
@@ -61,9 +59,3 @@ def _messages(records: Sequence[Record], batch: RawBatch) -> list[SourceMessage]
 
 def _time(message: Message) -> int:
     return -1 if message.time is None else message.time
-
-
-def _batch(records: Sequence[Record]) -> RawBatch:
-    offsets = np.array([one.offset for one in records], dtype=np.int64)
-    times = np.array([one.timestamp for one in records], dtype=np.int64)
-    return batch_of_values([one.value for one in records], offsets, times)

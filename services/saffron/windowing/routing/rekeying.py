@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.runtime.log import Record
-from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.streams.event_keys import keys_of_good
-from saffron.runtime.streams.merging import End, Inner, InnerEvent
+from saffron.runtime.streams.merging import End, Inner, InnerEvent, under_key
 from saffron.schema.schema import Schema
 
 _ANY = Schema({}, {}, {}, times={"": "uniform"})
 """A schema without types: only event times, exact or intervals, are read."""
-_partition_of = lru_cache(maxsize=65_536)(partition_of)
 
 
 class Rekeying:
@@ -69,8 +66,7 @@ class Rekeying:
         value = record.value or b""
         if self._key is None:
             return InnerEvent(row, 0, record.key, value)
-        key = key or b""  # as `produce`: events without the attribute share a partition
-        return InnerEvent(row, _partition_of(key, self._partitions), key, value)
+        return under_key(row, key, self._partitions, value)
 
     def _mark(self, ts: int, end: bool) -> Iterator[End]:
         self.watermark = max(self.watermark, ts)

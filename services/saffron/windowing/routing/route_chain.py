@@ -17,10 +17,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-import numpy as np
 import orjson
 
-from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.mapping.definition import Start
 from saffron.runtime.dead_letters.writing import LetterMessage
@@ -31,6 +30,7 @@ from saffron.runtime.process.background import Background
 from saffron.runtime.results.progress import WrittenPlace
 from saffron.runtime.results.retry_state import RetryState
 from saffron.runtime.streams.merging import End, Inner, Unread
+from saffron.runtime.streams.messages import batch_of
 from saffron.runtime.streams.stream_formats import Translation
 from saffron.schema.schema import MAX_TS
 from saffron.windowing.routing.take_over import find_start
@@ -243,7 +243,7 @@ class RouteChain:
     def _route(self, now_ms: int) -> bool:
         """Routes the next records; False if there are none that can be read now."""
         records = [self._queue[index] for index in range(min(_SLICE, len(self._queue)))]
-        batch = self._plan.translate(_batch(records))
+        batch = self._plan.translate(batch_of(records))
         self._awaits_registry = batch is None
         if batch is None:
             return False
@@ -352,9 +352,3 @@ class RouteChain:
         if pause != self._paused:
             (self._consumer.pause if pause else self._consumer.resume)([self._plan.where])
             self._paused = pause
-
-
-def _batch(records: Sequence[Record]) -> RawBatch:
-    offsets = np.array([record.offset for record in records], dtype=np.int64)
-    times = np.array([record.timestamp for record in records], dtype=np.int64)
-    return batch_of_values([record.value for record in records], offsets, times)

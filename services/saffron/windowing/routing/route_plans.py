@@ -8,14 +8,14 @@ from typing import Any
 
 from saffron.engine.events.raw import RawBatch
 from saffron.mapping.definition import Start, StreamDefinition
-from saffron.mapping.definition_reader import read_definition
+from saffron.mapping.definition_reader import definition_of
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.dead_letters.writing import LetterMessage, letter_message
 from saffron.runtime.log import Log, Record, TopicPartition
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import Settings
-from saffron.runtime.streams.merging import Inner, SourceReader, Unread
+from saffron.runtime.streams.merging import Inner, SourceReader, Unread, place_among
 from saffron.runtime.streams.messages import Messages
 from saffron.runtime.streams.places import Place
 from saffron.runtime.streams.stream_formats import Formats, Written
@@ -83,7 +83,7 @@ class RoutePlans:
         if applied is None:
             return None
         if self._read is None or self._read[0] != applied:
-            self._read = applied, read_definition(applied.text).numbered(applied.numbers)
+            self._read = applied, definition_of(applied)
         return self._read[1]
 
     # ------------------------------------------------------------ inside
@@ -119,13 +119,8 @@ class RoutePlans:
         if not all(counts.values()) or applied is None or where.topic not in counts:
             return None
         counts[where.topic] = max(counts[where.topic], where.partition + 1)
-        return {
-            "source": where.partition,
-            "sources": sum(counts.values()),
-            "of": applied.numbers[where.topic],
-            "among": " ".join(str(one.number) for one in sources),
-            "version": applied.version,
-        }
+        of, numbers = applied.numbers[where.topic], (one.number for one in sources)
+        return place_among(where.partition, sum(counts.values()), of, numbers, applied.version)
 
     def _idle(self, topic: str) -> int | None:
         definition = self.definition

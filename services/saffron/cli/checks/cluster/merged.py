@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.cli.system.routes import waiting_sentences
-from saffron.control.stream_definitions import definition_of
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
+from saffron.mapping.definition_reader import definition_of
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.records.stream import AppliedDefinition
 

@@ -13,6 +13,7 @@ from saffron.schema.schema import COMPUTED_MARK
 
 MAX_DEPTH = 32
 """Levels of objects and arrays in an event that are read, the event itself included."""
+TOO_DEEP = f"objects and arrays are read to a depth of {MAX_DEPTH}"
 MAX_PATH = 1_000
 """Longest name of an attribute, in characters. An inferred schema leaves longer ones out."""
 OWN = ("type", "ts")
@@ -97,4 +98,4 @@ def _plain(item: Any, depth: int) -> Any:
 
 def _check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise TooDeepError(f"objects and arrays are read to a depth of {MAX_DEPTH}")
+        raise TooDeepError(TOO_DEEP)
