@@ -11,9 +11,9 @@ import pytest
 from saffron.cli.client import Client
 from saffron.cli.streams.present import present
 from saffron.control.checks import Refused
-from saffron.control.stream_change import StreamChange, StreamPlan
-from saffron.control.stream_changes import plan_change, plan_update
-from saffron.control.stream_definitions import plan_definition, sentences_of
+from saffron.control.streams.change import StreamChange, StreamPlan
+from saffron.control.streams.definitions import plan_definition, sentences_of
+from saffron.control.streams.stream_changes import plan_change, plan_update
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import topic_specs

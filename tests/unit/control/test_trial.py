@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from saffron.control.checks import Refused
-from saffron.control.trial import MOST_RESULTS, Trial, explain, try_query
-from saffron.control.trials import Trials
+from saffron.control.streams.trial import MOST_RESULTS, Trial, explain, try_query
+from saffron.control.streams.trials import Trials
 from saffron.errors import InputError, QueryError
 from saffron.mapping.definition_reader import read_definition
 from saffron.runtime.log import Record, TopicPartition

@@ -13,7 +13,7 @@ from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.streams import samples
 from saffron.cli.streams.files import text_of
-from saffron.control.stream_readings import read_source, reading_body
+from saffron.control.streams.readings import read_source, reading_body
 from saffron.errors import InputError
 from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.definition_reader import read_definition

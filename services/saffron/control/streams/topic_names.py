@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from saffron.control.checks import Refused
-from saffron.control.stream_change import StreamContext, require_foreign
+from saffron.control.streams.change import StreamContext, require_foreign
 
 _HIDDEN = "__"
 """Kafka's own topics begin so."""

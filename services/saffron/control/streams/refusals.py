@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saffron.control.checks import Refused
-from saffron.control.stream_change import StreamChange, StreamContext, require_free
+from saffron.control.streams.change import StreamChange, StreamContext, require_free
 from saffron.engine.events.decoding.growth import given_anew
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import SchemaError

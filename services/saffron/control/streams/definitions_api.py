@@ -14,11 +14,11 @@ from aiohttp import web
 from saffron.control.checks import MOST_CHARACTERS, Refused
 from saffron.control.guard import answer
 from saffron.control.requests import count_of, definition_text, json_body, number_of, text_of
-from saffron.control.stream_change import StreamContext, require_foreign
-from saffron.control.stream_readings import message_body, message_readings, read_source, reading_body
-from saffron.control.topic_names import foreign_topics
-from saffron.control.trial import Trial
-from saffron.control.trials import SECONDS, Trials
+from saffron.control.streams.change import StreamContext, require_foreign
+from saffron.control.streams.readings import message_body, message_readings, read_source, reading_body
+from saffron.control.streams.topic_names import foreign_topics
+from saffron.control.streams.trial import Trial
+from saffron.control.streams.trials import SECONDS, Trials
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import MAX_SOURCES, read_definition
 from saffron.mapping.definition_writer import write_definition

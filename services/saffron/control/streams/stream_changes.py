@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from saffron.control.checks import Refused
-from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan, check_values, require_free
-from saffron.control.stream_definitions import plan_bounds
-from saffron.control.stream_refusals import refuse_key, refuse_schema, refuse_topic
-from saffron.control.stream_topics import inner_topics_used, with_topics
+from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan, check_values, require_free
+from saffron.control.streams.definitions import plan_bounds
+from saffron.control.streams.refusals import refuse_key, refuse_schema, refuse_topic
+from saffron.control.streams.stream_topics import inner_topics_used, with_topics
 from saffron.records.stream import JSON, WITH_REGISTRY, StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
 

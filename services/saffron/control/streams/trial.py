@@ -1,6 +1,6 @@
 """A query tried on messages of a merged stream before it is added, in a process that can be ended at any time.
 
-    python -m saffron.control.trial MODULES
+    python -m saffron.control.streams.trial MODULES
 
 The process reads a pickled `Trial` from standard input, and writes its outcome to standard output, as JSON.
 """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from saffron.control.stream_change import StreamContext, StreamPlan
-from saffron.control.stream_definitions import summary_of
+from saffron.control.streams.change import StreamContext, StreamPlan
+from saffron.control.streams.definitions import summary_of
 from saffron.mapping.definition_reader import definition_of
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.records.stream import StreamRecord

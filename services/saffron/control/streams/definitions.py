@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from saffron.control.checks import Refused
-from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan, require_foreign
-from saffron.control.stream_topics import inner_topics_used, with_topics
+from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan, require_foreign
+from saffron.control.streams.stream_topics import inner_topics_used, with_topics
 from saffron.mapping.changes import changes_of
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import definition_of, read_definition

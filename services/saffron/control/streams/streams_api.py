@@ -11,10 +11,10 @@ from aiohttp import web
 from saffron.control.checks import Refused
 from saffron.control.guard import answer
 from saffron.control.requests import Send, definition_text, flag_of, json_body, now_ms, text_of
-from saffron.control.stream_bodies import applied_body, stream_body, topics_of
-from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan
-from saffron.control.stream_changes import check_removal, left_topics, plan_change, plan_update
-from saffron.control.stream_definitions import plan_definition
+from saffron.control.streams.bodies import applied_body, stream_body, topics_of
+from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
+from saffron.control.streams.definitions import plan_definition
+from saffron.control.streams.stream_changes import check_removal, left_topics, plan_change, plan_update
 from saffron.control.tables import Tables
 from saffron.control.used_topics import UsedTopics
 from saffron.records.version import version_key

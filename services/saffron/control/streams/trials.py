@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from saffron.control.checks import Refused
-from saffron.control.trial import Trial
+from saffron.control.streams.trial import Trial
 from saffron.errors import QueryError
 
 SECONDS = 10.0
@@ -26,7 +26,7 @@ class Trials:
     """
 
     def __init__(self, modules: str = "", longest: float = LONGEST) -> None:
-        self._command = [sys.executable, "-m", "saffron.control.trial", modules]
+        self._command = [sys.executable, "-m", "saffron.control.streams.trial", modules]
         self._longest = longest
         self._running = asyncio.Lock()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saffron.control.checks import Refused
-from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan
+from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files
 
