@@ -28,7 +28,7 @@ from saffron.runtime.log import Log
 from saffron.runtime.log.inspect import Inspector
 from saffron.runtime.log.kafka_log import connect
 from saffron.runtime.log.rights import require_joinable, require_readable
-from saffron.runtime.log.security import security_of
+from saffron.runtime.log.security.security import security_of
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import Settings
 from saffron.runtime.process.own_modules import import_modules

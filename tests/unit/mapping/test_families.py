@@ -20,7 +20,7 @@ from saffron.mapping.definition import Envelope, SourceDefinition
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.definition_writer import write_definition
 from saffron.mapping.dry_run import read_all
-from saffron.mapping.flattening import Flattener
+from saffron.mapping.flat.flattening import Flattener
 from saffron.mapping.infer import Topic, infer
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message, MessageError, Number, parse, written

@@ -20,8 +20,8 @@ from saffron.mapping.definition import (
     TimeRule,
     TypeRule,
 )
-from saffron.mapping.flatten_plan import is_served
-from saffron.mapping.flattening import Flattener
+from saffron.mapping.flat.flatten_plan import is_served
+from saffron.mapping.flat.flattening import Flattener
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message, Number
 from saffron.mapping.paths import Path

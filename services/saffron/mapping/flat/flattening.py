@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from saffron.engine.events.raw import RawBatch
 from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.envelopes import Filtered
-from saffron.mapping.flatten_kernel import flatten
-from saffron.mapping.flatten_plan import Output, is_served, output_of, plan_of, scratch_of
+from saffron.mapping.flat.flatten_kernel import flatten
+from saffron.mapping.flat.flatten_plan import Output, is_served, output_of, plan_of, scratch_of
 from saffron.mapping.mapper import Mapped, Refused, outcomes_of
 from saffron.mapping.message import Message, Number, written
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from saffron.errors import SettingsError
-from saffron.runtime.log.security import OAUTH, Security
+from saffron.runtime.log.security.security import OAUTH, Security
 
 _PACKAGE = "org.apache.kafka.common.security"
 _LOGIN_MODULES = {

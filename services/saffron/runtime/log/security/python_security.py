@@ -5,8 +5,8 @@ from __future__ import annotations
 import ssl
 
 from saffron.errors import SettingsError
-from saffron.runtime.log.java_security import COMMON, MECHANISMS
-from saffron.runtime.log.security import Security
+from saffron.runtime.log.security.java_security import COMMON, MECHANISMS
+from saffron.runtime.log.security.security import Security
 
 _VERIFY, _HTTPS_CA = "enable.ssl.certificate.verification", "https.ca.location"
 _ONLY_HERE = frozenset({_VERIFY, _HTTPS_CA})
