@@ -17,10 +17,10 @@ from saffron.control.streams.readings import read_source, reading_body
 from saffron.errors import InputError
 from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.definition_reader import read_definition
-from saffron.mapping.definition_writer import write_definition
 from saffron.mapping.dry_run import Reading, place_of, read_all
-from saffron.mapping.infer import Topic
-from saffron.mapping.infer import infer as propose
+from saffron.mapping.proposals.definition_writer import write_definition
+from saffron.mapping.proposals.fields import Topic
+from saffron.mapping.proposals.infer import infer as propose
 
 Sample = Annotated[int, typer.Option(min=1, help="The newest so many messages of each topic are looked at.")]
 _SHOWN = 12
@@ -168,6 +168,7 @@ def _lines(one: Reading) -> Iterator[str]:
         yield f"{topic}: {each.count:,} refused ({reason}); {first}"
     for name, (count, message) in one.misfits.items():
         first = f"the first in {place_of(message, 0)}"
-        yield f"{topic}: {count:,} values of {name!r} are not what its rule says, and null; {first}"
+        what = "1 value" if count == 1 else f"{count:,} values"
+        yield f"{topic}: {what} of {name!r} not as its rule says, and null; {first}"
     if one.warning:
         yield f"{topic}: {one.warning}"

@@ -208,7 +208,7 @@ function sentences(one) {
   const found = [];
   if (!one.messages) found.push(`${one.source}: no message has been found, so that nothing could be tried`);
   for (const [reason, each] of Object.entries(one.refused)) found.push(`${one.source}: ${each.count} refused (${reason}); the first is ${each.first}: ${each.detail}`);
-  for (const [name, each] of Object.entries(one.misfits)) found.push(`${one.source}: ${each.count} values of '${name}' are not what its rule says, and null; the first in ${each.first}`);
+  for (const [name, each] of Object.entries(one.misfits)) found.push(`${one.source}: ${each.count === 1 ? "1 value" : `${each.count} values`} of '${name}' not as its rule says, and null; the first in ${each.first}`);
   if (one.warning) found.push(`${one.source}: ${one.warning}`);
   return found;
 }

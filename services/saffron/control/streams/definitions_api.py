@@ -21,9 +21,10 @@ from saffron.control.streams.trial import Trial
 from saffron.control.streams.trials import SECONDS, Trials
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import MAX_SOURCES, read_definition
-from saffron.mapping.definition_writer import write_definition
-from saffron.mapping.infer import Topic, infer
 from saffron.mapping.message import Message
+from saffron.mapping.proposals.definition_writer import write_definition
+from saffron.mapping.proposals.fields import Topic
+from saffron.mapping.proposals.infer import infer
 from saffron.records.stream import is_name
 from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.process.config import Settings

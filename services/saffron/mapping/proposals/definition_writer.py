@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import orjson
 
-from saffron.mapping.definition import Envelope, TimeFormat
+from saffron.mapping.definition import CsvForm, Envelope, TimeFormat
 from saffron.mapping.paths import Path
-from saffron.mapping.proposal import ProposedSource
+from saffron.mapping.proposals.proposal import ProposedSource
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
@@ -33,14 +33,14 @@ def _head(name: str, sources: Sequence[ProposedSource]) -> Iterator[str]:
 
 
 def _source(one: ProposedSource, sources: Sequence[ProposedSource]) -> Iterator[str]:
-    yield f"- topic: {_text(one.topic)}  # by its newest {one.messages:,} messages"
+    yield f"- topic: {_text(one.topic)}  # by its newest {one.messages:,} message{'s' * (one.messages != 1)}"
+    if one.csv is not None:
+        yield f"  format: {_csv(one.csv)}"
     if one.envelope is not Envelope.NONE:
         yield f"  envelope: {one.envelope.value}"
-    yield f"  type: {_text(one.topic)}"
-    if one.kinds is not None:
-        path, values = one.kinds
-        named = ", ".join(f"{_text(value)}: {_text(_camel(value))}" for value in values)
-        yield f"  # type: {{field: {_path(path)}, map: {{{named}}}}}  # a type for each of its {len(values)} values"
+    if one.explode is not None:
+        yield f"  {'' if one.explode.is_sure else '# '}explode: {_path(one.explode.path)}  # {one.explode.reason}"
+    yield from _type(one)
     if one.time.path is None:
         yield f"  ts: message  # {one.time.reason}"
     else:
@@ -50,6 +50,26 @@ def _source(one: ProposedSource, sources: Sequence[ProposedSource]) -> Iterator[
     if lines:
         yield "  attributes:"
         yield from lines
+
+
+def _type(one: ProposedSource) -> Iterator[str]:
+    """The type of the events, and as a comment what else it may be."""
+    other = one.type
+    if other is None or not other.is_sure:
+        yield f"  type: {_text(one.topic)}"
+    if other is not None:
+        named = ", ".join(f"{_text(value)}: {_text(name)}" for value, name in other.names.items())
+        rule = f"field: {_path(other.path)}" + (f", map: {{{named}}}" if named else "")
+        yield f"  {'' if other.is_sure else '# '}type: {{{rule}}}  # {other.reason}"
+
+
+def _csv(form: CsvForm) -> str:
+    """The format with its names: those in the header lines, or numbers that a person replaces."""
+    separator = [] if form.separator == "," else [f"separator: {_text(form.separator)}"]
+    if form.columns is None:
+        return f"{{csv: {{{separator[0]}}}}}" if separator else "csv"
+    columns = f"columns: [{', '.join(map(_text, form.columns))}]"
+    return f"{{csv: {{{', '.join([columns, *separator])}}}}}  # no line has the names of the columns: write them here"
 
 
 def _attributes(one: ProposedSource, sources: Sequence[ProposedSource]) -> Iterator[str]:
@@ -72,13 +92,3 @@ def _text(value: str) -> str:
     """A YAML scalar: plain where it can be, else in double quotes."""
     plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS
     return value if plain else orjson.dumps(value).decode()
-
-
-def _camel(value: str) -> str:
-    """A name for a type: PAYMENT_FAILED is PaymentFailed."""
-    return (
-        "".join(
-            part.title() if part.isupper() or part.islower() else part for part in re.split(r"[^A-Za-z0-9]+", value)
-        )
-        or value
-    )
