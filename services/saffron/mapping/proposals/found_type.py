@@ -23,7 +23,8 @@ def found_type(topic: str, own: Fields, envelope: Envelope) -> ProposedType | No
     if envelope is Envelope.CLOUDEVENTS and _CE_TYPE in own.values:
         return ProposedType(Path(_CE_TYPE), {}, "the type of a CloudEvent", is_sure=own.in_all(_CE_TYPE))
     if _OP in own.values and own.in_all(_OP):
-        names = {one: f"{topic}_{_CHANGES.get(one, one)}" for one in sorted({*own.texts(_OP), "c", "u", "d", "r"})}
+        table = topic.rpartition(".")[2]
+        names = {one: f"{table}_{_CHANGES.get(one, one)}" for one in sorted({*own.texts(_OP), *"cdru"})}
         return ProposedType(Path(_OP), names, "a type for each kind of change", is_sure=False)
     found = []
     for steps in own.values:
