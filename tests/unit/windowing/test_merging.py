@@ -358,6 +358,23 @@ def test_a_burst_that_comes_to_several_silent_sources_at_once_is_not_late(tmp_pa
     shop.check()
 
 
+def test_silent_sources_whose_group_is_deleted_are_not_read_twice(tmp_path: Path) -> None:
+    """The last word of a silent source says how far it was read, as every other word does."""
+    shop = Shop(3, tmp_path, NO_CHAOS)
+    shop.apply(IDLE)
+    shop.send("orders", 0, {"order_id": "a", "at": 1_000_000})
+    shop.send("payments", 0, {"order": {"id": "a"}, "paid": 1_000_000, "status": "OK"})
+    shop.world.settle(lambda: rested(shop))
+    for process in shop.world.processes:
+        assert process.service is not None
+        process.service.close(shop.world.now)
+        process.service = process.log = None
+    shop.world.broker.forget(f"t.router.{NAME}")
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    shop.check()
+
+
 NESTED = {
     "type": "record",
     "name": "Order",

@@ -124,7 +124,8 @@ class RouteChain:
         self._sent_place: Mapping[str, Any] | None = None
         self.input = InputTracker()
         self._committed_at = self._last_input_at = 0
-        self._sent = self._sent_last = self._buried = 0
+        self._sent = self._sent_last = 0
+        self._is_placed = True
         self._awaits_registry = False
         self.counters = RouteCounters()
         self._flow = Flow(consumer, plan.where, _QUEUE, _SLICE - 1)
@@ -186,7 +187,8 @@ class RouteChain:
         self._transactions.close()
         self._queue.clear()
         self._silent = self._awaits_registry = False
-        self._sent = self._sent_last = self._buried = 0
+        self._sent = self._sent_last = 0
+        self._is_placed = True
 
     # ------------------------------------------------------------ take-over
 
@@ -258,6 +260,7 @@ class RouteChain:
         send, target = self._transactions.producer.send, self._plan.target
         if inner.events or inner.unread:
             self._transactions.begin()
+            self._is_placed = False
         for event in inner.events:
             if isinstance(event, End):
                 self._send_watermark(event.watermark, end=True)
@@ -271,7 +274,6 @@ class RouteChain:
             letter = self._plan.letter(records[unread.row], unread)
             send(letter.topic, letter.partition, letter.value, key=letter.key)
             self.counters.letters[unread.reason] += 1
-        self._buried += len(inner.unread)
         self.counters.misfits += sum(inner.misfits.values())
         self.counters.filtered += inner.filtered
 
@@ -287,7 +289,8 @@ class RouteChain:
     ) -> None:
         """Sends this source's watermark to every target partition.
 
-        `watermark`: the reader's where None. `last`: the record ends its transaction.
+        `watermark`: the reader's where None. `last`: the record ends its transaction, and names the place reached, from
+        which a chain without a committed position goes on.
         """
         self._transactions.begin()
         if watermark is None:
@@ -301,7 +304,7 @@ class RouteChain:
         place = WrittenPlace(self.input.state.topic, self._plan.where.partition, self._position, 0).header()
         for partition in range(self._plan.partitions):
             self._transactions.producer.send(self._plan.target, partition, value, headers=[place] if last else ())
-        self._sent_watermark = watermark
+        self._sent_watermark, self._is_placed = watermark, last
 
     # ------------------------------------------------------------ transactions
 
@@ -313,13 +316,13 @@ class RouteChain:
         if not self._transactions.is_open and self._position == self._committed:
             return
         self._transactions.begin()
-        if self._sent or self._buried or self._reader.watermark > self._sent_watermark:
+        if not self._is_placed or self._reader.watermark > self._sent_watermark:
             self._send_watermark(silent=self._silent, last=True)
         self._transactions.commit(
             RoutePosition(self._position, self._reader.watermark, self.input.state).to_committed()
         )
         self._committed, self._committed_at = self._position, now_ms
-        self._sent, self._sent_last, self._buried = 0, self._sent, 0
+        self._sent, self._sent_last = 0, self._sent
 
     def _count_committed(self, began_ms: float, ended_ms: float) -> None:
         """Counts the events of a transaction that was committed."""
