@@ -30,9 +30,12 @@ from saffron.mapping.flatten_plan import (
     ROLE_TYPE,
 )
 from saffron.mapping.flatten_times import iso_instant, of_units
+from saffron.schema.origin import ORIGIN
 
 _QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE, _DOT = 34, 92, 44, 58, 123, 125, 46
 _OPEN_LIST, _CLOSE_LIST, _MINUS, _ZERO, _NINE, _SPACE = 91, 93, 45, 48, 57, 32
+_DOLLAR = 36
+_SHORT_OWN, _LONG_OWN = min(map(len, ORIGIN)), max(map(len, ORIGIN))
 _LETTER_U, _LETTER_N, _LETTER_T, _LETTER_F = 117, 110, 116, 102
 _EXACT, _FULL = -1, -2
 """Instead of a position: the exact path decides; there is no room in the output."""
@@ -238,7 +241,12 @@ def _child(buffer, name, name_end, node, plan, scratch):
 
 @inlined
 def _is_new(buffer, name, name_end, depth, plan, scratch):
-    """Whether no name so far reads the same with dots: notes it. False, too, where there are too many to tell."""
+    """Whether no name so far reads the same with dots: notes it.
+
+    False, too, where there are too many to tell, and for names of a message that may be Saffron's own.
+    """
+    if depth == 0 and name < name_end and buffer[name] == _DOLLAR and _SHORT_OWN <= name_end - name <= _LONG_OWN:
+        return False
     value = scratch.hash[depth]
     for k in range(name, name_end):
         if buffer[k] == _DOT and plan.dotted:
