@@ -28,6 +28,7 @@ _MOST_KINDS = 12
 """Different values of a field that may be the event's type."""
 _TIME_NAME = re.compile(r"time|date|_at$|_ts|^ts|At$|stamp|created|occurred|when", re.IGNORECASE)
 _KIND_NAME = re.compile(r"type|status|state|event|action|kind|name$", re.IGNORECASE)
+_VERSION_NAME = re.compile(r"version", re.IGNORECASE)
 _ID_NAME = re.compile(r"(^|[._])id$|_id$|Id$|key|uuid|number$", re.IGNORECASE)
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
 _LEAST_SHARED = 0.2
@@ -133,7 +134,7 @@ def _time(own: _Fields) -> ProposedTime:
         return ProposedTime(None, TimeFormat.MILLISECONDS, "no field is a time in all messages: the message's own")
     far, _, age, _, steps, form = min(found, key=lambda one: one[:-1])
     what = "is a time in all messages"
-    near = what if far else f"{what}, within {_span(age)} of the message's own"
+    near = what if far or max(own.times) < 0 else f"{what}, within {_span(age)} of the message's own"
     return ProposedTime(Path(steps), form, near)
 
 
@@ -199,13 +200,14 @@ def _best(own: set[str], other: Mapping[tuple[str, ...], set[str]]) -> tuple[flo
 
 
 def _numbers(own: _Fields, time: ProposedTime) -> list[Path]:
-    """Fields whose values are texts that hold numbers, with a point or a sign in some: not ids."""
+    """Fields whose values are texts that hold numbers, with a point or a sign in some: no ids, no versions."""
     found = []
     for steps, values in own.values.items():
         texts = [value for _, value in values]
         mixed = any(isinstance(one, Number) for one in texts)
         written = [one for one in texts if isinstance(one, str) and not isinstance(one, Number)]
-        if not written or Path(steps) == time.path or not all(_NUMBER.fullmatch(one) for one in written):
+        is_other = Path(steps) == time.path or _VERSION_NAME.search(str(steps[-1])) is not None
+        if not written or is_other or not all(_NUMBER.fullmatch(one) for one in written):
             continue
         if mixed or any("." in one or "-" in one for one in written):
             found.append(Path(steps))
