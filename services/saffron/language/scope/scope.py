@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from saffron.carets import quoted, render
 from saffron.errors import QueryError
 from saffron.language.plan.plan import Const
-from saffron.language.syntax.hints import known_attributes, known_names, suggestion
+from saffron.language.syntax.hints import known_attributes, known_names, listing, suggestion
 from saffron.language.syntax.paths import OWN as OWN_FIELD
 from saffron.language.syntax.paths import attribute_text, own_name
 from saffron.language.syntax.sql import is_null, null_hint
@@ -267,8 +267,9 @@ class Scope:
         return found
 
     def function_hint(self, name: str, known: Sequence[str]) -> str:
-        """The hint for an unknown function: the known ones, and the most similar."""
-        return " ".join(filter(None, ["Functions: " + ", ".join(known) + ".", suggestion(name, known)]))
+        """The hint for an unknown function: the most similar of the known ones, and those of a user's own."""
+        near = suggestion(name, known) or "docs/language.md has a table of all functions."
+        return f"Your own: {listing(sorted(self.aggregates))}. {near}" if self.aggregates else near
 
 
 def _default_name(type_name: str, count: dict[str, int], taken: set[str]) -> str:

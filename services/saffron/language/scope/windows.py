@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from saffron.language.plan import plan
 from saffron.language.scope.scope import Scope
-from saffron.language.scope.typed import Typed, attribute, bind_condition
+from saffron.language.scope.sorts import Typed
+from saffron.language.scope.typed import attribute, bind_condition
 from saffron.language.syntax import tree
 
 

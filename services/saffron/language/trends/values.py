@@ -9,7 +9,8 @@ from saffron.language.plan import plan
 from saffron.language.scope.arrays import element_of
 from saffron.language.scope.paths import path_of
 from saffron.language.scope.scope import Scope
-from saffron.language.scope.typed import SORTS, Sort, Typed, bind_condition, bind_value, kind_or_guess
+from saffron.language.scope.sorts import SORTS, Sort, Typed
+from saffron.language.scope.typed import bind_condition, bind_value, kind_or_guess
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.printer import TREND_FUNCTIONS, expression_text
@@ -51,7 +52,7 @@ def bind_values(query: tree.Query, layout: TrendLayout, scope: Scope) -> Values:
                 f"two items of RETURN are called '{name[:60]}'", item.span, "Name one: ... AS name."
             )
         found[name] = plan.ReturnItem(name, bind_value(item.expression, scope, binder.leaf).expr)
-    having = None if query.having is None else bind_condition(query.having, scope, binder.leaf)
+    having = None if query.having is None else bind_condition(query.having, scope, binder.leaf, returned=True)
     return Values(tuple(binder.aggregates), tuple(found.values()), having)
 
 
