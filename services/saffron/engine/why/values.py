@@ -73,10 +73,10 @@ def _attribute(leaf: Attribute, bound: Sequence[Bound], at: At) -> Any:
             place = len(bound) - 1
         case _:
             place = at[leaf.component] - leaf.back
-    return _read(bound[place].event, leaf.name)
+    return read(bound[place].event, leaf.name)
 
 
-def _read(event: Event, name: str) -> Any:
+def read(event: Event, name: str) -> Any:
     """An attribute of an event, or what is computed from one."""
     one = Computed.of_name(name)
     return event.get(name) if one is None else one.of(event.get)
@@ -86,7 +86,7 @@ def _aggregate(leaf: Aggregate, bound: Sequence[Bound], at: At) -> Any:
     chosen = bound if leaf.scope is Scope.CLOSED else bound[: at[leaf.component]]
     if leaf.name is None:
         return len(chosen)
-    values = [_read(one.event, leaf.name) for one in chosen]
+    values = [read(one.event, leaf.name) for one in chosen]
     if leaf.function in ("first", "last"):
         return values[0 if leaf.function == "first" else -1] if values else None
     if not values and leaf.function != "count":

@@ -12,6 +12,7 @@ from saffron.language.plan.plan import Which
 from saffron.language.syntax import tree
 from saffron.language.syntax.durations import duration
 from saffron.language.syntax.expressions import AND
+from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.printer import expression_text
 from saffron.schema.computed import ELEMENT, Applied, Computed, Constant, Read, Tree
 
@@ -80,6 +81,11 @@ def attribute_shown(name: str) -> str:
     """An attribute as results name it: a computed one by its text, as in lower(user)."""
     one = Computed.of_name(name)
     return name if one is None else expression_text(_computed(one.tree, _path))
+
+
+def attribute_written(name: str) -> str:
+    """An attribute as a query writes it, also a computed one."""
+    return attribute_text(name) if Computed.of_name(name) is None else attribute_shown(name)
 
 
 def _path(attribute: str) -> tree.Expression:

@@ -15,6 +15,7 @@ from saffron.language.syntax.paths import attribute_text, own_name
 from saffron.language.syntax.sql import is_null, null_hint
 from saffron.language.syntax.tokens import NAME_QUOTES, name_end, name_text, string_text
 from saffron.language.syntax.tree import Event, Name, Span
+from saffron.schema.computed import Computed
 from saffron.schema.schema import Kind, Schema
 
 OWN: dict[str, tuple[str, Kind]] = {
@@ -253,7 +254,12 @@ class Scope:
         self.warn(message, span, hint)
 
     def shared(self, name: str, owners: Sequence[Place], span: Span) -> Found:
-        """An attribute that events of all `owners` have, for [attr] or GROUP BY; else QueryError."""
+        """An attribute that events of all `owners` have, for [attr] or GROUP BY; else QueryError.
+
+        It may be a computed one, whose attributes have been looked up (see `paths`).
+        """
+        if (one := Computed.of_name(name)) is not None:
+            return Found(name, one.kind)
         if name in ("ts", "type") and not (self.schema is not None and name in self.schema.kinds):
             raise self.schema_error(
                 f"{quoted(name)} cannot partition the stream", span, "Name an attribute of the events."

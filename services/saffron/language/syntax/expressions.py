@@ -187,6 +187,9 @@ def parse_key_attribute(cursor: Cursor) -> KeyAttribute:
     The owner of order.id may be none: the binder, which knows the pattern, then makes it part of the name.
     """
     first = cursor.token
+    if cursor.peek().is_symbol("(") or is_case(cursor):
+        expression = _over_paths(cursor)
+        return KeyAttribute(None, "", expression, span=expression.span)
     if forces_path(first) or not cursor.peek().is_symbol("."):
         owner = None
         name, _ = parse_path(cursor, "that all events share")
@@ -197,6 +200,14 @@ def parse_key_attribute(cursor: Cursor) -> KeyAttribute:
     span = cursor.span_from(first.start)
     cursor.refuse_other_signs(span, "an attribute", "-")
     return KeyAttribute(owner, name, span=span)
+
+
+def _over_paths(cursor: Cursor) -> Expression:
+    """An expression whose words are paths, as there is one event and no variable."""
+    outside, cursor.paths = cursor.paths, True
+    expression = parse_expression(cursor, ADD)
+    cursor.paths = outside
+    return expression
 
 
 def _number(cursor: Cursor) -> Expression:

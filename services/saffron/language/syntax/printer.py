@@ -244,6 +244,8 @@ def reference_text(reference: Reference) -> str:
 
 
 def _key_attribute(attribute: KeyAttribute) -> str:
+    if attribute.expression is not None:
+        return expression_text(attribute.expression, ADD)
     if attribute.owner is None:
         return name_text(attribute.name)  # a path in quotes as a whole has no owner
     return f"{name_text(attribute.owner)}.{attribute_text(attribute.name)}"
