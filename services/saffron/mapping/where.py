@@ -8,6 +8,7 @@ from typing import Any
 
 from saffron.engine.match.output.returns import evaluator
 from saffron.language.plan.plan import Attribute, Which
+from saffron.language.scope.functions import refuse_own
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Sort, Typed
 from saffron.language.scope.typed import bind_condition
@@ -37,7 +38,9 @@ def condition(text: str, *, texts: bool = False) -> Passes:
     """
     sort, kind = (Sort.STRING, Kind.STRING) if texts else (Sort.UNKNOWN, Kind.FLOAT)
     scope = _Strict(text, None, False)
-    expr = bind_condition(parse_condition(text), scope, lambda leaf: _leaf(leaf, scope, sort, kind))
+    written = parse_condition(text)
+    expr = bind_condition(written, scope, lambda leaf: _leaf(leaf, scope, sort, kind))
+    refuse_own(expr, written.span, scope)
     evaluate = evaluator(expr, _value)
     return lambda whole: evaluate(((whole,),)) is True  # type: ignore[arg-type]
 

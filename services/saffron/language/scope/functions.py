@@ -17,7 +17,8 @@ from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import GUESS, OF_ELEMENT, SORTS, Sort, Typed
 from saffron.language.syntax import tree
 from saffron.language.syntax.sql import is_null
-from saffron.schema.computed import Applied, Computed, evaluated, of_kind
+from saffron.schema.computed import Applied, Computed, evaluated, functions_of, of_kind
+from saffron.schema.functions import own
 from saffron.schema.functions.function import Function, Takes
 from saffron.schema.functions.table import CHOICES
 from saffron.schema.schema import Kind
@@ -57,6 +58,16 @@ def bind_function(call: tree.Call, row: Function, bind: Bind, scope: Scope, *, r
     assert kind is not None
     made = _placed(call, row, [one.expr for one in arguments], kind, scope, returned=returned)
     return Typed(made, SORTS[kind])
+
+
+def refuse_own(expr: plan.Expr, span: tree.Span, scope: Scope) -> None:
+    """Raise QueryError for a function of a user's own where its failure would stop more than its query."""
+    for leaf in reads(expr):
+        one = None if isinstance(leaf, plan.Length) or leaf.name is None else Computed.of_name(leaf.name)
+        names = [] if one is None else [name for name in functions_of(one.tree) if own.find(name) is not None]
+        if names:
+            hint = "Functions of your own stand in WHERE, RETURN, keys, GROUP BY and HAVING of a query."
+            raise scope.plan_error(f"{names[0]} is a function of your own, and cannot be called here", span, hint)
 
 
 def _check_count(call: tree.Call, row: Function, scope: Scope) -> None:

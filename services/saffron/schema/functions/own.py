@@ -45,8 +45,13 @@ def register(name: str, function: Callable[..., Any], taken: frozenset[str]) -> 
     if gives is None:
         raise FunctionError(f"function {name!r}: it is not known what it gives; {_WRITE}")
     made = Function(f"{name}({', '.join(words)})", gives, _checked(name, function, gives))
-    _registry[name] = made
+    add(made)
     return made
+
+
+def add(made: Function) -> None:
+    """Make known a function that another process has registered."""
+    _registry[made.name] = made
 
 
 def find(name: str) -> Function | None:
