@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
-from saffron.errors import FunctionError
 from saffron.schema.functions.arrays import Step, element
-from saffron.schema.functions.operators import LEAST_OPERANDS, applied
-from saffron.schema.functions.table import find
+from saffron.schema.functions.operators import OPERATORS, applied
+from saffron.schema.functions.own import require
+from saffron.schema.functions.table import BUILT_IN
 from saffron.schema.numbers import number_of
 from saffron.schema.schema import COMPUTED_MARK, Kind
 
@@ -98,26 +98,39 @@ def functions_of(tree: Tree) -> Iterator[str]:
 
 def evaluated(tree: Tree, values: Values) -> Any:
     """The value of a tree, of whatever kind it is."""
+    return evaluator(tree)(values)
+
+
+@lru_cache(maxsize=1024)
+def evaluator(tree: Tree) -> Callable[[Values], Any]:
+    """A tree as a function of the attributes' values."""
     match tree:
         case Read(attribute=attribute):
-            return values(attribute)
-        case Constant(value=value):
-            return value
+            return lambda values: values(attribute)
+        case Constant(value=constant):
+            return lambda _: constant
         case Applied(function=function, arguments=arguments):
-            return applied_to(function, [evaluated(one, values) for one in arguments])
+            call = _called(function)
+            parts = [evaluator(one) for one in arguments]
+    if len(parts) == 1:
+        (only,) = parts
+        return lambda values: call([only(values)])
+    return lambda values: call([part(values) for part in parts])
 
 
 def applied_to(function: str, values: list[Any]) -> Any:
     """A function or an operator of values. FunctionError: this process does not know it."""
+    return _called(function)(values)
+
+
+def _called(function: str) -> Callable[[list[Any]], Any]:
     if function == ELEMENT:
-        return element(*values)
-    if function in LEAST_OPERANDS:
-        return applied(function, values)
-    row = find(function)
-    if row is None:
-        message = f"function {function!r} is not known in this process; register it with @saffron.function"
-        raise FunctionError(message)
-    return row.of(values)
+        return lambda values: element(*values)
+    if function in OPERATORS:
+        return lambda values: applied(function, values)
+    if (row := BUILT_IN.get(function)) is not None:
+        return row.of
+    return lambda values: require(function).of(values)  # one of a user's may be replaced
 
 
 def of_kind(value: Any, kind: Kind) -> Any:

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.tables import column_values
+from saffron.engine.events.tables import column_values, pruned
 from saffron.errors import FunctionError
-from saffron.schema.computed import Computed
+from saffron.schema.computed import Computed, evaluator, of_kind
 from saffron.schema.numbers import pair_of
 from saffron.schema.schema import NULL_CODE, Kind
 
@@ -25,6 +25,8 @@ ROOM = 32 * 1024 * 1024
 """Bytes, about, that the kept values of one computed value take."""
 _ENTRY = 200
 """Bytes of an entry beside its texts."""
+_MANY = 65_536
+"""Texts beyond which a block looks for its own only."""
 _MISSING = object()
 
 Failed = Callable[[str, FunctionError], None]
@@ -63,23 +65,39 @@ class ComputedColumns:
         return replace(columns, attributes={**columns.attributes, **more})
 
 
+class _Texts(NamedTuple):
+    """The distinct texts of a column, with the computed column's item for each of them, and for null.
+
+    `codes`: of the texts of the computed column, `texts`.
+    """
+
+    values: tuple[str, ...]
+    table: NDArray[Any]
+    codes: dict[str, int]
+    texts: tuple[str, ...]
+
+
 class _Kept:
     """A computed value, and its results for inputs that blocks have had."""
 
     def __init__(self, one: Computed, room: int) -> None:
         self._one = one
         self._attributes = one.attributes
+        self._evaluate = evaluator(one.tree)
         self._kind = one.kind.column
+        self._dtype = self._kind.dtype
         self._room = room
         self._size = 0
         self._results: dict[Hashable, Any] = {}
-        self._parsed: list[bool] = []
-        self._last: tuple[tuple[str, ...], NDArray[Any], tuple[str, ...]] | None = None
+        self._inputs: dict[str, Any] = {}
+        self._arrays: list[str] = []
+        self._last: _Texts | None = None
 
     def column(self, columns: Columns) -> Column:
         """The value for each event."""
         inputs = [_input(columns, name) for name in self._attributes]
-        self._parsed = [one is not None and one.kind is Kind.ARRAY for one in inputs]
+        named = zip(self._attributes, inputs, strict=True)
+        self._arrays = [name for name, one in named if one is not None and one.kind is Kind.ARRAY]
         if len(inputs) > 1 or inputs[0] is None:
             table, texts = self._table(list(zip(*(_keys(one, len(columns)) for one in inputs), strict=True)))
             return Column(self._kind, table, texts)
@@ -90,23 +108,42 @@ class _Kept:
         return Column(self._kind, table[places.reshape(-1)], texts)
 
     def _of_texts(self, column: Column) -> Column:
-        """Of one attribute that is held as codes into its distinct texts."""
-        if self._last is None or self._last[0] is not column.values:
-            # The last entry is for null, which -1 indexes.
-            self._last = (column.values, *self._table([*column.values, None]))
-        _, table, texts = self._last
-        return Column(self._kind, table[column.data], texts)
+        """Of one attribute that is held as codes into its distinct texts.
+
+        A decoder's texts grow from block to block: those of the last block are not looked up again.
+        """
+        if len(column.values) > _MANY + 2 * len(column.data):
+            column = pruned(column)
+            table, texts = self._table([*column.values, None])
+            return Column(self._kind, table[column.data], texts)
+        known = self._last
+        if known is None or known.values is not column.values:
+            before = () if known is None else known.values
+            if known is None or column.values[: len(before)] != before:
+                before, known = (), _Texts((), np.empty(1, self._dtype), {}, ())
+            more = self._items(self._found([*column.values[len(before) :], None]), known.codes)
+            table = np.concatenate([known.table[:-1], more])  # the last item is for null, which -1 indexes
+            known = self._last = _Texts(column.values, table, known.codes, tuple(known.codes))
+        return Column(self._kind, known.table[column.data], known.texts)
 
     def _table(self, keys: Sequence[Hashable]) -> tuple[NDArray[Any], tuple[str, ...]]:
         """The results for inputs as a column has them: items, and the texts of those that are codes."""
+        codes: dict[str, int] = {}
+        return self._items(self._found(keys), codes), tuple(codes)
+
+    def _items(self, results: Sequence[Any], codes: dict[str, int]) -> NDArray[Any]:
+        """Results as items of a column. `codes`: of the texts so far, to which those of the results are added."""
+        if not self._kind.has_texts:
+            return np.array(results, self._dtype)
+        items = [NULL_CODE if text is None else codes.setdefault(text, len(codes)) for text in results]
+        return np.array(items, self._dtype)
+
+    def _found(self, keys: Sequence[Hashable]) -> list[Any]:
+        """The results for inputs."""
         found = list(map(self._results.get, keys, repeat(_MISSING)))
         if _MISSING in found:
             found = [self._result(key) if one is _MISSING else one for key, one in zip(keys, found, strict=True)]
-        if not self._kind.has_texts:
-            return np.array(found, self._kind.dtype), ()
-        codes: dict[str, int] = {}
-        table = [NULL_CODE if text is None else codes.setdefault(text, len(codes)) for text in found]
-        return np.array(table, np.int32), tuple(codes)
+        return found
 
     def _result(self, key: Hashable) -> Any:
         """The result for an input, which is kept: a text, None, or an item of the column."""
@@ -114,11 +151,15 @@ class _Kept:
         if known is not _MISSING:
             return known
         inputs = key if isinstance(key, tuple) else (key,)
-        parsed = zip(self._attributes, inputs, self._parsed, strict=True)
-        values = {name: orjson.loads(one) if parse and one is not None else one for name, one, parse in parsed}
-        item = self._item(self._one.of(values.get))
+        self._inputs.update(zip(self._attributes, inputs, strict=True))
+        for name in self._arrays:
+            if self._inputs[name] is not None:
+                self._inputs[name] = orjson.loads(self._inputs[name])
+        item = self._item(self._evaluate(self._inputs.get))
         if self._room:
-            self._size += _ENTRY + sum(len(one) for one in (*inputs, item) if isinstance(one, str))
+            self._size += _ENTRY + len(item) if isinstance(item, str) else _ENTRY
+            for one in inputs:
+                self._size += len(one) if isinstance(one, str) else 0
             if self._size > self._room:
                 self._results.clear()
                 self._size = 0
@@ -126,10 +167,12 @@ class _Kept:
         return item
 
     def _item(self, value: Any) -> Any:
+        """A value as it is kept."""
+        if self._kind is Kind.STRING:
+            return value if isinstance(value, str) else None
         if self._kind is Kind.ARRAY:
             return None if value is None else orjson.dumps(value).decode()
-        if self._kind is Kind.STRING:
-            return value
+        value = of_kind(value, self._one.kind)
         if value is None:
             return self._kind.null
         return pair_of(value) if self._kind is Kind.NUMBER else value

@@ -24,18 +24,15 @@ class Takes(Enum):
     SERIES = "series"
     VALUE = "value"
 
-    def has(self, value: Any) -> bool:
-        """Whether a value that is not null is one."""
-        if self is Takes.VALUE:
-            return True
-        if self is Takes.NUMBER:
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        kinds: Mapping[Takes, type | tuple[type, ...]] = {
-            Takes.TEXT: str,
-            Takes.TRUTH: bool,
-            Takes.SERIES: (str, list),
-        }
-        return isinstance(value, kinds[self])
+
+_TYPES: Mapping[Takes, frozenset[type]] = {
+    Takes.TEXT: frozenset({str}),
+    Takes.NUMBER: frozenset({int, float}),
+    Takes.TRUTH: frozenset({bool}),
+    Takes.SERIES: frozenset({str, list}),
+    Takes.VALUE: frozenset({str, int, float, bool, list, dict}),
+}
+"""Python's types of such values."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +87,18 @@ class Function:
     def of(self, values: Sequence[Any]) -> Any:
         """The value for arguments; None for what has none."""
         if self.strict:
-            for place, value in enumerate(values):
-                if value is None or not self.taken(place).has(value):
+            types = self._types
+            if len(values) > len(types):
+                types = types + types[-1:] * (len(values) - len(types))
+            for value, taken in zip(values, types, strict=False):
+                if type(value) not in taken:
                     return None
         found = self.meaning(*values)
         return None if isinstance(found, float) and not math.isfinite(found) else found
+
+    @cached_property
+    def _types(self) -> tuple[frozenset[type], ...]:
+        return tuple(_TYPES[takes] for takes in self.takes)
 
     @cached_property
     def _parsed(self) -> tuple[str, list[str]]:

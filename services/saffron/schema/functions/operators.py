@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
@@ -76,9 +75,5 @@ def applied(operator: str, values: list[Any]) -> Any:
     return arithmetic(operator, number(values[0]), number(values[1]))
 
 
-LEAST_OPERANDS: Mapping[str, int] = dict.fromkeys((*COMPARISONS, *ARITHMETIC, "and", "or"), 2) | {
-    "not": 1,
-    "negate": 1,
-    "in": 1,
-}
-"""Operator -> its least number of operands."""
+OPERATORS = frozenset({*COMPARISONS, *ARITHMETIC, "and", "or", "not", "negate", "in"})
+"""All that `applied` knows."""

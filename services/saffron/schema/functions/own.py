@@ -59,6 +59,14 @@ def find(name: str) -> Function | None:
     return _registry.get(name)
 
 
+def require(name: str) -> Function:
+    """The same; FunctionError where this process does not know it."""
+    function = _registry.get(name)
+    if function is None:
+        raise FunctionError(f"function {name!r} is not known in this process; register it with @saffron.function")
+    return function
+
+
 def registered() -> Mapping[str, Function]:
     """All of them by name."""
     return dict(_registry)
