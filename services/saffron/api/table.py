@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import orjson
 import pyarrow as pa
 
+from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.plan import (
     Aggregate,
     Attribute,
@@ -30,6 +31,7 @@ from saffron.language.plan.plan import (
     TrendValue,
     Unary,
 )
+from saffron.schema.computed import Computed
 from saffron.schema.schema import Kind, Schema
 
 Column: TypeAlias = "pa.Array[Any]"
@@ -137,8 +139,8 @@ def _members(rows: Rows, name: str, attributes: Sequence[str], schema: Schema) -
     """The struct column of a key or group."""
     own = {"ts": pa.int64(), "type": pa.string()}
     members = {
-        attribute: pa.array(
-            [_held(row[name].get(attribute), schema.kinds.get(attribute)) for row in rows],
+        (shown := attribute_shown(attribute)): pa.array(
+            [_held(row[name].get(shown), _kind_of(attribute, schema)) for row in rows],
             own.get(attribute) or _kind(attribute, schema),
         )
         for attribute in attributes
@@ -146,8 +148,14 @@ def _members(rows: Rows, name: str, attributes: Sequence[str], schema: Schema) -
     return _struct(members, len(rows))
 
 
+def _kind_of(attribute: str, schema: Schema) -> Kind | None:
+    one = Computed.of_name(attribute)
+    return schema.kinds.get(attribute) if one is None else one.kind
+
+
 def _kind(attribute: str, schema: Schema) -> pa.DataType:
-    return _type(schema.kinds[attribute]) if attribute in schema.kinds else pa.string()
+    kind = _kind_of(attribute, schema)
+    return pa.string() if kind is None else _type(kind)
 
 
 def _array(rows: Rows, name: str, kind: pa.DataType) -> Column:

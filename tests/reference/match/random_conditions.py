@@ -11,6 +11,20 @@ NUMBERS = ("x", "f")
 COMPARISONS = ("=", "!=", "<", "<=", "<=", ">", ">=", ">=")
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
 
+OF_NUMBERS = (
+    "abs({})", "sqrt({})", "min({}, 1)", "max({}, 0, -1)", "-{}", "floor({})", "ceil({} / 2)", "trunc({})",
+    "round({} * 1.25, 1)", "sign({})", "power({}, 2)", "coalesce({}, 1)", "nullif({}, 1)", "bit_and({}, 1)",
+    "CASE WHEN {0} > 1 THEN {0} WHEN {0} IS NULL THEN 0.5 END", "CASE {} WHEN 1 THEN 2 ELSE 1 END",
+)  # fmt: skip
+OF_ONE_EVENT = (
+    "{s} LIKE 'a%'", "NOT {s} LIKE '_'", "{s} REGEXP '[ab]'", "lower({s}) = 'a'", "upper({s}) || {s} < 'BB'",
+    "length({s}) = 1", "{s} IS NULL", "{x} IS NOT NULL", "{x} BETWEEN 0 AND 1", "{s} NOT IN ('a')",
+    "coalesce({s}, 'a') = 'a'", "coalesce({t}, true)", "CASE {s} WHEN 'a' THEN 1 ELSE {x} END = 1",
+    "position({s}, 'é') = 1", "CAST({x} AS string) = '1'", "contains({s}, 'a')",
+    "substring(concat({s}, CAST({x} AS string)), 2, 1) >= '1'", "nullif({s}, 'a') IS NULL",
+    "CASE WHEN {t} THEN {s} ELSE 'b' END = 'b'", "starts_with({s}, 'é')", "(CAST({s} AS boolean)) IS NULL",
+)  # fmt: skip
+
 
 class Conditions:
     """Makes conjuncts over the variables of a pattern, in every form of reference."""
@@ -83,7 +97,7 @@ class Conditions:
         if roll < 0.12 and numbers:
             return f"{left} {self.rng.choice('+-*/%')} 2 {self.rng.choice(COMPARISONS)} {right}"
         if roll < 0.18 and numbers:
-            function = self.rng.choice(["abs({})", "sqrt({})", "min({}, 1)", "max({}, 0, -1)", "-{}"])
+            function = self.rng.choice(OF_NUMBERS)
             return f"{function.format(left)} {self.rng.choice(COMPARISONS)} {right}"
         return text
 
@@ -93,8 +107,11 @@ class Conditions:
     def _local(self) -> str:
         variable = self.rng.choice(self.variables)
         roll = self.rng.random()
-        if roll < 0.6:
+        if roll < 0.5:
             return self._compared(self._taken(variable, self._attribute()), self._number())
+        if roll < 0.6:
+            attributes = {name: self._taken(variable, name) for name in "xst"}
+            return self.rng.choice(OF_ONE_EVENT).format(**attributes)
         if roll < 0.7:
             return f"{self._taken(variable, 's')} IN ('a', 'b', 'é')"
         if roll < 0.8:

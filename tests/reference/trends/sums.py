@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from saffron.language.syntax import tree
+from tests.reference.functions import FUNCTIONS as FUNCTIONS_OF_VALUES
 from tests.reference.match.shape import Pattern
 from tests.reference.match.values import compared
 from tests.reference.trends.asked import FUNCTIONS
@@ -52,6 +53,8 @@ def computed(expression: tree.Expression, known: Callable[[tree.Expression], Any
         return computed(one, known)
 
     match expression:
+        case tree.Name(name="null"):
+            return None
         case tree.Literal(value=literal):
             return literal if isinstance(literal, str | bool) else Fraction(literal)
         case tree.Prefix(operator="not", operand=operand):
@@ -82,8 +85,12 @@ def _operation(sign: str, left: Any, right: Any) -> Any:
 
 
 def _called(function: str, values: list[Any]) -> Any:
+    if function in ("coalesce", "case", "is_null"):
+        return FUNCTIONS_OF_VALUES[function](*values)
     if None in values:
         return None
+    if function in ("floor", "ceil"):
+        return Fraction(math.floor(values[0]) if function == "floor" else math.ceil(values[0]))
     if function == "sqrt":
         return Fraction(math.sqrt(values[0])) if values[0] >= 0 else None
     return {"abs": lambda: abs(values[0]), "least": lambda: min(values), "greatest": lambda: max(values)}[function]()

@@ -15,10 +15,13 @@ from saffron.engine.why.bindings import SPAN, Event, Span
 from saffron.engine.why.interpreter import reads_others
 from saffron.engine.why.makers import Makers
 from saffron.engine.why.story import Step, Story, is_event, story_of_key, story_of_likely_match, story_of_match
+from saffron.engine.why.values import read
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.errors import InputError
+from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.plan import MatchPlan, Plan
 from saffron.language.syntax.hints import suggestion
+from saffron.schema.computed import Computed
 from saffron.schema.numbers import number_of_text
 from saffron.schema.schema import END_OF_TIME, Kind, Schema
 
@@ -61,10 +64,12 @@ def key_of(plan: MatchPlan, asked: str, kinds: Mapping[str, Kind]) -> dict[str, 
     """The values of "a=1,b=x", or of "*", read by their kinds. InputError: it is no key of the query."""
     pairs = [part.partition("=") for part in asked.split(",")] if asked != EVERYTHING else []
     given = {name.strip(): text.strip() for name, _, text in pairs}
-    if set(given) != set(plan.key):
-        wanted = ",".join(f"{name}=VALUE" for name in plan.key) or f"'{EVERYTHING}', it has no [attr]"
+    names = {attribute_shown(name): name for name in plan.key}
+    if set(given) != set(names):
+        wanted = ",".join(f"{name}=VALUE" for name in names) or f"'{EVERYTHING}', it has no [attr]"
         raise InputError(f"the key of {plan.name} is asked for as {wanted}; got {asked!r}")
-    return {name: _read(name, given[name], kinds) for name in plan.key}
+    kinds = {**kinds, **{name: one.kind for name in plan.key if (one := Computed.of_name(name)) is not None}}
+    return {shown: _read(shown, given[shown], kinds.get(name)) for shown, name in names.items()}
 
 
 def tell_key(of: Told, key: Mapping[str, Any], told: int = TOLD) -> Story:
@@ -133,33 +138,33 @@ def steps_of(of: Told, block: Block, key: Mapping[str, Any], seen: dict[str, Non
 
     `seen`: values of a key of one attribute, for a hint.
     """
-    others, wanted = reads_others(of.plan), tuple(key.values())
+    others, wanted = reads_others(of.plan), {name: key[attribute_shown(name)] for name in of.plan.key}
     opened = set(itertools.chain.from_iterable(block.opened.values()))
     waiting = deque(() if of.makers is None else of.makers.of(block))
     for event in _events(of, block):
         while waiting and (waiting[0]["ts"], waiting[0]["seq"]) < (event["ts"], event["seq"]):
-            yield from _step(waiting.popleft(), key, wanted, seen)
+            yield from _step(waiting.popleft(), wanted, seen)
         opens = event["seq"] in opened
-        yield from _step(event, key, wanted, seen, needed=others or opens, opens=opens)
+        yield from _step(event, wanted, seen, needed=others or opens, opens=opens)
     for event in waiting:
-        yield from _step(event, key, wanted, seen)
+        yield from _step(event, wanted, seen)
 
 
 def _step(
     event: Event,
-    key: Mapping[str, Any],
-    wanted: tuple[Any, ...],
+    wanted: Mapping[str, Any],
     seen: dict[str, None],
     *,
     needed: bool = False,
     opens: bool = False,
 ) -> Iterator[Step]:
-    """`needed`: whatever its key."""
-    found = tuple(event.get(name) for name in key)
+    """`wanted`: the key, by the names of its attributes. `needed`: whatever its key."""
+    found = [read(event, name) for name in wanted]
+    ours = found == list(wanted.values())
     if len(wanted) == 1 and len(seen) < MOST_SEEN and found[0] is not None:
         seen.setdefault(str(found[0]))
-    if found == wanted or needed:
-        yield Step(event, found == wanted, opens)
+    if ours or needed:
+        yield Step(event, ours, opens)
 
 
 def _events(of: Told, block: Block) -> Iterator[Event]:
@@ -176,8 +181,8 @@ def _events(of: Told, block: Block) -> Iterator[Event]:
         yield event
 
 
-def _read(name: str, text: str, kinds: Mapping[str, Kind]) -> Any:
-    kind = Kind.INT if name == "ts" else Kind.STRING if name == "type" else kinds[name]
+def _read(name: str, text: str, kind: Kind | None) -> Any:
+    kind = kind or (Kind.STRING if name == "type" else Kind.INT)
     try:
         if kind is Kind.BOOL:
             return {"true": True, "false": False}[text.lower()]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from saffron.language.plan import plan
 from saffron.language.scope.arrays import ARRAY_HINT, element_of, open_error
 from saffron.language.scope.scope import NULL, Scope
-from saffron.language.scope.typed import AGGREGATES, SORTS, Sort, Typed, kind_or_guess
+from saffron.language.scope.sorts import SORTS, Sort, Typed
+from saffron.language.scope.typed import AGGREGATES, kind_or_guess
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tokens import name_text

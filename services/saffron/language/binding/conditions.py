@@ -8,7 +8,8 @@ from saffron.language.binding.aggregates import bind_aggregate
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Which
 from saffron.language.scope.scope import Scope
-from saffron.language.scope.typed import Sort, Typed, attribute, bind_condition
+from saffron.language.scope.sorts import Sort, Typed
+from saffron.language.scope.typed import attribute, bind_condition
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tokens import name_text

@@ -28,7 +28,8 @@ from saffron.language.scope.composition import check_into
 from saffron.language.scope.names import item_names
 from saffron.language.scope.paths import with_paths
 from saffron.language.scope.scope import Scope, Slot
-from saffron.language.scope.typed import Sort, Typed, attribute, bind_value
+from saffron.language.scope.sorts import Sort, Typed
+from saffron.language.scope.typed import attribute, bind_value
 from saffron.language.scope.windows import bind_window
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text

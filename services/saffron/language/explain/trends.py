@@ -17,9 +17,8 @@ from saffron.language.explain.template_text import (
     marks_of,
     state_names,
 )
-from saffron.language.plan.formulas import amount, formula, window_line
+from saffron.language.plan.formulas import amount, attribute_shown, attribute_written, formula, window_line
 from saffron.language.plan.plan import TrendPlan
-from saffron.language.syntax.paths import attribute_text
 from saffron.language.trends.edge_index import EdgeIndex
 from saffron.language.trends.shared_panes import shares_panes
 
@@ -34,7 +33,7 @@ def trend_text(plan: TrendPlan, engine: str = "") -> list[str]:
             strategy=_strategy_line(plan),
             time="events with equal ts are never adjacent" if plan.strict else "by (ts, arrival)",
             key=key_line(plan.key),
-            group=", ".join(map(attribute_text, plan.group)) or "none: one result for each window",
+            group=", ".join(map(attribute_written, plan.group)) or "none: one result for each window",
             window=window_line(plan.window, trends=True),
             panes=_panes_line(plan),
             **numbers,
@@ -126,7 +125,7 @@ def trend_json(plan: TrendPlan) -> dict[str, Any]:
     return {
         "kind": "aggregate",
         **common(plan, trend_complexity(plan)),
-        "group": list(plan.group),
+        "group": list(map(attribute_shown, plan.group)),
         "strict": plan.strict,
         "exact": plan.exact,
         "panes": {"size": _pane(plan), "windows": windows_of(plan.window)},

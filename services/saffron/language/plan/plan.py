@@ -108,10 +108,15 @@ class Binary:
 
 @dataclass(frozen=True)
 class Call:
-    """A scalar function: abs, sqrt, least (min) or greatest (max). sqrt of a negative number is null."""
+    """A function of `schema.functions`: min and max of several values are least and greatest. `kind`: of its value.
+
+    In conditions it is one that kernels compute: with `Function.kernel`, or a choice (case, coalesce, nullif, is_null)
+    of numbers and truth values. RETURN and HAVING may have any.
+    """
 
     function: str
     arguments: tuple[Expr, ...]
+    kind: Kind = Kind.FLOAT
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from saffron.carets import quoted, render
 from saffron.errors import QueryError
 from saffron.language.plan.plan import Const
-from saffron.language.syntax.hints import known_attributes, known_names, suggestion
+from saffron.language.syntax.hints import known_attributes, known_names, listing, suggestion
 from saffron.language.syntax.paths import OWN as OWN_FIELD
 from saffron.language.syntax.paths import attribute_text, own_name
 from saffron.language.syntax.sql import is_null, null_hint
 from saffron.language.syntax.tokens import NAME_QUOTES, name_end, name_text, string_text
 from saffron.language.syntax.tree import Event, Name, Span
+from saffron.schema.computed import Computed
 from saffron.schema.schema import Kind, Schema
 
 OWN: dict[str, tuple[str, Kind]] = {
@@ -253,7 +254,12 @@ class Scope:
         self.warn(message, span, hint)
 
     def shared(self, name: str, owners: Sequence[Place], span: Span) -> Found:
-        """An attribute that events of all `owners` have, for [attr] or GROUP BY; else QueryError."""
+        """An attribute that events of all `owners` have, for [attr] or GROUP BY; else QueryError.
+
+        It may be a computed one, whose attributes have been looked up (see `paths`).
+        """
+        if (one := Computed.of_name(name)) is not None:
+            return Found(name, one.kind)
         if name in ("ts", "type") and not (self.schema is not None and name in self.schema.kinds):
             raise self.schema_error(
                 f"{quoted(name)} cannot partition the stream", span, "Name an attribute of the events."
@@ -267,8 +273,9 @@ class Scope:
         return found
 
     def function_hint(self, name: str, known: Sequence[str]) -> str:
-        """The hint for an unknown function: the known ones, and the most similar."""
-        return " ".join(filter(None, ["Functions: " + ", ".join(known) + ".", suggestion(name, known)]))
+        """The hint for an unknown function: the most similar of the known ones, and those of a user's own."""
+        near = suggestion(name, known) or "docs/language.md has a table of all functions."
+        return f"Your own: {listing(sorted(self.aggregates))}. {near}" if self.aggregates else near
 
 
 def _default_name(type_name: str, count: dict[str, int], taken: set[str]) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from saffron.language.plan import plan
+from saffron.language.scope.functions import refuse_own
 from saffron.language.scope.scope import Scope
-from saffron.language.scope.typed import Typed, attribute, bind_condition
+from saffron.language.scope.sorts import Typed
+from saffron.language.scope.typed import attribute, bind_condition
 from saffron.language.syntax import tree
 
 
@@ -42,4 +44,6 @@ def _opening(opening: tree.Opening, scope: Scope) -> plan.OpenOn:
         hint = f"Write {names[0]}.x for an attribute of the event that opens the window."
         raise scope.schema_error("a condition of OPEN ON reads that one event only", expression.span, hint)
 
-    return plan.OpenOn(opening.type, bind_condition(opening.condition, scope, leaf))
+    condition = bind_condition(opening.condition, scope, leaf)
+    refuse_own(condition, opening.condition.span, scope)
+    return plan.OpenOn(opening.type, condition)

@@ -28,6 +28,8 @@ def check_expression(text: str, root: Expression, *, is_condition: bool) -> None
             _refuse(text, expression, f"nested deeper than {DEPTH_LIMIT} levels", hint)
         if isinstance(expression, Key) and not (is_condition and depth == 1):
             _refuse(text, expression, "[...] is a condition of its own", "Join it to the others by AND, in WHERE.")
+        if isinstance(expression, Key):
+            stack.extend((one.expression, depth + 1) for one in expression.attributes if one.expression is not None)
         for operand in operands(expression):
             counts = isinstance(expression, Call) and expression.function == "count"
             if isinstance(operand, Star) and not (counts and operands(expression) == (operand,)):
@@ -39,6 +41,9 @@ def _roots(query: Query) -> Iterator[tuple[Expression, bool]]:
     """(expression, is_condition) for each expression of a query; `is_condition` is true for conjuncts of WHERE."""
     for condition in query.conditions:
         yield condition, True
+    for attribute in query.group:
+        if attribute.expression is not None:
+            yield attribute.expression, False
     if query.having is not None:
         yield query.having, False
     for item in query.returns.items if query.returns else ():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from saffron.language.syntax.calls import NULL
 from saffron.language.syntax.clauses import CLAUSES
 from saffron.language.syntax.cursor import RESERVED
 from saffron.language.syntax.expressions import ADD, AND, COMPARE, NEGATE, NOT, OR, PRECEDENCE
@@ -43,12 +44,13 @@ from saffron.language.syntax.tree import (
     Within,
     is_repetition,
 )
+from saffron.schema.functions.casts import TYPES
 
 _ATOM = NEGATE + 1
 """The precedence of an operand without an operator."""
 _CLAUSES = frozenset(CLAUSES) - RESERVED
 _BEHIND_TYPE = _CLAUSES | RESERVED
-_VALUES = RESERVED | {"true", "false"}
+_VALUES = RESERVED | {"true", "false", "case", "timestamp"}
 _CONSUMED = RESERVED | {"none", "all"}
 """Words that need double quotes as a name: behind a type, as a value, and behind CONSUME."""
 
@@ -169,6 +171,8 @@ def _expression(expression: Expression) -> tuple[str, int]:
             return f"NEXT({event_name(variable)}).{attribute_text(attribute)}{steps_text(steps)}", _ATOM
         case Key(attributes=attributes):
             return "[" + ", ".join(map(_key_attribute, attributes)) + "]", _ATOM
+        case Prefix(operator="not", operand=Call(function="is_null", arguments=(operand,))):
+            return f"{expression_text(operand, COMPARE + 1)} IS NOT NULL", COMPARE
         case Prefix(operator="not", operand=operand):
             return "NOT " + expression_text(operand, NOT), NOT
         case Prefix(operand=operand):
@@ -183,6 +187,10 @@ def _expression(expression: Expression) -> tuple[str, int]:
         case Membership(operand=operand, choices=choices):
             listed = ", ".join(literal_text(choice.value) for choice in choices)
             return f"{expression_text(operand, ADD)} IN ({listed})", COMPARE
+        case Call(function="is_null", arguments=(operand,)):
+            return f"{expression_text(operand, COMPARE + 1)} IS NULL", COMPARE
+        case Call(function="like" | "regexp", arguments=(operand, Literal(), *_)):
+            return _like(expression), COMPARE
         case Call():
             return _call(expression), _ATOM
 
@@ -193,8 +201,26 @@ def _negated(operand: Expression) -> str:
     return f" {text}" if text.startswith("-") else text
 
 
+def _like(call: Call) -> str:
+    """LIKE or REGEXP."""
+    operand, pattern, *escape = (expression_text(argument, COMPARE + 1) for argument in call.arguments)
+    return f"{operand} {call.function.upper()} {pattern}" + "".join(f" ESCAPE {one}" for one in escape)
+
+
+def _case(call: Call) -> str:
+    """CASE WHEN ... END."""
+    *parts, otherwise = call.arguments
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    whens = "".join(f" WHEN {expression_text(test)} THEN {expression_text(value)}" for test, value in pairs)
+    return f"CASE{whens}{'' if otherwise == NULL else f' ELSE {expression_text(otherwise)}'} END"
+
+
 def _call(call: Call) -> str:
     """A call: aggregates over trends, such as COUNT(*) and AVG(S.price), in capitals; others in lower case."""
+    if call.function == "case" and len(call.arguments) % 2 and len(call.arguments) > 1:
+        return _case(call)
+    if call.function in TYPES and len(call.arguments) == 1:
+        return f"CAST({expression_text(call.arguments[0])} AS {TYPES[call.function]})"
     plain = len(call.arguments) == 1 and (
         isinstance(call.arguments[0], Star | Name)
         or (isinstance(call.arguments[0], Reference) and call.arguments[0].index is Index.NONE)
@@ -211,11 +237,15 @@ def reference_text(reference: Reference) -> str:
         Index.PREVIOUS: f"[i-{reference.back}]",
     }.get(reference.index, f"[{reference.index.value}]")
     built_in = OF_VARIABLE if reference.index is Index.NONE else BUILT_IN
+    if reference.index is Index.NONE and reference.attribute is None:
+        return attribute_text(reference.variable) + steps_text(reference.steps)
     attribute = "" if reference.attribute is None else f".{attribute_text(reference.attribute, built_in)}"
     return name_text(reference.variable) + index + attribute + steps_text(reference.steps)
 
 
 def _key_attribute(attribute: KeyAttribute) -> str:
+    if attribute.expression is not None:
+        return expression_text(attribute.expression, ADD)
     if attribute.owner is None:
         return name_text(attribute.name)  # a path in quotes as a whole has no owner
     return f"{name_text(attribute.owner)}.{attribute_text(attribute.name)}"

@@ -6,7 +6,8 @@ Spellings are canonical: `Stock+ a[]`, `Stock a+` and `(Stock a)+` are one tree,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
@@ -176,11 +177,13 @@ class Key(Node):
 class KeyAttribute(Node):
     """An attribute of a key. `owner`: the type or variable whose events must agree; None: all.
 
-    An owner that is neither is the first word of a path, and all events must agree.
+    An owner that is neither is the first word of a path, and all events must agree. `expression`: a function of
+    attributes instead, which are References without an attribute: their variable is the whole dotted name.
     """
 
     owner: str | None
     name: str
+    expression: Expression | None = None
 
 
 @dataclass(frozen=True)
@@ -241,6 +244,22 @@ def operands(expression: Expression) -> tuple[Expression, ...]:
         case Call(arguments=arguments):
             return arguments
     return ()
+
+
+def mapped(expression: Expression, other: Callable[[Expression], Expression | None]) -> Expression:
+    """The expression with every part for which `other` has another one replaced by it, the outermost first."""
+    if (found := other(expression)) is not None:
+        return found
+    match expression:
+        case Prefix(operand=operand) | Membership(operand=operand):
+            return replace(expression, operand=mapped(operand, other))
+        case Operation(left=left, right=right):
+            return replace(expression, left=mapped(left, other), right=mapped(right, other))
+        case Logic(operands=parts):
+            return replace(expression, operands=tuple(mapped(part, other) for part in parts))
+        case Call(arguments=arguments):
+            return replace(expression, arguments=tuple(mapped(argument, other) for argument in arguments))
+    return expression
 
 
 # ---------------------------------------------------------------- clauses

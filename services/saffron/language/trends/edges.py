@@ -18,7 +18,8 @@ from saffron.language.plan import plan
 from saffron.language.plan.plan import Which
 from saffron.language.plan.rewrite import mapped
 from saffron.language.scope.scope import Scope
-from saffron.language.scope.typed import Typed, attribute, bind_condition
+from saffron.language.scope.sorts import Typed
+from saffron.language.scope.typed import attribute, bind_condition
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tokens import name_text

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from saffron.language.binding.aggregates import NO_NUMBERS
 from saffron.language.plan import plan
+from saffron.language.plan.formulas import attribute_written
 from saffron.language.scope.arrays import element_of
 from saffron.language.scope.paths import path_of
 from saffron.language.scope.scope import Scope
-from saffron.language.scope.typed import SORTS, Sort, Typed, bind_condition, bind_value, kind_or_guess
+from saffron.language.scope.sorts import SORTS, Sort, Typed
+from saffron.language.scope.typed import bind_condition, bind_value, kind_or_guess
 from saffron.language.syntax import tree
-from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.printer import TREND_FUNCTIONS, expression_text
 from saffron.language.trends.layout import TrendLayout
 from saffron.schema.schema import Kind
@@ -50,8 +51,9 @@ def bind_values(query: tree.Query, layout: TrendLayout, scope: Scope) -> Values:
             raise scope.schema_error(
                 f"two items of RETURN are called '{name[:60]}'", item.span, "Name one: ... AS name."
             )
-        found[name] = plan.ReturnItem(name, bind_value(item.expression, scope, binder.leaf).expr)
-    having = None if query.having is None else bind_condition(query.having, scope, binder.leaf)
+        found[name] = plan.ReturnItem(name, bind_value(binder.grouped(item.expression), scope, binder.leaf).expr)
+    written = query.having
+    having = None if written is None else bind_condition(binder.grouped(written), scope, binder.leaf, returned=True)
     return Values(tuple(binder.aggregates), tuple(found.values()), having)
 
 
@@ -66,12 +68,22 @@ class _Binder:
 
     def is_group(self, item: tree.Item) -> bool:
         """Whether an item is a group attribute by itself."""
-        name = path_of(item.expression, self.scope)
+        name = path_of(self.grouped(item.expression), self.scope)
         if name is None or name not in self._group():
             return False
         if item.alias is not None:
             raise self.scope.plan_error("group attributes keep their names in results", item.span, "Leave AS out.")
         return True
+
+    def grouped(self, expression: tree.Expression) -> tree.Expression:
+        """The expression with each function by which trends are grouped replaced by the name of its value."""
+        names = {expression_text(one.expression): one.name for one in self.query.group if one.expression is not None}
+        if not names:
+            return expression
+        return tree.mapped(
+            expression,
+            lambda one: tree.Name(names[text], span=one.span) if (text := expression_text(one)) in names else None,
+        )
 
     def _group(self) -> list[str]:
         return [attribute.name for attribute in self.query.group]
@@ -85,7 +97,7 @@ class _Binder:
         name = path_of(expression, self.scope)
         group = self._group()
         if name is None or name not in group:
-            shown = attribute_text(name or "this")
+            shown = attribute_written(name or "this")
             hint = f"Write GROUP BY {shown} to have a result for each {shown}, or aggregate it, as in MAX(A.x)."
             what = f"{shown} is no attribute by which trends are grouped"
             raise self.scope.plan_error(what, expression.span, hint if name else "Write COUNT(*), SUM(A.x), ...")

@@ -22,6 +22,7 @@ from saffron.engine.match.output.values import Stored, value_at
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.selection.entries import Entries
 from saffron.engine.operators.identity import digits, identify, seeds
+from saffron.language.plan.formulas import attribute_shown
 from saffron.schema.schema import Kind
 
 Ints = NDArray[np.int64]
@@ -169,7 +170,7 @@ class Written(ABC):
         opening = b'","query":' + orjson.dumps(self._name) + b',"partition":%d,"key":{' % self._partition
         order: list[NDArray[np.int64] | int] = []
         for name in plan.key:
-            order.append(pieces.literal(opening + orjson.dumps(name) + b":"))
+            order.append(pieces.literal(opening + orjson.dumps(attribute_shown(name)) + b":"))
             kind = kind_in(runs.schema, name)
             order.append(pieces.column(kind, stored_values(runs.rows, kind, name, first), runs.strings.values))
             opening = b","

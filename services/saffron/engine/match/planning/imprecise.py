@@ -18,6 +18,7 @@ from saffron.language.plan.plan import (
     Strategy,
     Which,
 )
+from saffron.schema.computed import attributes_of_name
 from saffron.schema.schema import Schema
 
 
@@ -56,7 +57,8 @@ def _refusals(plan: MatchPlan, schema: Schema) -> Iterator[str]:
         yield "results have no one time at which to become events: leave INTO out"
     if plan.consume:
         yield "an event may serve several matches: leave CONSUME out"
-    if schema.times and ("ts" in plan.key or any(leaf.name == "ts" for leaf in _leaves(plan))):
+    names = {*plan.key, *(leaf.name for leaf in _leaves(plan) if leaf.name is not None)}
+    if schema.times and any("ts" in attributes_of_name(name) for name in names):
         yield "ts has no single value to compare or return: leave it out; the result's events have their intervals"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels import lanes, plain_lanes
+from saffron.engine.kernels import functions, lanes, plain_lanes
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.compressed.build import Builder
@@ -113,7 +113,14 @@ def _flat(plan: MatchPlan, compiled: bool, choice: EngineChoice) -> Program:
     automaton = build(plan)
     names = Names()
     merging, scans = choice.merging, choice.engine is Engine.SCAN
-    helpers = (arithmetic, runs, due, lanes if compiled else plain_lanes, *(HELPERS if merging is not None else ()))
+    helpers = (
+        arithmetic,
+        functions,
+        runs,
+        due,
+        lanes if compiled else plain_lanes,
+        *(HELPERS if merging is not None else ()),
+    )
     text = StepText(automaton, names, merging)
     events = ScannedEvents(text) if scans else GivenEvents(text)
     helpers += (key_table,) if scans else ()
@@ -139,9 +146,9 @@ def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Prog
     automaton = general.build(plan, uncounted)
     names = Names()
     made = GeneralSource(TableText(automaton, names))
-    helpers = (arithmetic, runs, lanes if compiled else plain_lanes, pending, expiry, watched)
+    helpers = (arithmetic, functions, runs, lanes if compiled else plain_lanes, pending, expiry, watched)
     source = KernelSource("step", made.module(), helpers)
-    functions = called(automaton.state.features, compiled=compiled)
+    own = called(automaton.state.features, compiled=compiled)
     classifier = classifier_of(component_tests(automaton))
     table = automaton.table
     return Program(
@@ -151,7 +158,7 @@ def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Prog
         begins=made.begins,
         founds=made.begins | sum(1 << one for one in automaton.leading_components),
         every=made.partitions,
-        step=loaded(source, functions=functions, compiled=compiled),
+        step=loaded(source, functions=own, compiled=compiled),
         step_names=names,
         classify=classifier.load(compiled=compiled),
         classify_names=classifier.names,

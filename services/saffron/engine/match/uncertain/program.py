@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels import functions
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.core import arithmetic
@@ -56,7 +57,7 @@ def compile_uncertain(plan: MatchPlan, *, compiled: bool = True) -> UncertainPro
     plan = exact_match(plan)
     automaton = build(plan)
     names = Names()
-    source = KernelSource("search", search_source(automaton, names), (arithmetic, folds, search))
+    source = KernelSource("search", search_source(automaton, names), (arithmetic, functions, folds, search))
     classifier = classifier_of(bit_tests(automaton))
     loose = [component.closure and not is_ordered(plan, k) for k, component in enumerate(plan.components)]
     return UncertainProgram(
