@@ -30,7 +30,7 @@ def components(plan: MatchPlan, *, flat: bool) -> Iterator[str]:
         bits = f"mask bit {2 * number if flat else number}"
         if flat and part.closure:
             bits += f" for the first, {2 * number + 1} for others"
-        yield f"component {number}: {part.variable}, {kind} of type {part.type}; {bits}"
+        yield f"component {number}: {part.variable}, {kind} of type {part.types}; {bits}"
 
 
 def attributes(names: Names) -> Iterator[str]:

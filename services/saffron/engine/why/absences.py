@@ -85,7 +85,7 @@ def _ways(
         return
     component = sequence[len(found)]
     for place, event in enumerate(events):
-        if event["type"] != plan.components[component].type:
+        if event["type"] not in plan.components[component].types:
             continue
         if plan.strict and found and event["ts"] <= found[-1].event["ts"]:
             continue

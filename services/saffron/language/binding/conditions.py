@@ -11,7 +11,6 @@ from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import Sort, Typed, attribute, bind_condition
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
-from saffron.language.syntax.tokens import name_text
 from saffron.language.syntax.tree import Index
 
 WHICH = {
@@ -94,7 +93,7 @@ def _reference(reference: tree.Reference, scope: Scope, uses: list[Use]) -> Type
         return Typed(plan.Length(component), Sort.NUMBER)
     check_form(reference, component, scope)
     uses.append(Use(component, reference.index, reference.span))
-    found = scope.attribute(place.type, str(reference.attribute), reference.span)
+    found = scope.attribute(place.types, str(reference.attribute), reference.span)
     return attribute(found, component, WHICH[reference.index], reference.back)
 
 
@@ -112,7 +111,7 @@ def check_form(reference: tree.Reference, component: int, scope: Scope) -> None:
         hint += f"{place.written}[last].{name} for the last."
         raise scope.schema_error(f"{place.written} is a closure, a list of events", reference.span, hint)
     if not place.closure and reference.index is not Index.NONE:
-        hint = f"Write {place.written}.{name or 'x'}; a closure has a plus: {name_text(place.type)}+."
+        hint = f"Write {place.written}.{name or 'x'}; a closure has a plus: {place.written_types}+."
         raise scope.schema_error(f"{place.written} is one event, not a closure", reference.span, hint)
     if reference.index in (Index.BEFORE, Index.ALL):
         hint = f"Aggregate it, as in max({place.written}[{reference.index.value.strip('[]')}].{name or 'x'})."

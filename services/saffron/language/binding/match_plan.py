@@ -94,7 +94,7 @@ def _slots(layout: Layout) -> list[Slot]:
 def _components(layout: Layout, scope: Scope) -> tuple[plan.Component, ...]:
     """The components of the plan; inside a NOT none is a closure."""
     return tuple(
-        plan.Component(place.variable, place.type, place.closure and leaf.absence is None)
+        plan.Component(place.variable, place.types, place.closure and leaf.absence is None)
         for place, leaf in zip(scope.places, layout.leaves, strict=True)
     )
 
@@ -229,5 +229,5 @@ def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:
         hint = f"Write {place.written}[1], {place.written}[last], or an aggregate such as avg({place.written}[].x)."
         raise scope.schema_error("in RETURN, no event is being taken", reference.span, hint)
     check_form(reference, component, scope)
-    found = scope.attribute(place.type, str(reference.attribute), reference.span)
+    found = scope.attribute(place.types, str(reference.attribute), reference.span)
     return attribute(found, component, WHICH[reference.index])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from saffron.schema.event_types import EventTypes
 from saffron.schema.schema import Kind
 
 # ---------------------------------------------------------------- expressions
@@ -179,14 +180,14 @@ class Condition:
 
 @dataclass(frozen=True)
 class Component:
-    """An event type in the pattern. `variable`: its name in results, unique in the query.
+    """A step of the pattern, which takes an event of one of `types`. `variable`: its name in results, unique.
 
     `closure`: it stands in a repetition, so it binds a list of events in order. Components are in pattern order, with
     negated ones behind all others: those of NOT k are `MatchPlan.absences[k].components`, and no match binds them.
     """
 
     variable: str
-    type: str
+    types: EventTypes
     closure: bool
 
 

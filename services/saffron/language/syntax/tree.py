@@ -33,11 +33,15 @@ class Node:
 
 @dataclass(frozen=True)
 class Event(Node):
-    """A single event: Type [var [[]]]. `brackets`: whether [] follows the variable."""
+    """A single event: Type [var [[]]], (A | B) var [[]] or ANY [var [[]]]. `types`: () for ANY.
 
-    type: str
+    `brackets`: whether [] follows the variable. `starts`: offsets of the types in the text.
+    """
+
+    types: tuple[str, ...]
     variable: str | None
     brackets: bool = field(default=False, compare=False)
+    starts: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,11 @@ def _compound(inner: st.SearchStrategy[tree.Expression]) -> st.SearchStrategy[tr
 
 expressions = st.recursive(atoms, _compound, max_leaves=12)
 
-events = st.builds(tree.Event, names, st.one_of(st.none(), names))
+types = st.lists(names, max_size=3, unique=True).map(tuple)
+events = st.one_of(
+    st.builds(tree.Event, st.one_of(st.just(()), names.map(lambda name: (name,))), st.one_of(st.none(), names)),
+    st.builds(tree.Event, types, names),
+)
 
 
 def _flat(kind: type, parts: list[tree.Pattern]) -> tree.Pattern:

@@ -148,7 +148,7 @@ class Builder:
     def _uncounted(self, edge: Edge) -> bool:
         """Whether the edge may take a result of another query, and would not outlive it if that counted."""
         contiguous = self.strategy(edge) in (Strategy.STRICT, Strategy.PARTITION)
-        return contiguous and self.plan.components[edge.component].type in self.derived
+        return contiguous and any(name in self.derived for name in self.plan.components[edge.component].types.known)
 
     def _skips(self, position: Position | None, edges: tuple[Edge, ...], uncounted: list[Edge]) -> list[int]:
         """Where a run is left by an event that does not count, at 2 * bits of the edges that took it + whether held.
