@@ -67,6 +67,8 @@ def carried(feature: Feature, plan: MatchPlan) -> str:
     of = attribute(feature.name)
     if feature.what is What.PREVIOUS:
         return f"{of} of {variable}, {feature.back - 1} before the last"
+    if feature.what is What.NTH:
+        return f"{of} of event {feature.back} of {variable}"
     if feature.what is What.FOLD:
         words = f"{feature.function}({of}) of {variable} so far"
     else:

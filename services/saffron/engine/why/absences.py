@@ -98,5 +98,7 @@ def _holds(asked: Asked, bound: Bindings) -> bool:
     lists = {component: taken.of(bound, component) for component in asked.reads}
     if not all(lists[component] for component in asked.events):
         return True
+    if any(len(lists[component]) < number for component, number in asked.numbered.items()):
+        return True
     at = {component: len(lists[component]) - 1 for component in asked.taking}
     return value(settled(asked.expr, lists, at)) is True

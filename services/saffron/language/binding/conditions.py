@@ -11,6 +11,7 @@ from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import Sort, Typed, attribute, bind_condition
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
+from saffron.language.syntax.printer import reference_text
 from saffron.language.syntax.tree import Index
 
 WHICH = {
@@ -18,14 +19,15 @@ WHICH = {
     Index.CURRENT: Which.CURRENT,
     Index.PREVIOUS: Which.PREVIOUS,
     Index.FIRST: Which.FIRST,
+    Index.NTH: Which.NTH,
     Index.LAST: Which.LAST,
 }
 TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE)
 """References that only exist while the closure takes events."""
 LOOKING_BACK = (Index.PREVIOUS, Index.BEFORE)
 """References to events before the one being taken."""
-FINISHED = (Index.LAST, Index.ALL)
-"""References to a finished closure; b.len counts as ALL."""
+FINISHED = (Index.LAST, Index.NTH, Index.ALL)
+"""References for which the first event of a closure is not enough; b.len counts as ALL."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Conjunct:
         return [use for use in self.uses if use.index in TAKING]
 
     def finished(self) -> list[Use]:
-        """The references to a finished list."""
+        """The references for which the first event of a list is not enough."""
         return [use for use in self.uses if use.index in FINISHED]
 
 
@@ -117,5 +119,5 @@ def check_form(reference: tree.Reference, component: int, scope: Scope) -> None:
         hint = f"Aggregate it, as in max({place.written}[{reference.index.value.strip('[]')}].{name or 'x'})."
         raise scope.schema_error("a list of events where one value is needed", reference.span, hint)
     if name is None:
-        hint = f"Name an attribute: {place.written}[{reference.index.value}].x."
+        hint = f"Name an attribute: {reference_text(reference)}.x."
         raise scope.schema_error("an event where a value is needed", reference.span, hint)

@@ -51,7 +51,8 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     conjuncts = bind_conjuncts(query.conditions, scope)
     checks, absences = _checks(conjuncts, keys, layout, scope)
     one = {*strategies.begins, *strategies.continues} == {strategies.whole}
-    flat = is_flat(layout.shape) and one and not strict
+    numbered = any(use.index is Index.NTH for conjunct in conjuncts for use in conjunct.uses)
+    flat = is_flat(layout.shape) and one and not strict and not numbered
     returns = _returns(query, layout, scope)
     check_into(query, returns, scope)
     return plan.MatchPlan(
@@ -230,4 +231,4 @@ def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:
         raise scope.schema_error("in RETURN, no event is being taken", reference.span, hint)
     check_form(reference, component, scope)
     found = scope.attribute(place.types, str(reference.attribute), reference.span)
-    return attribute(found, component, WHICH[reference.index])
+    return attribute(found, component, WHICH[reference.index], reference.back)

@@ -216,6 +216,7 @@ def reference_text(reference: Reference) -> str:
         Index.NONE: "",
         Index.ALL: "[]",
         Index.PREVIOUS: f"[i-{reference.back}]",
+        Index.NTH: f"[{reference.back}]",
     }.get(reference.index, f"[{reference.index.value}]")
     built_in = OF_VARIABLE if reference.index is Index.NONE else BUILT_IN
     attribute = "" if reference.attribute is None else f".{attribute_text(reference.attribute, built_in)}"

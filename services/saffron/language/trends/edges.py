@@ -123,6 +123,11 @@ class _Binder:
         if isinstance(expression, tree.Name):
             raise scope.bare_name_error(expression, "Write whose it is, as in A.x.")
         assert isinstance(expression, tree.Reference)
+        if expression.index is Index.NTH:
+            written = scope.text[expression.span.start : expression.span.end][:60]
+            message = f"{written} is one of a trend's {expression.variable}: GRETA knows adjacent events only"
+            hint = f"Compare adjacent events: A.x < NEXT(A).x. {MATCH_INSTEAD}"
+            raise scope.plan_error(message, expression.span, hint)
         if expression.index not in ROLES or expression.attribute is None:
             hint = "Conditions on trends read A.x and NEXT(A).x."
             raise scope.schema_error("a list of events where one value is needed", expression.span, hint)

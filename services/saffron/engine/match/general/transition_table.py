@@ -205,7 +205,7 @@ class Builder:
     def _reads_on(self, absence: Absence, edge: Edge) -> bool:
         asked = joint(absence)
         ahead = self.positions.ahead(edge.position, frozenset(absence.loops)) if asked else frozenset()
-        return any((one.reads - {edge.component} | one.finished) & ahead for one in asked)
+        return any((one.reads - {edge.component} | one.finished | one.numbered.keys()) & ahead for one in asked)
 
     def _states(self, stances: tuple[Stance, ...]) -> list[tuple[Edge, ...]]:
         groups = [stance.edges for stance in stances if stance.edges]
