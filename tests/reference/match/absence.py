@@ -105,8 +105,7 @@ def _inside(asked: Question, event: Event, gap: Gap, bindings: Bindings, window:
 def _occurs(asked: Question, gap: Gap, candidates: list[Event], bindings: Bindings) -> bool:
     """Whether some choice of the candidates matches what must be absent."""
     leaves = list(leaves_of(gap.absent))
-    types = {leaf.type for leaf in leaves}
-    wanted = [event for event in candidates if event.type in types]
+    wanted = [event for event in candidates if any(leaf.takes(event) for leaf in leaves)]
     repeats = any(len(leaf.loops) > len(gap.iterations) for leaf in leaves)
     for size in range(1, 1 + (len(wanted) if repeats else min(len(wanted), len(leaves)))):
         for chosen in combinations(wanted, size):

@@ -21,6 +21,7 @@ FINISHED = (Index.LAST, Index.ALL)  # v.len is one of them
 class Condition:
     """`taking`: components read as the event being taken; `finished`: those whose complete list is read.
 
+    `numbered`: components of which the n-th event is read, with n.
     `events`: components of which an event is read, not only an aggregate over the list or its length.
     `focus`: that of `taking` which lies in the most repetitions: the condition is asked of each of its events.
     """
@@ -29,6 +30,7 @@ class Condition:
     references: tuple[tuple[tree.Reference, Leaf], ...]
     taking: tuple[Leaf, ...]
     finished: tuple[Leaf, ...]
+    numbered: tuple[tuple[Leaf, int], ...]
     events: frozenset[int]
     focus: Leaf | None
 
@@ -82,16 +84,17 @@ def condition(expression: tree.Expression, pattern: Pattern) -> Condition:
             raise ValueError(f"{leaf.variable} is {'a list' if leaf.loops else 'one event'}")
     taking = tuple(leaf for reference, leaf in read if reference.index in TAKING)
     finished = tuple(leaf for reference, leaf in read if reference.index in FINISHED or is_length(reference, leaf))
+    numbered = tuple((leaf, reference.back) for reference, leaf in read if reference.index is Index.NTH)
     focus = max(taking, key=lambda leaf: (len(leaf.loops), leaf.number), default=None)
     for leaf in taking:
         assert focus is not None
         if focus.loops[: len(leaf.loops)] != leaf.loops:
             raise ValueError(f"{leaf.variable}[i] has no value when {focus.variable} comes")
-    if any(one.loops[0] == other.loops[0] for one in taking for other in finished):
+    if any(one.loops[0] == other.loops[0] for one in taking for other in (*finished, *(leaf for leaf, _ in numbered))):
         raise ValueError("a condition on each event cannot know the end of its closure")
     lists = {id(reference) for reference, leaf in read if reference.index is Index.ALL or is_length(reference, leaf)}
     events = frozenset(leaf.number for reference, leaf in read if id(reference) not in lists)
-    return Condition(expression, read, taking, finished, events, focus)
+    return Condition(expression, read, taking, finished, numbered, events, focus)
 
 
 def violated(asked: Condition, bindings: Bindings, over: Callable[[Leaf], bool], functions: Aggregates) -> bool:
@@ -99,6 +102,8 @@ def violated(asked: Condition, bindings: Bindings, over: Callable[[Leaf], bool],
     lists = {leaf.number: [b for b in bindings if b.leaf == leaf.number] for _, leaf in asked.references}
     if not all(lists[number] for number in asked.events) or not all(map(over, asked.finished)):
         return False
+    if any(len(lists[leaf.number]) < number for leaf, number in asked.numbered):
+        return False  # not known yet, or there is none
     instances: Sequence[Bound | None] = [None] if asked.focus is None else lists[asked.focus.number]
     for focus in instances:
         at = _current(asked, lists, focus)
@@ -163,5 +168,8 @@ def read(
         return aggregate(expression.function, values, functions)
     if is_length(expression, leaf):
         return len(events)
+    if expression.index is Index.NTH and len(events) < expression.back:
+        return None
     place = {Index.FIRST: 0, Index.LAST: -1, Index.CURRENT: at, Index.PREVIOUS: at - expression.back}
+    place[Index.NTH] = expression.back - 1
     return events[place.get(expression.index, 0)].get(str(expression.attribute))

@@ -89,6 +89,11 @@ def _copied(rng: random.Random, variables: Sequence[Variable]) -> str:
     return ", ".join(f"{variable.name}{place}.{name} AS {name}" for name in "xfstkg")
 
 
+def _owner(variable: Variable) -> str:
+    """What a key calls the component by: its type, if that is one."""
+    return variable.type if variable.type in TYPES else variable.name
+
+
 def query(
     rng: random.Random,
     *,
@@ -96,7 +101,7 @@ def query(
     functions: Sequence[str] = (),
     most: int = 5,
     plain: bool = False,
-    types: str = TYPES,
+    types: Sequence[str] = TYPES,
     into: str = "",
     timeouts: bool = False,
     mixed: bool = False,
@@ -110,12 +115,12 @@ def query(
     """
     made = Patterns(rng, rng.randrange(1, most + 1), types)
     pattern = made.root(rng.choice([0, 1, 1, 2, 2]))
-    keys = rng.choice(["", "", "", "", "[k]", "[g]", "[g, k]", f"[{made.variables[0].type}.k]"])
+    keys = rng.choice(["", "", "", "", "[k]", "[g]", "[g, k]", f"[{_owner(made.variables[0])}.k]"])
     conditions = Conditions(rng, made.variables, functions)
     conjuncts = conditions.some() + (conditions.mixed() if mixed else [])
     chosen = strategies(rng, made.variables, strategy)
     if PARTITION in chosen and any(variable.absent for variable in made.variables):
-        keys = keys.replace(f"{made.variables[0].type}.", "")  # what is next is told by a key of all types
+        keys = keys.replace(f"{_owner(made.variables[0])}.", "")  # what is next is told by a key of all types
     where = " AND ".join(filter(None, [keys, *conjuncts]))
     braces = f"{{ {where} }}" if where else ""
     parts = ["PATTERN", pattern, f"WHERE {chosen} {braces}" if chosen or braces else "", window(rng)]

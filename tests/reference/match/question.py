@@ -96,7 +96,7 @@ def _asked(owner: str | None, pattern: Pattern) -> frozenset[int]:
     """The components of which an attribute is asked: all, those of a type, or that of a variable."""
     if owner is None:
         return frozenset(range(len(pattern.leaves)))
-    typed = frozenset(leaf.number for leaf in pattern.leaves if leaf.type == owner)
+    typed = frozenset(leaf.number for leaf in pattern.leaves if leaf.types == (owner,))
     return typed or frozenset([pattern.leaf(owner).number])
 
 

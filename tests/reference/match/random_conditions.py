@@ -72,7 +72,9 @@ class Conditions:
             return f"{name}[i].{attribute}"
         if roll < 0.5:
             return f"{name}[i-{self.rng.choice([1, 1, 2])}].{attribute}"
-        return self._aggregate(f"{name}[..i-1]") if roll < 0.7 else self._whole(variable)
+        if roll < 0.7:
+            return self._aggregate(f"{name}[..i-1]")
+        return f"{name}[{1 + int(20 * (1.0 - roll))}].{attribute}" if roll > 0.9 else self._whole(variable)
 
     def returned(self) -> str:
         """Values of finished components, as the items of RETURN."""

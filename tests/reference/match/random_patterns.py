@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 TYPES = "ABC"
+SETS = ("A", "B", "C", "(A | B)", "(C | A)", "ANY")
+"""Steps of one type, of several and of any."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Patterns:
 
     rng: random.Random
     most: int
-    types: str = TYPES
+    types: Sequence[str] = TYPES
     variables: list[Variable] = field(default_factory=list)
     loops: int = 0
     sides: list[tuple[int, int]] = field(default_factory=list)

@@ -77,7 +77,7 @@ def _go_on(
 def _allowed(asked: Question, taken: Bindings, state: State) -> bool:
     """Whether the last event may be taken, by everything that is known now."""
     event, number, _ = taken[-1]
-    if event.type != asked.pattern.leaves[number].type:
+    if not asked.pattern.leaves[number].takes(event):
         return False
     if not in_order(asked, taken[-2:]):
         return False

@@ -7,16 +7,24 @@ from dataclasses import dataclass
 from itertools import count
 
 from saffron.language.syntax import tree
+from tests.reference.match.events import Event
 
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A component. `loops`: the repetitions around it, outermost first; it is a list if there is any."""
+    """A component. `types`: of its events, () for ANY.
+
+    `loops`: the repetitions around it, outermost first; it is a list if there is any.
+    """
 
     number: int
     variable: str
-    type: str
+    types: tuple[str, ...]
     loops: tuple[int, ...]
+
+    def takes(self, event: Event) -> bool:
+        """Whether the event is of its types; ANY takes no result of another query."""
+        return event.type in self.types if self.types else event.counter == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +91,15 @@ class Pattern:
     distinct: tuple[Distinct, ...]
     closures: frozenset[int]
 
+    @property
+    def owners(self) -> set[str]:
+        """The variables, and the types that are the only one of a component."""
+        return {name for leaf in self.leaves for name in (leaf.variable, *(leaf.types if len(leaf.types) == 1 else ()))}
+
     def leaf(self, name: str) -> Leaf:
         """The component that a variable names, or the only one of a type of that name."""
         named = [leaf for leaf in self.leaves if leaf.variable == name]
-        found = named or [leaf for leaf in self.leaves if leaf.type == name]
+        found = named or [leaf for leaf in self.leaves if leaf.types == (name,)]
         if len(found) != 1:
             raise ValueError(f"{name} names {len(found)} components")
         return found[0]
@@ -144,16 +157,22 @@ def names_of(pattern: tree.Pattern) -> dict[int, tuple[int, str]]:
     taken = {event.variable for event, _ in components if event.variable}
     if len(taken) < sum(event.variable is not None for event, _ in components):
         raise ValueError("two components have the same variable")
-    result, seen = {}, dict.fromkeys((event.type for event, _ in components), 0)
+    result, seen = {}, dict.fromkeys((_type(event) for event, _ in components), 0)
     for number, (event, _) in enumerate(components):
         name = event.variable
         if name is None:
-            seen[event.type] += 1
-            if event.type in taken and seen[event.type] == 1:
-                seen[event.type] = 2
-            name = event.type if seen[event.type] == 1 else f"{event.type}#{seen[event.type]}"
+            kind = _type(event)
+            seen[kind] += 1
+            if kind in taken and seen[kind] == 1:
+                seen[kind] = 2
+            name = kind if seen[kind] == 1 else f"{kind}#{seen[kind]}"
         result[id(event)] = number, name
     return result
+
+
+def _type(event: tree.Event) -> str:
+    """The name of an event without a variable."""
+    return event.types[0] if event.types else "ANY"
 
 
 class _Builder:
@@ -167,7 +186,7 @@ class _Builder:
     def shape(self, pattern: tree.Pattern, loops: tuple[int, ...], *, outermost: bool = False) -> Shape:
         match pattern:
             case tree.Event():
-                leaf = Leaf(*self.names[id(pattern)], pattern.type, loops)
+                leaf = Leaf(*self.names[id(pattern)], pattern.types, loops)
                 self.leaves.append(leaf)
                 return Take(leaf)
             case tree.Sequence(parts=parts):

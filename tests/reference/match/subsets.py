@@ -20,7 +20,7 @@ def derived(shape: Shape, events: Events) -> frozenset[Bindings]:
     """All ways to fill the shape with exactly these events."""
     match shape:
         case Take(leaf=leaf):
-            fits = len(events) == 1 and events[0].type == leaf.type
+            fits = len(events) == 1 and leaf.takes(events[0])
             return frozenset([(Bound(events[0], leaf.number, ()),)]) if fits else frozenset()
         case Either(parts=parts):
             return frozenset(way for part in parts for way in derived(part, events))

@@ -150,7 +150,7 @@ class _Graph:
                 return set(self._interleaved(shape))
 
     def _taken(self, leaf: Leaf) -> list[Event]:
-        return [event for event in self.events if event.type == leaf.type]
+        return [event for event in self.events if leaf.takes(event)]
 
     def _sequence(self, seq: Seq) -> set[Piece]:
         found = {Piece()}

@@ -19,6 +19,7 @@ from saffron.language.plan.plan import MatchPlan, Output, TrendPlan
 from tests.reference.match import generate
 from tests.reference.match.answers import answers
 from tests.reference.match.question import ANY, Question, question
+from tests.reference.match.random_patterns import SETS, TYPES
 from tests.reference.trends import generate as trends
 from tests.reference.trends.asked import ask
 from tests.unit.engine.match import cases, test_general
@@ -83,12 +84,15 @@ def varied(rng: random.Random, text: str) -> str:
 
 
 def _match(rng: random.Random) -> str:
-    return generate.query(rng, mixed=rng.random() < 0.7, plain=rng.random() < 0.5, most=rng.choice([2, 3, 4]))
+    types = rng.choice([TYPES, SETS])
+    plain = rng.random() < 0.5
+    return generate.query(rng, mixed=rng.random() < 0.7, plain=plain, most=rng.choice([2, 3, 4]), types=types)
 
 
 def _chosen(rng: random.Random) -> str:
     """With graphs, timed-out runs, and all choices among matches."""
-    text = generate.query(rng, mixed=rng.random() < 0.5, plain=True, most=3, strategy=rng.choice([ANY, None]))
+    types, strategy = rng.choice([TYPES, SETS]), rng.choice([ANY, None])
+    text = generate.query(rng, mixed=rng.random() < 0.5, plain=True, most=3, strategy=strategy, types=types)
     mode = rng.choice(test_selection.MODES)
     text = _RETURN.sub("", text) if mode == "COMPRESSED" else text
     timeouts = " WITH TIMEOUTS" if rng.random() < 0.3 else ""
@@ -144,6 +148,15 @@ def _results(wanted: Question, plan: MatchPlan, events: list[dict[str, Any]], rn
 # ---------------------------------------------------------------- trends, imprecise time
 
 
+def _trend(rng: random.Random) -> str:
+    return trends.query(rng, types=rng.choice([(), SETS]))
+
+
+def _imprecise(rng: random.Random) -> str:
+    text = imprecise.random_query(rng)
+    return re.sub(r"\bB(\+?) b", rng.choice([r"(B | C)\1 b", r"ANY\1 b"]), text) if rng.random() < 0.5 else text
+
+
 def _ask_trend(rng: random.Random, text: str) -> None:
     plan = compile_query(text, language.SCHEMA, name="q")
     assert isinstance(plan, TrendPlan)
@@ -162,8 +175,8 @@ def _ask_imprecise(rng: random.Random, text: str) -> None:
 _TEXTS: dict[str, Callable[[random.Random], str]] = {
     "match": _match,
     "chosen": _chosen,
-    "trend": trends.query,
-    "imprecise": imprecise.random_query,
+    "trend": _trend,
+    "imprecise": _imprecise,
 }
 _ASK: dict[str, Callable[[random.Random, str], None]] = {
     "match": _ask_match,

@@ -85,7 +85,7 @@ def _ways(
         return
     component = sequence[len(found)]
     for place, event in enumerate(events):
-        if event["type"] != plan.components[component].type:
+        if event["type"] not in plan.components[component].types:
             continue
         if plan.strict and found and event["ts"] <= found[-1].event["ts"]:
             continue
@@ -97,6 +97,8 @@ def _holds(asked: Asked, bound: Bindings) -> bool:
     """Whether a condition on a forbidden event holds; it does where it names something that is not bound."""
     lists = {component: taken.of(bound, component) for component in asked.reads}
     if not all(lists[component] for component in asked.events):
+        return True
+    if any(len(lists[component]) < number for component, number in asked.numbered.items()):
         return True
     at = {component: len(lists[component]) - 1 for component in asked.taking}
     return value(settled(asked.expr, lists, at)) is True

@@ -15,6 +15,7 @@ from saffron.errors import InputError
 from saffron.language.patterns.positions import Positions
 from saffron.language.patterns.stances import Edge
 from saffron.language.plan.plan import MatchPlan, Strategy
+from saffron.schema.event_types import EventTypes
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class Interpreter:
         root = Run(0, 0, (), (), until, (0,) * self._loops)
         refusals: list[tuple[Edge, list[Refusal]]] = []
         for edge in dict.fromkeys(edge for stance in self._positions.first() for edge in stance.edges):
-            if until < self._clock(event) or self._type(edge) != event["type"]:
+            if until < self._clock(event) or event["type"] not in self._types(edge):
                 continue
             refused, told = self._go_on(root, edge, event, kept)
             yield from told
@@ -131,7 +132,7 @@ class Interpreter:
         fired: list[Edge] = []
         refusals: list[Refusal] = []
         for edge in run.edges:
-            if not ours or self._type(edge) != event["type"]:
+            if not ours or event["type"] not in self._types(edge):
                 continue
             refused, told = self._go_on(run, edge, event, kept)
             if refused:
@@ -187,8 +188,8 @@ class Interpreter:
             return not any(one.exclusive for one in fired)
         return strategy is Strategy.ANY or (strategy is Strategy.PARTITION and not ours)
 
-    def _type(self, edge: Edge) -> str:
-        return self.plan.components[edge.component].type
+    def _types(self, edge: Edge) -> EventTypes:
+        return self.plan.components[edge.component].types
 
     # ---------------------------------------------------------------- matches
 

@@ -12,7 +12,6 @@ from saffron.language.scope.sorts import SORTS, Sort, Typed
 from saffron.language.scope.typed import AGGREGATES, kind_or_guess
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
-from saffron.language.syntax.tokens import name_text
 from saffron.schema.schema import Kind
 
 SCOPES = {tree.Index.BEFORE: plan.Scope.BEFORE, tree.Index.ALL: plan.Scope.CLOSED}
@@ -43,7 +42,7 @@ def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, 
     place = scope.places[component]
     if not place.closure:
         written = f"{place.written}.{attribute_text(argument.attribute or 'x')}"
-        hint = f"Write {written}; a closure has a plus: {name_text(place.type)}+."
+        hint = f"Write {written}; a closure has a plus: {place.written_types}+."
         raise scope.schema_error(f"{place.written} is one event, not a closure", argument.span, hint)
     over = SCOPES[argument.index]
     if argument.attribute is None:
@@ -51,7 +50,7 @@ def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, 
             hint = f"Write {call.function}({place.written}[{over.value.strip('[]')}].x)."
             raise scope.schema_error(f"{call.function} needs an attribute", call.span, hint)
         return argument, component, Typed(plan.Aggregate("count", component, over, None, None), Sort.NUMBER)
-    found = scope.attribute(place.type, argument.attribute, argument.span)
+    found = scope.attribute(place.types, argument.attribute, argument.span)
     if found.null:
         value = plan.Const(0) if call.function in ("count", "sum") else NULL
         return argument, component, Typed(value, Sort.NUMBER if value.value == 0 else Sort.UNKNOWN)

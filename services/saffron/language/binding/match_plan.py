@@ -52,7 +52,8 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     conjuncts = bind_conjuncts(query.conditions, scope)
     checks, absences = _checks(conjuncts, keys, layout, scope)
     one = {*strategies.begins, *strategies.continues} == {strategies.whole}
-    flat = is_flat(layout.shape) and one and not strict
+    numbered = any(use.index is Index.NTH for conjunct in conjuncts for use in conjunct.uses)
+    flat = is_flat(layout.shape) and one and not strict and not numbered
     returns = _returns(query, layout, scope)
     check_into(query, returns, scope)
     return plan.MatchPlan(
@@ -95,7 +96,7 @@ def _slots(layout: Layout) -> list[Slot]:
 def _components(layout: Layout, scope: Scope) -> tuple[plan.Component, ...]:
     """The components of the plan; inside a NOT none is a closure."""
     return tuple(
-        plan.Component(place.variable, place.type, place.closure and leaf.absence is None)
+        plan.Component(place.variable, place.types, place.closure and leaf.absence is None)
         for place, leaf in zip(scope.places, layout.leaves, strict=True)
     )
 
@@ -230,5 +231,5 @@ def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:
         hint = f"Write {place.written}[1], {place.written}[last], or an aggregate such as avg({place.written}[].x)."
         raise scope.schema_error("in RETURN, no event is being taken", reference.span, hint)
     check_form(reference, component, scope)
-    found = scope.attribute(place.type, str(reference.attribute), reference.span)
-    return attribute(found, component, WHICH[reference.index])
+    found = scope.attribute(place.types, str(reference.attribute), reference.span)
+    return attribute(found, component, WHICH[reference.index], reference.back)

@@ -26,7 +26,7 @@ def outline(shape: Shape, plan: MatchPlan, depth: int = 0) -> Iterator[str]:
     match shape:
         case plans.Take(component=component):
             taken = plan.components[component]
-            yield f"{indent}{taken.type} {taken.variable}" + ("[]" if taken.closure else "")
+            yield f"{indent}{taken.types} {taken.variable}" + ("[]" if taken.closure else "")
         case plans.Absent(number=number):
             yield f"{indent}NOT {number + 1}: {absence_line(plan.absences[number], plan)}"
         case plans.InOrder(parts=()):
@@ -61,7 +61,7 @@ def times(low: int, high: int | None) -> str:
 def absence_line(absence: Absence, plan: MatchPlan) -> str:
     """The sequences of a NOT: `B b`, `C c then D d`, joined by `or`."""
     return " or ".join(
-        " then ".join(f"{plan.components[one].type} {plan.components[one].variable}" for one in sequence)
+        " then ".join(f"{plan.components[one].types} {plan.components[one].variable}" for one in sequence)
         for sequence in absence.sequences
     )
 

@@ -21,6 +21,7 @@ INDEX = {
     Which.CURRENT: tree.Index.CURRENT,
     Which.PREVIOUS: tree.Index.PREVIOUS,
     Which.FIRST: tree.Index.FIRST,
+    Which.NTH: tree.Index.NTH,
     Which.LAST: tree.Index.LAST,
 }
 SCOPE = {plan.Scope.BEFORE: tree.Index.BEFORE, plan.Scope.CLOSED: tree.Index.ALL}

@@ -34,11 +34,15 @@ class Node:
 
 @dataclass(frozen=True)
 class Event(Node):
-    """A single event: Type [var [[]]]. `brackets`: whether [] follows the variable."""
+    """A single event: Type [var [[]]], (A | B) var [[]] or ANY [var [[]]]. `types`: () for ANY.
 
-    type: str
+    `brackets`: whether [] follows the variable. `starts`: offsets of the types in the text.
+    """
+
+    types: tuple[str, ...]
     variable: str | None
     brackets: bool = field(default=False, compare=False)
+    starts: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,7 @@ class Index(Enum):
     CURRENT = "i"  # b[i].x
     PREVIOUS = "i-k"  # b[i-k].x
     FIRST = "1"  # b[1].x, b[first].x
+    NTH = "n"  # b[n].x, n > 1
     LAST = "last"  # b[last].x, b[b.len].x
     BEFORE = "..i-1"  # b[..i-1].x, b[1..i-1].x
     ALL = "[]"  # b[].x
@@ -144,7 +149,7 @@ class Star(Node):
 
 @dataclass(frozen=True)
 class Reference(Node):
-    """variable[index].attribute. `attribute` is None in count(b[]); `back` is k of b[i-k].
+    """variable[index].attribute. `attribute` is None in count(b[]); `back` is k of b[i-k], or n of b[n].
 
     An attribute's name has dots where a query writes several words: customer.tier (see `paths`). `steps`: from an array
     to what is read in it, numbers of elements (from 1) and names of fields: (1, "sku") for .items[1].sku.

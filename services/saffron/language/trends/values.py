@@ -142,7 +142,7 @@ class _Binder:
     def _of_attribute(self, call: tree.Call, argument: tree.Reference, component: int) -> Typed:
         place, scope = self.scope.places[component], self.scope
         assert argument.attribute is not None  # the grammar has none without
-        found = scope.attribute(place.type, argument.attribute, argument.span)
+        found = scope.attribute(place.types, argument.attribute, argument.span)
         if argument.steps:
             kind = Kind.ARRAY if call.function == "count" else Kind.NUMBER
             found = element_of(found, argument.steps, kind, scope, argument.span)

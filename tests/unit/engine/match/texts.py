@@ -9,7 +9,7 @@ from saffron.language.plan.plan import MatchPlan
 def text_of(plan: MatchPlan) -> str:
     """A query that means what the plan says."""
     names = [component.variable for component in plan.components]
-    parts = [f"{part.type}{'+' if part.closure else ''} {part.variable}" for part in plan.components]
+    parts = [f"{part.types}{'+' if part.closure else ''} {part.variable}" for part in plan.components]
     keys = [f"[{', '.join(plan.key)}]"] if plan.key else []
     conditions = dict.fromkeys(f"({formula(condition.expr, names)})" for condition in plan.conditions)
     where = " AND ".join([*keys, *conditions])

@@ -200,6 +200,8 @@ def features_of(leaf: Attribute | Aggregate | Length, plan: MatchPlan) -> Iterat
         yield from aggregate_features(leaf)
     elif leaf.which in (Which.SINGLE, Which.FIRST):
         yield held(leaf, What.FIRST)
+    elif leaf.which is Which.NTH:
+        yield held(leaf, What.NTH, leaf.back)
     else:
         yield held(leaf, What.LAST)
         if leaf.which is Which.PREVIOUS:

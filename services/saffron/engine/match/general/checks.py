@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -48,6 +49,15 @@ class Asked:
         backs = [leaf.back for leaf in own if isinstance(leaf, Attribute) and leaf.which is Which.PREVIOUS]
         backs += [1 for leaf in own if isinstance(leaf, Aggregate) and leaf.scope is Scope.BEFORE]
         return max(backs, default=0)
+
+    @cached_property
+    def numbered(self) -> Mapping[int, int]:
+        """By component that is read as v[n]: how many events its list must have; else the check holds."""
+        found: dict[int, int] = {}
+        for leaf in leaves(self.expr):
+            if isinstance(leaf, Attribute) and leaf.which is Which.NTH:
+                found[leaf.component] = max(leaf.back, found.get(leaf.component, 0))
+        return found
 
     @cached_property
     def events(self) -> Components:

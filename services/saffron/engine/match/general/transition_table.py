@@ -148,7 +148,7 @@ class Builder:
     def _uncounted(self, edge: Edge) -> bool:
         """Whether the edge may take a result of another query, and would not outlive it if that counted."""
         contiguous = self.strategy(edge) in (Strategy.STRICT, Strategy.PARTITION)
-        return contiguous and self.plan.components[edge.component].type in self.derived
+        return contiguous and any(name in self.derived for name in self.plan.components[edge.component].types.known)
 
     def _skips(self, position: Position | None, edges: tuple[Edge, ...], uncounted: list[Edge]) -> list[int]:
         """Where a run is left by an event that does not count, at 2 * bits of the edges that took it + whether held.
@@ -205,7 +205,7 @@ class Builder:
     def _reads_on(self, absence: Absence, edge: Edge) -> bool:
         asked = joint(absence)
         ahead = self.positions.ahead(edge.position, frozenset(absence.loops)) if asked else frozenset()
-        return any((one.reads - {edge.component} | one.finished) & ahead for one in asked)
+        return any((one.reads - {edge.component} | one.finished | one.numbered.keys()) & ahead for one in asked)
 
     def _states(self, stances: tuple[Stance, ...]) -> list[tuple[Edge, ...]]:
         groups = [stance.edges for stance in stances if stance.edges]

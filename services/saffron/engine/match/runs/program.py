@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ from saffron.engine.match.compressed.build import Builder
 from saffron.engine.match.core import arithmetic, due, key_table, runs
 from saffron.engine.match.core.automaton import State, build
 from saffron.engine.match.core.classifier import classifier_of
-from saffron.engine.match.core.classify import bit_tests, type_masks
+from saffron.engine.match.core.classify import TypeMasks, bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names, begin_bit
 from saffron.engine.match.core.step_text import StepText
 from saffron.engine.match.core.user_functions import called
@@ -52,7 +51,7 @@ class Program:
 
     plan: MatchPlan
     states: tuple[State, ...]
-    type_masks: Mapping[str, int]
+    type_masks: TypeMasks
     begins: int
     founds: int
     every: bool
