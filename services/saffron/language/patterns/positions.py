@@ -115,6 +115,8 @@ class Positions:
                     yield from (within_part(stance, part_position(index)) for stance in self.begin(part))
             case Interleaved(parts=parts):
                 yield from self._interleaved(shape, (None,) * len(parts))
+            case Absent(number=number):
+                yield OVER._replace(trailing=(Gap((number,), _NOTHING),))
             case Loop(body=body):
                 yield from (in_iteration(shape, stance, 1, fresh=True) for stance in self.begin(body) if stance.edges)
 
@@ -151,7 +153,8 @@ class Positions:
         """The stances at the beginning of part `index` of a SEQ, and of the next part where this one takes nothing."""
         for stance in stances:
             if stance.over:
-                yield from self._part(seq, index + 1, left, absent)
+                own = tuple(number for gap in stance.trailing for number in gap.absences)
+                yield from self._part(seq, index + 1, left, (*absent, *own))
             else:
                 yield behind(within_part(stance, part_position(index)), left, absent)
 
