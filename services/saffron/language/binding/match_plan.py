@@ -166,7 +166,7 @@ def _checks(
     for number, own in enumerate(inside):
         own.extend(distinct_checks_of_not(number, layout, scope))
     for number, own in enumerate(inside):
-        own.extend(checks_of_rivals(checks, number, layout))
+        own.extend(inside[number - 1] if layout.absences[number].or_else else checks_of_rivals(checks, number, layout))
     absences = tuple(_absence(ruled, tuple(own)) for ruled, own in zip(layout.absences, inside, strict=True))
     return tuple(checks), absences
 

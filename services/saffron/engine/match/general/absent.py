@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.engine.match.general.automaton import LEADING, LED, mark, met
-from saffron.engine.match.general.checks import Asked, joint
+from saffron.engine.match.general.checks import Asked, asked_of
 from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.general.transition_table import Kind
@@ -111,8 +111,11 @@ class AbsentSource:
         for sequence in absence.sequences:
             timed = f"now[{{0}}] - now[behind & row_mask] <= {self._time(absence)}" if absence.duration else ""
             self.text.out(f"a = row_before[{before}]")
-            search = Search(sequence, joint(absence), lane, taken, before, "ok = False", extra=timed)
+            search = Search(sequence, self._asked(absence, sequence), lane, taken, before, "ok = False", extra=timed)
             self._level(search, len(sequence) - 1, {})
+
+    def _asked(self, absence: Absence, sequence: tuple[int, ...]) -> tuple[Asked, ...]:
+        return asked_of(absence, sequence, self.text.automaton.plan.positive)
 
     # ---- before the first event
 
@@ -138,7 +141,7 @@ class AbsentSource:
                         self._level(
                             Search(
                                 sequence,
-                                joint(absence),
+                                self._asked(absence, sequence),
                                 "y",
                                 None,
                                 "led_place",
@@ -170,7 +173,7 @@ class AbsentSource:
     def _ended(self, absence: Absence, sequence: tuple[int, ...]) -> None:
         """The event at hand is the last of the sequence."""
         out, last = self.text.out, sequence[-1]
-        checks = joint(absence)
+        checks = self._asked(absence, sequence)
         read = LaneReader(self.text.automaton, self.text.names, "q", None, {last: "r"})
         here = [one for one in checks if last in one.reads and not one.reads & set(sequence[:-1])]
         tests = [f"m & (1 << {last})", *(condition(one, read) for one in here)]
