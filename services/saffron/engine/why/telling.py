@@ -126,7 +126,9 @@ def _instants(plan: MatchPlan, event: Mapping[str, Any]) -> tuple[int, int]:
 def _reach(plan: MatchPlan, events: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[int, int]:
     """Where all may lie that matters to a match of these events."""
     instants = [_instants(plan, event) for part in events for event in part]
-    return min(lo for lo, _ in instants) - 2 * plan.window.size - lead(plan), max(hi for _, hi in instants) + plan.window.size
+    return min(lo for lo, _ in instants) - 2 * plan.window.size - lead(plan), max(
+        hi for _, hi in instants
+    ) + plan.window.size
 
 
 def steps_of(of: Told, block: Block, key: Mapping[str, Any], seen: dict[str, None]) -> Iterator[Step]:
