@@ -55,8 +55,8 @@ def strategies(rng: random.Random, variables: Sequence[Variable], chosen: str | 
     return ", ".join(filter(None, [whole, *steps]))
 
 
-def window(rng: random.Random) -> str:
-    unit = rng.choice(["ms", "ms", "EVENTS"])
+def window(rng: random.Random, *, timed: bool = False) -> str:
+    unit = "ms" if timed else rng.choice(["ms", "ms", "EVENTS"])
     size = rng.randrange(3, 12 if unit == "EVENTS" else 20)
     roll = rng.random()
     text = f"WITHIN {size} {unit}"
@@ -105,15 +105,16 @@ def query(
     into: str = "",
     timeouts: bool = False,
     mixed: bool = False,
+    timed: bool = False,
 ) -> str:
     """The text of a match query that has a meaning.
 
     `strategy`: for all components. `functions`: user-defined aggregates that it may call. `most`: about how many
     components. `plain`: without OUTPUT, CONSUME and TIME. `types`: of its events. `into`: the type of its results,
     which then have all attributes. `timeouts`: with OUTPUT ALL WITH TIMEOUTS. `mixed`: with conditions of all kinds of
-    references together, which may have no meaning.
+    references together, which may have no meaning. `timed`: with NOTs that last for a time.
     """
-    made = Patterns(rng, rng.randrange(1, most + 1), types)
+    made = Patterns(rng, rng.randrange(1, most + 1), types, timed=timed)
     pattern = made.root(rng.choice([0, 1, 1, 2, 2]))
     keys = rng.choice(["", "", "", "", "[k]", "[g]", "[g, k]", f"[{_owner(made.variables[0])}.k]"])
     conditions = Conditions(rng, made.variables, functions)
@@ -123,7 +124,7 @@ def query(
         keys = keys.replace(f"{_owner(made.variables[0])}.", "")  # what is next is told by a key of all types
     where = " AND ".join(filter(None, [keys, *conjuncts]))
     braces = f"{{ {where} }}" if where else ""
-    parts = ["PATTERN", pattern, f"WHERE {chosen} {braces}" if chosen or braces else "", window(rng)]
+    parts = ["PATTERN", pattern, f"WHERE {chosen} {braces}" if chosen or braces else "", window(rng, timed=timed)]
     if timeouts:
         parts.append("OUTPUT ALL WITH TIMEOUTS")
     elif not plain:

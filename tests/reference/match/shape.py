@@ -34,17 +34,20 @@ class Take:
 
 @dataclass(frozen=True, eq=False)
 class Seq:
-    """`absent`: (how many parts stand before it, what must not be there)."""
+    """`absent`: (how many parts stand before it, what must not be there). `due`: by that number, its FOR or EVERY."""
 
     parts: tuple[Shape, ...]
     absent: tuple[tuple[int, Shape], ...]
+    due: tuple[tuple[int, tree.Due], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Either:
-    """OR; with an empty Seq as one side it is `?`."""
+    """OR; with an empty Seq as one side it is `?`. `absent`: what must not be there for a time, of a side that is NOT;
+    that side is an empty Seq among the parts."""
 
     parts: tuple[Shape, ...]
+    absent: tuple[Shape, tree.Due] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +195,7 @@ class _Builder:
             case tree.Sequence(parts=parts):
                 return self._sequence(parts, loops, outermost)
             case tree.Disjunction(parts=parts):
-                return Either(tuple(self.shape(part, loops) for part in parts))
+                return self._either(parts, loops)
             case tree.Conjunction(parts=parts):
                 return Both(len(parts), tuple(self.shape(part, loops) for part in parts))
             case tree.Repeat(pattern=inner, low=low, high=1) if loops or not _written_as_lists(inner):
@@ -212,6 +215,17 @@ class _Builder:
             case tree.Negation():
                 raise ValueError("NOT stands inside SEQ")
 
+    def _either(self, parts: tuple[tree.Pattern, ...], loops: tuple[int, ...]) -> Shape:
+        negated = [part for part in parts if isinstance(part, tree.Negation) and part.due]
+        sides = tuple(NOTHING if part in negated else self.shape(part, loops) for part in parts)
+        if not negated:
+            return Either(sides)
+        (one,) = negated
+        assert one.due is not None
+        if one.due.every or not all(isinstance(side, Take) or side is NOTHING for side in sides):
+            raise ValueError("beside a NOT in an OR stand single events")
+        return Either(sides, (self.shape(one.pattern, loops), one.due))
+
     def _loop(self, inner: tree.Pattern, low: int, high: int | None, loops: tuple[int, ...]) -> Shape:
         number = next(self.loops)
         body = self.shape(inner, (*loops, number))
@@ -224,12 +238,15 @@ class _Builder:
         present: list[Shape] = []
         absent: list[tuple[int, Shape]] = []
         missing: list[Shape] = []
+        due = []
         for part in parts:
             if isinstance(part, tree.Negation):
                 inner = part.pattern
                 if isinstance(inner, tree.Negation):
                     raise ValueError("NOT of a NOT")
                 missing.append(self.shape(inner, loops))
+                if part.due is not None:
+                    due.append((len(present), part.due))
                 continue
             if missing:
                 absent.append((len(present), _joined(missing)))
@@ -241,7 +258,7 @@ class _Builder:
             raise ValueError("SEQ of NOTs alone")
         if not outermost and any(gap in (0, len(present)) for gap, _ in absent):
             raise ValueError("a leading or trailing NOT stands in the outermost SEQ only")
-        return Seq(tuple(present), tuple(absent))
+        return Seq(tuple(present), tuple(absent), tuple(due))
 
 
 def _written_as_lists(pattern: tree.Pattern) -> bool:

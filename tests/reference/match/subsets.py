@@ -8,8 +8,7 @@ from itertools import combinations, product
 
 from tests.reference.match.conditions import pairs_hold
 from tests.reference.match.events import Bindings, Bound, Event
-from tests.reference.match.question import Question, distinct_differ, in_order, keys_agree
-from tests.reference.match.runs import complete
+from tests.reference.match.question import Question, complete, distinct_differ, in_order, keys_agree
 from tests.reference.match.shape import Both, Either, Loop, Seq, Shape, Take
 
 Events = tuple[Event, ...]

@@ -73,14 +73,14 @@ class TrendPatterns(Patterns):
             return " OR ".join(self._pattern(depth, loops, absent) for _ in range(2))
         return self._any(loops, absent)
 
-    def _negation(self, loops: tuple[int, ...]) -> str:
+    def _negation(self, loops: tuple[int, ...], *, last: bool = False) -> str:
         roll = self.rng.random()
         if roll < 0.55:
             return f"NOT {self._event(self.rng.choice(['', '', '', '+']), loops, absent=True)}"
-        first, last = (self._event(self.rng.choice(["", "", "+"]), loops, absent=True) for _ in range(2))
+        begin, end = (self._event(self.rng.choice(["", "", "+"]), loops, absent=True) for _ in range(2))
         if roll < 0.8:
-            return f"NOT SEQ({first}, {last})"
-        return f"NOT SEQ({first}, NOT {self._event('', loops, absent=True)}, {last})"
+            return f"NOT SEQ({begin}, {end})"
+        return f"NOT SEQ({begin}, NOT {self._event('', loops, absent=True)}, {end})"
 
     def _any(self, loops: tuple[int, ...], absent: bool) -> str:
         return super()._any(loops, absent).split(" DISTINCT")[0]

@@ -34,7 +34,7 @@ VARIANTS, STREAMS = 5, 2
 
 _SIZE = re.compile(r"(?<=WITHIN )\d+|(?<=SLIDE )\d+")
 _NUMBER = re.compile(r"(?<=[<>=] )-?\d+(?:\.\d+)?(?![\w.])")
-_KINDS = ("match", "match", "match", "match", "chosen", "chosen", "trend", "trend", "imprecise")
+_KINDS = ("match", "match", "match", "match", "chosen", "chosen", "timed", "timed", "trend", "trend", "imprecise")
 _RETURN = re.compile(r" RETURN .*$")
 
 
@@ -99,6 +99,11 @@ def _chosen(rng: random.Random) -> str:
     return f"{text} OUTPUT {mode}{timeouts}" + (" CONSUME ALL" if rng.random() < 0.3 else "")
 
 
+def _timed(rng: random.Random) -> str:
+    """With NOTs that last for a time."""
+    return generate.query(rng, timed=True, plain=rng.random() < 0.6, most=rng.choice([2, 3, 4]))
+
+
 def _ask_match(rng: random.Random, text: str) -> None:
     plan = compile_query(text, cases.SCHEMA, name="q")
     assert isinstance(plan, MatchPlan)
@@ -130,7 +135,7 @@ def _place(found: Any) -> str:
     if not isinstance(found, dict):
         return repr(found)
     bound = [one if isinstance(one, list) else [one or {}] for one in found["events"].values()]
-    return repr((found["window"], [[event.get("seq") for event in part] for part in bound]))
+    return repr((found["window"], found.get("end"), [[event.get("seq") for event in part] for part in bound]))
 
 
 def _results(wanted: Question, plan: MatchPlan, events: list[dict[str, Any]], rng: random.Random) -> list[bytes]:
@@ -175,12 +180,14 @@ def _ask_imprecise(rng: random.Random, text: str) -> None:
 _TEXTS: dict[str, Callable[[random.Random], str]] = {
     "match": _match,
     "chosen": _chosen,
+    "timed": _timed,
     "trend": _trend,
     "imprecise": _imprecise,
 }
 _ASK: dict[str, Callable[[random.Random, str], None]] = {
     "match": _ask_match,
     "chosen": _ask_match,
+    "timed": _ask_match,
     "trend": _ask_trend,
     "imprecise": _ask_imprecise,
 }

@@ -14,7 +14,7 @@ from saffron.engine.windows.outbox import _BLOCK_BYTES
 from saffron.errors import QueryError
 from saffron.language import bind
 from saffron.language.plan import plan
-from saffron.language.syntax import clauses, cursor, paths, patterns, references, tokens
+from saffron.language.syntax import clauses, cursor, paths, patterns, references, sizes, tokens
 from saffron.mapping import definition_reader
 from saffron.runtime.log.kafka_settings import _MESSAGE_BYTES
 from saffron.runtime.process.config import Settings
@@ -34,7 +34,7 @@ LIMITS = {
     "`k` of `b[i-k]`": references.LOOK_BACK_LIMIT,
     "`n` of `b[n]`": references.NUMBER_LIMIT,
     "number of an array's element": paths.ELEMENT_LIMIT,
-    "WITHIN": clauses.SIZE_LIMIT,
+    "WITHIN": sizes.SIZE_LIMIT,
     "components of a match query": plan.MAX_COMPONENTS,
     "sequences that one NOT rules out": plan.MAX_SEQUENCES,
     "states of a match query's automaton": plan.MAX_TABLE_STATES,

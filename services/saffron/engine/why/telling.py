@@ -11,6 +11,7 @@ from typing import Any
 from saffron.engine.events.block import Block
 from saffron.engine.events.tables import column_values
 from saffron.engine.match.planning.imprecise import is_uncertain
+from saffron.engine.why.absences import lead
 from saffron.engine.why.bindings import SPAN, Event, Span
 from saffron.engine.why.interpreter import reads_others
 from saffron.engine.why.makers import Makers
@@ -130,7 +131,9 @@ def _instants(plan: MatchPlan, event: Mapping[str, Any]) -> tuple[int, int]:
 def _reach(plan: MatchPlan, events: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[int, int]:
     """Where all may lie that matters to a match of these events."""
     instants = [_instants(plan, event) for part in events for event in part]
-    return min(lo for lo, _ in instants) - 2 * plan.window.size, max(hi for _, hi in instants) + plan.window.size
+    return min(lo for lo, _ in instants) - 2 * plan.window.size - lead(plan), max(
+        hi for _, hi in instants
+    ) + plan.window.size
 
 
 def steps_of(of: Told, block: Block, key: Mapping[str, Any], seen: dict[str, None]) -> Iterator[Step]:
@@ -199,7 +202,7 @@ def _forget(buffer: deque[Step], plan: MatchPlan, told: int) -> int:
     """Drop what can no longer matter for the last `told` events; how many of the key's own that were."""
     if len(buffer) <= told:
         return 0
-    horizon = _instants(plan, buffer[-told - 1].event)[0] - 2 * plan.window.size
+    horizon = _instants(plan, buffer[-told - 1].event)[0] - 2 * plan.window.size - lead(plan)
     dropped = 0
     while _instants(plan, buffer[0].event)[1] < horizon:
         dropped += buffer.popleft().ours

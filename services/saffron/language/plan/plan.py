@@ -209,7 +209,7 @@ class Take:
 
 @dataclass(frozen=True)
 class InOrder:
-    """SEQ: the parts one after the other. Only this shape may have `Absent` parts."""
+    """SEQ: the parts one after the other. Only this shape, and a `Choice` in it, may have `Absent` parts."""
 
     parts: tuple[Shape, ...]
 
@@ -261,12 +261,21 @@ class Absence:
     option none, AND every order. `checks`: conditions on its components, which are read as SINGLE, and on components
     that the match binds; a check on an unbound component holds. `loops`: the repetitions around it, which evaluate it
     in each iteration.
+
+    `duration`: of NOT ... FOR, in ms. It rules out what lies no later than that behind the event before it, and what
+    follows comes later than that. Before the first event: it rules out what lies no earlier than that before it.
+    `every`: a match is reported again each `duration`, until the window's end or until one of `sequences` occurs.
+    `or_else`: it stands before an event beside a NOT ... FOR in an OR, and rules nothing out. Behind the due time the
+    event needs one of `sequences` up to the due time; else the NOT came first. It has no components of its own.
     """
 
     components: tuple[int, ...]
     sequences: tuple[tuple[int, ...], ...]
     checks: tuple[Check, ...]
     loops: tuple[int, ...] = ()
+    duration: int | None = None
+    every: bool = False
+    or_else: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from saffron.language.syntax.cursor import Cursor
 from saffron.language.syntax.paths import parse_path
+from saffron.language.syntax.sizes import parse_size
 from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import (
     AnyOf,
     Conjunction,
     Disjunction,
+    Due,
     Event,
     Negation,
     Pattern,
@@ -50,6 +52,9 @@ def _conjunction(cursor: Cursor, is_clause: IsClause) -> Pattern:
     parts = [_unit(cursor, is_clause)]
     while cursor.accept("&") or cursor.accept_word("and"):
         parts.append(_unit(cursor, is_clause))
+    if _begins_due(cursor):
+        hint = "Write it as in SEQ(A a, NOT B FOR 5 minutes)."
+        raise cursor.error("a time stands behind a NOT", _due(cursor).span, hint=hint)
     if len(parts) == 1:
         return parts[0]
     flat: list[Pattern] = []
@@ -59,13 +64,14 @@ def _conjunction(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 
 def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
-    """[NOT] primary {+ | * | ? | {n,m}}."""
+    """NOT unit [FOR | EVERY time], or primary {+ | * | ? | {n,m}}."""
     start = cursor.token
     if cursor.accept("!") or cursor.accept_word("not"):
         cursor.enter(start)
         inner = _unit(cursor, is_clause)
         cursor.leave()
-        return Negation(inner, span=Span(start.start, inner.span.end))
+        due = _due(cursor) if _begins_due(cursor) else None
+        return Negation(inner, due, span=Span(start.start, inner.span.end if due is None else due.span.end))
     pattern = _primary(cursor, is_clause)
     entered = 0
     while (bounds := _repeat(cursor)) is not None:
@@ -74,6 +80,21 @@ def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
         pattern = Repeat(pattern, *bounds, span=cursor.span_from(start.start))
     cursor.depth -= entered
     return pattern
+
+
+def _begins_due(cursor: Cursor) -> bool:
+    """Whether FOR or EVERY with a number follows; alone the word is a variable."""
+    return cursor.token.lower in ("for", "every") and cursor.peek().kind == "number"
+
+
+def _due(cursor: Cursor) -> Due:
+    """FOR time or EVERY time, from its word on."""
+    word = cursor.advance()
+    size = parse_size(cursor, word.value.upper())
+    if size.events:
+        hint = "Give a duration, as in NOT B FOR 5 minutes."
+        raise cursor.error("a NOT lasts for a time, not for a number of events", size.span, hint=hint)
+    return Due(size.amount, word.lower == "every", span=cursor.span_from(word.start))
 
 
 def _repeat(cursor: Cursor) -> tuple[int, int | None] | None:
@@ -189,7 +210,8 @@ def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 def _has_variable(cursor: Cursor, is_clause: IsClause) -> bool:
     """Whether the word at the cursor is the variable of the types before it."""
-    return cursor.token.kind == "word" and cursor.token.lower not in ("and", "or") and not is_clause(cursor)
+    is_name = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or") and not is_clause(cursor)
+    return is_name and not _begins_due(cursor)
 
 
 def _bound(cursor: Cursor, types: dict[str, int], bounds: tuple[int, int | None] | None, start: int) -> Pattern:

@@ -19,6 +19,7 @@ from saffron.language.syntax.tree import (
     Conjunction,
     Consume,
     Disjunction,
+    Due,
     Event,
     Expression,
     Index,
@@ -124,8 +125,9 @@ def pattern_text(pattern: Pattern, around: Pattern | None = None) -> str:
             if isinstance(body, Event):
                 return types_text(body.types) + _repeat(low, high) + _variable(body.variable, brackets=mine)
             return _unit(body, pattern if mine else around) + _repeat(low, high)
-        case Negation(pattern=body):
-            return "NOT " + (inner(body) if isinstance(body, Repeat | Negation) else _unit(body, around))
+        case Negation(pattern=body, due=due):
+            bare = isinstance(body, Repeat) or (isinstance(body, Negation) and due is None)
+            return "NOT " + (inner(body) if bare else _unit(body, around)) + _due(due)
         case Sequence(parts=parts):
             return "SEQ(" + ", ".join(map(inner, parts)) + ")"
         case AnyOf(count=count, parts=parts, distinct=distinct):
@@ -136,6 +138,10 @@ def pattern_text(pattern: Pattern, around: Pattern | None = None) -> str:
             return " AND ".join(f"({inner(p)})" if isinstance(p, Disjunction) else inner(p) for p in parts)
         case Disjunction(parts=parts):
             return " OR ".join(map(inner, parts))
+
+
+def _due(due: Due | None) -> str:
+    return "" if due is None else f" {'EVERY' if due.every else 'FOR'} {due.amount} ms"
 
 
 def _variable(name: str | None, *, brackets: bool) -> str:

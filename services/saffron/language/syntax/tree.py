@@ -55,10 +55,19 @@ class Repeat(Node):
 
 
 @dataclass(frozen=True)
+class Due(Node):
+    """FOR amount, or EVERY amount (`every`), behind a NOT: the time in ms that the NOT lasts."""
+
+    amount: int
+    every: bool
+
+
+@dataclass(frozen=True)
 class Negation(Node):
-    """NOT pattern."""
+    """NOT pattern [FOR | EVERY time]. `due` None: it lasts up to the next event, or the window's end."""
 
     pattern: Pattern
+    due: Due | None = None
 
 
 @dataclass(frozen=True)

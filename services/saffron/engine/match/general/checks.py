@@ -77,6 +77,15 @@ def joint(absence: Absence) -> tuple[Asked, ...]:
     return tuple(asked for asked in map(Asked, absence.checks) if not asked.is_local)
 
 
+def asked_of(absence: Absence, sequence: tuple[int, ...], positive: int) -> tuple[Asked, ...]:
+    """Those of `joint` that one sequence of a NOT decides: the NOT's other components have no event then.
+
+    `positive`: the number of components that a match can bind, which come first.
+    """
+    known = {*range(positive), *sequence}
+    return tuple(asked for asked in joint(absence) if asked.reads <= known)
+
+
 def due(checks: tuple[Asked, ...], component: int, over: Components, newly: Components) -> list[Asked]:
     """Those to ask when an event of `component` is taken; the lists `over` are complete, `newly` since this event."""
     return [
