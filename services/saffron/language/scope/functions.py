@@ -117,7 +117,10 @@ def _literal(row: Function, argument: tree.Expression, wrong: Callable[[str], st
 
 
 def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[list[Typed], Kind]:
-    """The arguments of a choice, settled, and the kind of its value; QueryError: its values are of several types."""
+    """The arguments of a choice, settled, and the kind of its value, NULL if nothing tells it.
+
+    QueryError: its values are of several types.
+    """
     places = range(len(arguments))
     tests = [place for place in places if call.function == "case" and place % 2 == 0 and place != len(arguments) - 1]
     values = [place for place in places if place not in tests]
@@ -128,6 +131,8 @@ def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[
             message = f"WHEN takes what is true or false, this is {made[place].sort.noun}"
             raise scope.schema_error(message, call.arguments[place].span, "Compare it with something.")
     known = [made[place].sort for place in values if made[place].sort is not Sort.UNKNOWN]
+    if not known and _event_of([one.expr for one in made]) is not None:
+        return made, Kind.NULL  # as of an element of an array: its use tells the kind
     sort = known[0] if known else Sort.NUMBER
     for place in values:
         made[place] = settle(made[place], sort, scope)
@@ -158,19 +163,28 @@ def _placed(
         value = evaluated(Applied(row.name, tuple(map(tree_of, arguments))), lambda _: None)
         return plan.Const(of_kind(value, kind))
     inline = plan.Call(row.name, tuple(arguments), kind)
-    if row.kernel is not None or (row.name in CHOICES and not kind.is_wide and _is_inline(row, arguments)):
+    number = kind.is_number and not kind.is_wide
+    if row.kernel is not None or (row.name in CHOICES and (number or kind is Kind.BOOL) and _is_inline(row, arguments)):
         return inline
-    owners = {(one.component, one.which, one.back) for one in leaves if isinstance(one, plan.Attribute)}
-    if len(owners) == 1 and all(isinstance(one, plan.Attribute) for one in leaves):
-        component, which, back = owners.pop()
+    event = _event_of(arguments)
+    if event is not None:
         one = Computed(Applied(row.name, tuple(map(tree_of, arguments))), kind)
-        return plan.Attribute(component, which, one.name, kind, back)
+        return replace(event, name=one.name, kind=kind)
     if returned:
         return inline
     names = list(dict.fromkeys(scope.places[leaf.component].written for leaf in leaves))
-    what = f"several events: {', '.join(names)}" if len(owners) > 1 else f"a list: {', '.join(names)}"
+    lists = not all(isinstance(leaf, plan.Attribute) for leaf in leaves)
+    what = f"a list: {', '.join(names)}" if lists else f"several events: {', '.join(names)}"
     hint = "Such a function of one event can stand in a condition. Compare the parts, or compute it in RETURN."
     raise scope.plan_error(f"{call.function} reads {what}", call.span, hint)
+
+
+def _event_of(exprs: Sequence[plan.Expr]) -> plan.Attribute | None:
+    """One of the attributes that expressions read, if they are all of one event and nothing else is read."""
+    leaves = [leaf for expr in exprs for leaf in reads(expr)]
+    attributes = [leaf for leaf in leaves if isinstance(leaf, plan.Attribute)]
+    events = {(one.component, one.which, one.back) for one in attributes}
+    return attributes[0] if len(events) == 1 and len(attributes) == len(leaves) else None
 
 
 def _is_constant(expr: plan.Expr) -> bool:

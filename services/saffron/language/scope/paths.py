@@ -51,13 +51,18 @@ def _computed(expression: tree.Expression, scope: Scope) -> Computed:
         found = [
             scope.attribute(types, one.variable, one.span) for types in dict.fromkeys(p.types for p in scope.places)
         ]
+        kinds.extend(each.kind or Kind.NULL for each in found)
         return attribute(next((each for each in found if not each.null), found[0]), 0, plan.Which.SINGLE)
 
+    kinds: list[Kind] = []
     noted = dict(scope.computed)
     expr = bind_value(expression, scope, leaf).expr
     if not any(True for _ in reads(expr)):
         raise scope.schema_error("a key that reads no attribute", expression.span, _HINT)
-    one = Computed(tree_of(expr), kind_of(expr))
+    kind = kind_of(expr)
+    if kind is Kind.ARRAY and all(each is Kind.NULL for each in kinds):
+        kind = Kind.STRING  # nothing tells it yet, and the query is bound again once it is known
+    one = Computed(tree_of(expr), kind)
     if one.kind is Kind.ARRAY:
         hint = "Name a value that is a number, a string or a truth value."
         raise scope.schema_error(
