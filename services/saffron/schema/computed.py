@@ -42,7 +42,7 @@ class Computed:
     @classmethod
     def of_name(cls, name: str) -> Self | None:
         """What has this name; None if it is an attribute's own."""
-        if not name.startswith(COMPUTED_MARK):
+        if not name.startswith(f"{COMPUTED_MARK}["):
             return None
         function, attribute, steps, kind, value = json.loads(name.removeprefix(COMPUTED_MARK))
         return cls(function, attribute, tuple(steps), Kind(kind), value)

@@ -1,4 +1,7 @@
-"""Columns of values that are computed from arrays (`schema.computed`), once for each distinct array of a block."""
+"""Columns of computed values: from arrays (`schema.computed`), and of formulas (`language.plan.event_formulas`).
+
+What is computed from arrays is computed once for each distinct array of a block.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,11 @@ import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.event_expressions import numbers
+from saffron.language.plan.event_formulas import formula_of_name
+from saffron.language.plan.pairs import exact
+from saffron.language.plan.plan import Attribute, Expr
+from saffron.language.plan.rewrite import mapped
 from saffron.schema.computed import Computed
 from saffron.schema.numbers import pair_of
 from saffron.schema.schema import Kind
@@ -18,7 +26,29 @@ from saffron.schema.schema import Kind
 
 def with_computed(columns: Columns, names: Iterable[str]) -> Columns:
     """The same events, with the computed values of these names as attributes."""
-    found = [one for name in names if (one := Computed.of_name(name)) is not None]
+    names = list(names)
+    columns = _with_elements(columns, [one for name in names if (one := Computed.of_name(name)) is not None])
+    formulas = {name: expr for name in names if (expr := formula_of_name(name)) is not None}
+    if not formulas:
+        return columns
+    with np.errstate(all="ignore"):
+        more = {name: Column(Kind.FLOAT, numbers(_typed(expr, columns), columns)) for name, expr in formulas.items()}
+    return replace(columns, attributes={**columns.attributes, **more})
+
+
+def _typed(formula: Expr, columns: Columns) -> Expr:
+    """The formula with the kinds of its attributes' columns, and comparisons that are exact for all of their values."""
+
+    def leaf(node: Expr) -> Expr:
+        if not isinstance(node, Attribute) or (column := columns.attributes.get(node.name)) is None:
+            return node
+        return replace(node, kind=Kind.LONG if column.kind is Kind.INT else column.kind)
+
+    return exact(mapped(formula, leaf), whole=False)
+
+
+def _with_elements(columns: Columns, found: list[Computed]) -> Columns:
+    """The same events, with values computed from arrays as attributes."""
     if not found:
         return columns
     parsed = {name: _parsed(columns, name) for name in dict.fromkeys(one.attribute for one in found)}

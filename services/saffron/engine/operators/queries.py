@@ -35,8 +35,8 @@ from saffron.engine.operators.operator import History, State
 from saffron.engine.operators.results import Fired, Ints, OrderedResults, Part
 from saffron.engine.operators.standing import Compiler, StandingQuery, Status, compile_text
 from saffron.errors import SaffronError
+from saffron.language.plan.event_formulas import computed_kinds
 from saffron.language.plan.plan import MatchPlan, Plan, TrendPlan
-from saffron.schema.computed import Computed
 from saffron.schema.schema import Kind, Schema
 
 S = TypeVar("S", bound=StandingQuery[Any])
@@ -142,7 +142,7 @@ class QueryOperator(ABC, Generic[S, R]):
         computed ones."""
         assert self._schema is not None
         more = dict.fromkeys(self._unseen - self._schema.kinds.keys(), Kind.NULL)
-        more |= {name: one.kind for name in self._computed if (one := Computed.of_name(name)) is not None}
+        more |= computed_kinds(self._computed)
         return replace(self._schema, kinds={**self._schema.kinds, **more}) if more else self._schema
 
     def statuses(self) -> Mapping[str, Status]:

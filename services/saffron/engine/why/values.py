@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saffron.engine.match.output.returns import aggregate, evaluator
 from saffron.engine.operators.aggregates import BUILT_IN, require
 from saffron.engine.why.bindings import Bound, Event
+from saffron.language.plan.event_formulas import COUNTED, formula_of_name
 from saffron.language.plan.formulas import formula
 from saffron.language.plan.plan import (
     Aggregate,
@@ -22,6 +24,7 @@ from saffron.language.plan.plan import (
     Unary,
     Which,
 )
+from saffron.language.plan.rewrite import mapped
 from saffron.schema.computed import Computed
 from saffron.schema.numbers import shown as shown_number
 
@@ -80,8 +83,23 @@ def _attribute(leaf: Attribute, bound: Sequence[Bound], at: At) -> Any:
 
 def _read(event: Event, name: str) -> Any:
     """An attribute of an event, or what is computed from one."""
+    formula = formula_of_name(name)
+    if formula is not None:
+        return _of_formula(event, formula)
     one = Computed.of_name(name)
     return event.get(name) if one is None else one.of(event.get(one.attribute))
+
+
+def _of_formula(event: Event, formula: Expr) -> Any:
+    """The value of a formula; null if it is beyond float64's range."""
+    if isinstance(formula, Call) and formula.function == COUNTED:
+        return 1 if _of_formula(event, formula.arguments[0]) is True else None
+
+    def leaf(node: Expr) -> Expr:
+        return Const(_read(event, node.name)) if isinstance(node, Attribute) else node
+
+    found = value(mapped(formula, leaf))
+    return None if isinstance(found, float) and not math.isfinite(found) else found
 
 
 def _aggregate(leaf: Aggregate, bound: Sequence[Bound], at: At) -> Any:

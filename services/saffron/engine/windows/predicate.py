@@ -2,197 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column, Columns, is_null
+from saffron.engine.events.columns import Columns
 from saffron.engine.events.computed_columns import with_computed
-from saffron.engine.events.tables import converted
-from saffron.errors import SchemaError
+from saffron.engine.events.event_expressions import Bools, truths
 from saffron.language.plan.pairs import exact, rest_of_name
-from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Unary
-from saffron.schema.schema import Kind
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class _Number:
-    """float64 [n]; NaN is null."""
-
-    data: Floats
-
-
-@dataclass(frozen=True)
-class _Text:
-    """int32 codes [n] into `values`; -1 is null."""
-
-    codes: NDArray[Any]
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Flag:
-    """Truth values [n], and which of them are not null."""
-
-    data: Bools
-    valid: Bools
-
-
-_Value = _Number | _Text | _Flag | None  # None: the literal null
-
-_COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "=": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-}
+from saffron.language.plan.plan import Attribute, Expr
+from saffron.language.plan.rewrite import reads
 
 
 def holds(expr: Expr, columns: Columns) -> Bools:
     """bool [n]: of which events the condition holds; `Attribute`s are those of the one event (component 0).
 
-    Meaning as in `plan.Binary`: numbers as float64, comparisons with null or between kinds are false. Raises
-    SchemaError for an expression that reads more than one event, or an attribute that the columns do not have.
+    Raises SchemaError for an expression that reads more than one event, or an attribute that the columns do not have.
     """
+    expr = exact(expr, whole=False)
+    names = [leaf.name for leaf in reads(expr) if isinstance(leaf, Attribute)]
+    wholes = [name if (whole := rest_of_name(name)) is None else whole for name in names]
     with np.errstate(all="ignore"):
-        return _truth(_value(exact(expr, whole=False), columns), len(columns))
-
-
-def _truth(value: _Value, n: int) -> Bools:
-    if isinstance(value, _Flag):
-        return value.data & value.valid
-    return np.zeros(n, dtype=np.bool_)
-
-
-def _value(expr: Expr, columns: Columns) -> _Value:
-    n = len(columns)
-    if isinstance(expr, Const):
-        return _constant(expr.value, n)
-    if isinstance(expr, Attribute):
-        return _attribute(expr, columns)
-    if isinstance(expr, Unary):
-        operand = _value(expr.operand, columns)
-        if expr.operator == "not":
-            return _certain(~_truth(operand, n))
-        return _Number(-_numbers(operand, n))
-    if isinstance(expr, Binary):
-        return _binary(expr.operator, _value(expr.left, columns), _value(expr.right, columns), n)
-    if isinstance(expr, Call):
-        return _Number(_call(expr.function, [_numbers(_value(item, columns), n) for item in expr.arguments]))
-    if isinstance(expr, In):
-        operand = _value(expr.operand, columns)
-        found = np.zeros(n, dtype=np.bool_)
-        for choice in expr.choices:
-            found |= _compare("=", operand, _constant(choice.value, n), n)
-        return _certain(found)
-    raise SchemaError(f"a condition on one event cannot read several: {expr}")
-
-
-def _constant(value: float | str | bool | None, n: int) -> _Value:
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return _certain(np.full(n, value))
-    if isinstance(value, str):
-        return _Text(np.zeros(n, dtype=np.int32), (value,))
-    return _Number(np.full(n, float(value)))
-
-
-def _attribute(expr: Attribute, columns: Columns) -> _Value:
-    if expr.name == "ts":
-        return _Number(columns.ts.astype(np.float64))
-    whole = rest_of_name(expr.name)
-    name = expr.name if whole is None else whole
-    columns = with_computed(columns, [name])
-    column = columns.type if name == "type" else columns.attributes.get(name)
-    if column is not None and whole is not None:
-        data: NDArray[Any] = converted(column, Kind.NUMBER).data
-        return _Number(data.imag)
-    if column is None:
-        raise SchemaError(f"the columns have no attribute {expr.name!r}; they have {', '.join(columns.attributes)}")
-    return _column(column)
-
-
-def _column(column: Column) -> _Value:
-    data: NDArray[Any] = column.data
-    if column.kind.has_texts:
-        return _Text(data, column.values)
-    if column.kind is Kind.BOOL:
-        return _Flag(data == 1, data >= 0)
-    return _Number(np.where(is_null(column.kind, data), np.nan, data.real.astype(np.float64)))
-
-
-def _binary(operator: str, left: _Value, right: _Value, n: int) -> _Value:
-    if operator == "and":
-        return _certain(_truth(left, n) & _truth(right, n))
-    if operator == "or":
-        return _certain(_truth(left, n) | _truth(right, n))
-    if operator in _COMPARISONS:
-        return _certain(_compare(operator, left, right, n))
-    return _Number(_arithmetic(operator, _numbers(left, n), _numbers(right, n)))
-
-
-def _compare(operator: str, left: _Value, right: _Value, n: int) -> Bools:
-    compare = _COMPARISONS[operator]
-    if isinstance(left, _Number) and isinstance(right, _Number):
-        return _as_bools(compare(left.data, right.data)) & ~np.isnan(left.data) & ~np.isnan(right.data)
-    if isinstance(left, _Text) and isinstance(right, _Text):
-        left_ranks, right_ranks = _ranks(left, right)
-        valid = (left.codes >= 0) & (right.codes >= 0)
-        return _as_bools(compare(left_ranks, right_ranks)) & valid
-    if isinstance(left, _Flag) and isinstance(right, _Flag) and operator in ("=", "!="):
-        return _as_bools(compare(left.data, right.data)) & left.valid & right.valid
-    return np.zeros(n, dtype=np.bool_)
-
-
-def _ranks(left: _Text, right: _Text) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The strings of both sides as their places in one order (by code point)."""
-    order = {text: rank for rank, text in enumerate(sorted({*left.values, *right.values}))}
-    # The last entry is for null, which -1 indexes.
-    left_ranks = np.array([*(order[text] for text in left.values), -1])
-    right_ranks = np.array([*(order[text] for text in right.values), -1])
-    return left_ranks[left.codes], right_ranks[right.codes]
-
-
-def _arithmetic(operator: str, left: Floats, right: Floats) -> Floats:
-    if operator == "+":
-        return left + right
-    if operator == "-":
-        return left - right
-    if operator == "*":
-        return left * right
-    result = left / right if operator == "/" else np.fmod(left, right)
-    return np.where(right == 0, np.nan, result)
-
-
-def _call(function: str, arguments: list[Floats]) -> Floats:
-    if function == "abs":
-        return np.abs(arguments[0])
-    if function == "sqrt":
-        return np.sqrt(arguments[0])  # NaN, null, of a negative number
-    combine = np.minimum if function == "least" else np.maximum  # both give null where either is
-    result = arguments[0]
-    for argument in arguments[1:]:
-        result = combine(result, argument)
-    return result
-
-
-def _numbers(value: _Value, n: int) -> Floats:
-    """The value as numbers; what is none is null."""
-    return value.data if isinstance(value, _Number) else np.full(n, np.nan)
-
-
-def _certain(data: Bools) -> _Flag:
-    return _Flag(data, np.ones(len(data), dtype=np.bool_))
-
-
-def _as_bools(data: Any) -> Bools:
-    return np.asarray(data, dtype=np.bool_)
+        return truths(expr, with_computed(columns, wholes))

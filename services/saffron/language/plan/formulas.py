@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from saffron.language.plan import plan
+from saffron.language.plan.event_formulas import COUNTED, formula_of_name
 from saffron.language.plan.pairs import rest_of_name
 from saffron.language.plan.plan import Which
 from saffron.language.syntax import tree
@@ -32,47 +33,69 @@ def formula(
 
     `trends`: the plan whose aggregates and group attributes the expression reads, if it reads any.
     """
-    return expression_text(_written(expr, names, trends), AND + 1 if conjunct else 1)
+    return expression_text(_Writer(names, trends).written(expr), AND + 1 if conjunct else 1)
 
 
-def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | None) -> tree.Expression:
-    """The syntax tree of an expression, as `formula` prints it."""
-    match expr:
-        case plan.Const(value=value):
-            return tree.Name("null") if value is None else tree.Literal(value)
-        case plan.Attribute(name=name) if (whole := rest_of_name(name)) is not None:
-            return tree.Call("rest", (_written(replace(expr, name=whole), names, trends),))
-        case plan.Attribute(name=name) | plan.Aggregate(name=str() as name) if (
-            one := Computed.of_name(name)
-        ) is not None:
-            return _computed(_written(replace(expr, name=one.attribute), names, trends), one)
-        case plan.Attribute(component=component, which=Which.ADJACENT, name=name):
-            return tree.Next(names[component], name)
-        case plan.Attribute(component=component, which=which, name=name, back=back):
-            return tree.Reference(names[component], INDEX[which], name, back)
-        case plan.Aggregate(function=function, component=component, scope=scope, name=name):
-            return tree.Call(function, (tree.Reference(names[component], SCOPE[scope], name),))
-        case plan.Length(component=component):
-            return tree.Reference(names[component], tree.Index.NONE, "len")
-        case plan.Unary(operator=operator, operand=operand):
-            return tree.Prefix(operator, _written(operand, names, trends))
-        case plan.Binary(operator=("and" | "or") as operator):
-            # A comparison of elements of arrays stands once for each kind, and all are written alike.
-            operands = tuple(dict.fromkeys(_written(part, names, trends) for part in _row(expr, operator)))
-            return operands[0] if len(operands) == 1 else tree.Logic(operator, operands)
-        case plan.Binary(operator=operator, left=left, right=right):
-            return tree.Operation(operator, _written(left, names, trends), _written(right, names, trends))
-        case plan.Call(function=function, arguments=arguments):
-            return tree.Call(function, tuple(_written(argument, names, trends) for argument in arguments))
-        case plan.In(operand=operand, choices=choices):
-            literals = tuple(tree.Literal(choice.value) for choice in choices if choice.value is not None)
-            return tree.Membership(_written(operand, names, trends), literals)
-        case plan.TrendValue(index=index):
-            assert trends is not None
-            return aggregate_call(trends.aggregates[index], names)
-        case plan.GroupValue(index=index):
-            assert trends is not None
-            return tree.Name(trends.group[index])
+@dataclass(frozen=True)
+class _Writer:
+    """The writer of expressions as syntax trees. `names`, `trends`: see `formula`.
+
+    `index`: of all references of a formula, over whose events an aggregate runs; None elsewhere.
+    """
+
+    names: Sequence[str]
+    trends: plan.TrendPlan | None = None
+    index: tree.Index | None = None
+
+    def written(self, expr: plan.Expr) -> tree.Expression:
+        """The syntax tree of an expression."""
+        match expr:
+            case plan.Const(value=value):
+                return tree.Name("null") if value is None else tree.Literal(value)
+            case plan.Attribute(name=name) if (whole := rest_of_name(name)) is not None:
+                return tree.Call("rest", (self.written(replace(expr, name=whole)),))
+            case plan.Aggregate(function=function, component=component, scope=scope, name=str() as name) if (
+                inner := formula_of_name(name)
+            ) is not None:
+                return tree.Call(function, (_of_event(inner, self.names[component], SCOPE[scope]),))
+            case plan.Attribute(name=name) | plan.Aggregate(name=str() as name) if (
+                one := Computed.of_name(name)
+            ) is not None:
+                return _computed(self.written(replace(expr, name=one.attribute)), one)
+            case plan.Attribute(component=component, which=Which.ADJACENT, name=name):
+                return tree.Next(self.names[component], name)
+            case plan.Attribute(component=component, which=which, name=name, back=back):
+                return tree.Reference(self.names[component], self.index or INDEX[which], name, back)
+            case plan.Aggregate(function=function, component=component, scope=scope, name=name):
+                return tree.Call(function, (tree.Reference(self.names[component], SCOPE[scope], name),))
+            case plan.Length(component=component):
+                return tree.Reference(self.names[component], tree.Index.NONE, "len")
+            case plan.Unary(operator=operator, operand=operand):
+                return tree.Prefix(operator, self.written(operand))
+            case plan.Binary(operator=("and" | "or") as operator):
+                # A comparison of elements of arrays stands once for each kind, and all are written alike.
+                operands = tuple(dict.fromkeys(self.written(part) for part in _row(expr, operator)))
+                return operands[0] if len(operands) == 1 else tree.Logic(operator, operands)
+            case plan.Binary(operator=operator, left=left, right=right):
+                return tree.Operation(operator, self.written(left), self.written(right))
+            case plan.Call(function=function, arguments=arguments):
+                return tree.Call(function, tuple(self.written(argument) for argument in arguments))
+            case plan.In(operand=operand, choices=choices):
+                literals = tuple(tree.Literal(choice.value) for choice in choices if choice.value is not None)
+                return tree.Membership(self.written(operand), literals)
+            case plan.TrendValue(index=index):
+                assert self.trends is not None
+                return aggregate_call(self.trends.aggregates[index], self.names)
+            case plan.GroupValue(index=index):
+                assert self.trends is not None
+                return tree.Name(self.trends.group[index])
+
+
+def _of_event(expr: plan.Expr, variable: str, index: tree.Index) -> tree.Expression:
+    """A formula of one event, with references to the events of a variable."""
+    if isinstance(expr, plan.Call) and expr.function == COUNTED:
+        return _of_event(expr.arguments[0], variable, index)
+    return _Writer((variable,), index=index).written(expr)
 
 
 def _computed(array: tree.Expression, one: Computed) -> tree.Expression:
@@ -94,6 +117,8 @@ def aggregate_call(aggregate: plan.TrendAggregate, names: Sequence[str]) -> tree
         argument = tree.Star()
     elif aggregate.attribute is None:
         argument = tree.Name(names[aggregate.component])
+    elif (inner := formula_of_name(aggregate.attribute)) is not None:
+        argument = _of_event(inner, names[aggregate.component], tree.Index.NONE)
     else:
         one = Computed.of_name(aggregate.attribute)
         name, steps = (aggregate.attribute, ()) if one is None else (one.attribute, one.steps)

@@ -42,6 +42,7 @@ from saffron.language.syntax.tree import (
     StrategyUse,
     Within,
     is_repetition,
+    references,
 )
 
 _ATOM = NEGATE + 1
@@ -202,10 +203,9 @@ def _negated(operand: Expression) -> str:
 
 def _call(call: Call) -> str:
     """A call: aggregates over trends, such as COUNT(*) and AVG(S.price), in capitals; others in lower case."""
-    plain = len(call.arguments) == 1 and (
-        isinstance(call.arguments[0], Star | Name)
-        or (isinstance(call.arguments[0], Reference) and call.arguments[0].index is Index.NONE)
-    )
+    plain = len(call.arguments) == 1 and isinstance(call.arguments[0], Star | Name)
+    if len(call.arguments) == 1 and (read := list(references(call.arguments[0]))):
+        plain = all(one.index is Index.NONE for one in read)
     name = call.function.upper() if plain and call.function in TREND_FUNCTIONS else call.function
     return f"{name}({', '.join(map(expression_text, call.arguments))})"
 

@@ -6,6 +6,7 @@ Spellings are canonical: `Stock+ a[]`, `Stock a+` and `(Stock a)+` are one tree,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -246,6 +247,14 @@ def operands(expression: Expression) -> tuple[Expression, ...]:
         case Call(arguments=arguments):
             return arguments
     return ()
+
+
+def references(expression: Expression) -> Iterator[Reference]:
+    """The references in an expression, left to right."""
+    if isinstance(expression, Reference):
+        yield expression
+    for operand in operands(expression):
+        yield from references(operand)
 
 
 # ---------------------------------------------------------------- clauses
