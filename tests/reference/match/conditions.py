@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,7 +10,7 @@ from typing import Any
 
 from saffron.language.syntax import tree
 from saffron.language.syntax.tree import Index
-from tests.reference.match.events import Bindings, Bound
+from tests.reference.match.events import Bindings, Bound, Event
 from tests.reference.match.shape import Leaf, Pattern
 from tests.reference.match.values import Aggregates, aggregate, at_steps, value
 
@@ -143,8 +144,7 @@ class _Reader:
     functions: Aggregates
 
     def __call__(self, expression: tree.Reference | tree.Call) -> Any:
-        reference = expression.arguments[0] if isinstance(expression, tree.Call) else expression
-        assert isinstance(reference, tree.Reference)
+        reference = next(references(expression))
         leaf = next(leaf for known, leaf in self.asked.references if known is reference)
         return read(expression, leaf, self.lists[leaf.number], self.at.get(leaf.number, 0), self.functions)
 
@@ -155,11 +155,13 @@ def read(
     """The value of a reference, or of an aggregate over one; `at`: which of the events v[i] is."""
     events = [one.event for one in bound]
     if isinstance(expression, tree.Call):
-        (reference,) = expression.arguments
-        assert isinstance(reference, tree.Reference)
+        (argument,) = expression.arguments
+        reference = next(references(argument))
         if reference.index not in (Index.BEFORE, Index.ALL):
             raise ValueError(f"{expression.function} runs over the events of a closure")
         chosen = events if reference.index is Index.ALL else events[:at]
+        if not isinstance(argument, tree.Reference):
+            return aggregate(expression.function, [formula_value(argument, event) for event in chosen], functions)
         if reference.attribute is None:
             return len(chosen)
         values = [at_steps(event.get(reference.attribute), reference.steps) for event in chosen]
@@ -173,3 +175,11 @@ def read(
     place = {Index.FIRST: 0, Index.LAST: -1, Index.CURRENT: at, Index.PREVIOUS: at - expression.back}
     place[Index.NTH] = expression.back - 1
     return events[place.get(expression.index, 0)].get(str(expression.attribute))
+
+
+def formula_value(expression: tree.Expression, event: Event) -> Any:
+    """The value of an expression over attributes of one event; of a condition 1 where it holds, else null."""
+    found = value(expression, lambda one: event.get(str(one.attribute)))
+    if isinstance(found, bool):
+        return 1 if found else None
+    return None if isinstance(found, float) and not math.isfinite(found) else found

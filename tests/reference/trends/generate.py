@@ -121,13 +121,13 @@ def pattern(rng: random.Random, *, long: bool = False, types: Sequence[str] = ()
     return Made(text, shape, tuple(sorted(edges)))
 
 
-def query(rng: random.Random, *, long: bool = False, types: Sequence[str] = ()) -> str:
+def query(rng: random.Random, *, long: bool = False, types: Sequence[str] = (), formula: str = "") -> str:
     """The text of an aggregate query. `long`: for long streams, with wide windows and plain aggregates.
 
-    `types`: of its events.
+    `types`: of its events. `formula`: see `Conditions`.
     """
     made = pattern(rng, long=long, types=types)
-    conditions = Conditions(rng, made.shape, made.edges)
+    conditions = Conditions(rng, made.shape, made.edges, formula)
     chosen = _strategies(rng, made)
     keys = "" if long and PARTITION not in chosen and rng.random() < 0.5 else _keys(rng, made, chosen)
     where = " AND ".join(filter(None, [keys, *conditions.some()]))

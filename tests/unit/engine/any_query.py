@@ -154,7 +154,7 @@ def _results(wanted: Question, plan: MatchPlan, events: list[dict[str, Any]], rn
 
 
 def _trend(rng: random.Random) -> str:
-    return trends.query(rng, types=rng.choice([(), SETS]))
+    return trends.query(rng, types=rng.choice([(), SETS]), formula=rng.choice(["", " * {0}.k", " - {0}.f"]))
 
 
 def _imprecise(rng: random.Random) -> str:

@@ -44,6 +44,7 @@ from saffron.language.syntax.tree import (
     StrategyUse,
     Within,
     is_repetition,
+    references,
 )
 from saffron.schema.functions.casts import TYPES
 
@@ -234,10 +235,9 @@ def _call(call: Call) -> str:
         return _case(call)
     if call.function in TYPES and len(call.arguments) == 1:
         return f"CAST({expression_text(call.arguments[0])} AS {TYPES[call.function]})"
-    plain = len(call.arguments) == 1 and (
-        isinstance(call.arguments[0], Star | Name)
-        or (isinstance(call.arguments[0], Reference) and call.arguments[0].index is Index.NONE)
-    )
+    plain = len(call.arguments) == 1 and isinstance(call.arguments[0], Star | Name)
+    if len(call.arguments) == 1 and (read := list(references(call.arguments[0]))):
+        plain = all(one.index is Index.NONE for one in read)
     name = call.function.upper() if plain and call.function in TREND_FUNCTIONS else call.function
     return f"{name}({', '.join(map(expression_text, call.arguments))})"
 

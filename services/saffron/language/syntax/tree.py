@@ -6,7 +6,7 @@ Spellings are canonical: `Stock+ a[]`, `Stock a+` and `(Stock a)+` are one tree,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
@@ -274,6 +274,14 @@ def mapped(expression: Expression, other: Callable[[Expression], Expression | No
         case Call(arguments=arguments):
             return replace(expression, arguments=tuple(mapped(argument, other) for argument in arguments))
     return expression
+
+
+def references(expression: Expression) -> Iterator[Reference]:
+    """The references in an expression, left to right."""
+    if isinstance(expression, Reference):
+        yield expression
+    for operand in operands(expression):
+        yield from references(operand)
 
 
 # ---------------------------------------------------------------- clauses
