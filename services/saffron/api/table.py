@@ -21,6 +21,7 @@ from saffron.language.plan.plan import (
     Aggregate,
     Attribute,
     Binary,
+    Call,
     Const,
     Expr,
     GroupValue,
@@ -171,7 +172,7 @@ def _struct(members: Mapping[str, Column], size: int) -> Column:
 def _types(expr: Expr) -> tuple[pa.DataType, ...]:
     """The types to try, in order, for an item of RETURN."""
     match expr:
-        case Attribute(kind=kind) | GroupValue(kind=kind) | TrendValue(kind=kind):
+        case Attribute(kind=kind) | GroupValue(kind=kind) | TrendValue(kind=kind) | Call(kind=kind):
             return _tried(kind)
         case Aggregate(function="count") | Length():
             return (pa.int64(),)

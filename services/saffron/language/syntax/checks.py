@@ -8,6 +8,9 @@ from saffron.errors import QueryError
 from saffron.language.syntax.cursor import DEPTH_LIMIT
 from saffron.language.syntax.tree import Call, Expression, Key, Query, Star, operands
 
+PARTS_LIMIT = 10_000
+"""Most parts of an expression, which BETWEEN and CASE x WHEN multiply where they are nested."""
+
 
 def check_expressions(query: Query) -> None:
     """Raise QueryError (stage "syntax") at the first expression of a query that breaks a rule."""
@@ -21,8 +24,13 @@ def check_expression(text: str, root: Expression, *, is_condition: bool) -> None
     The traversal keeps its own stack, because a chain of 10,000 additions is a tree of that depth.
     """
     stack = [(root, 1)]
+    visited = 0
     while stack:
         expression, depth = stack.pop()
+        visited += 1
+        if visited > PARTS_LIMIT:
+            hint = "What stands between CASE and WHEN, or before BETWEEN, is compared once for each value behind it."
+            _refuse(text, root, f"a condition of more than {PARTS_LIMIT:,} parts", hint)
         if depth > DEPTH_LIMIT:
             hint = "Write it with fewer operators in a row."
             _refuse(text, expression, f"nested deeper than {DEPTH_LIMIT} levels", hint)

@@ -58,7 +58,13 @@ def parse_expression(cursor: Cursor, loosest: int = OR) -> Expression:
             right = parse_expression(cursor, binding + 1)
             span = Span(left.span.start, right.span.end)
             join = token.value == CONCAT
-            left = Call("concat", (left, right), span=span) if join else Operation(token.value, left, right, span=span)
+            left = _joined(left, right, span) if join else Operation(token.value, left, right, span=span)
+
+
+def _joined(left: Expression, right: Expression, span: Span) -> Call:
+    """Texts joined by ||, in a row."""
+    row = left.arguments if isinstance(left, Call) and left.function == "concat" else (left,)
+    return Call("concat", (*row, right), span=span)
 
 
 def _binding(cursor: Cursor, token: Token) -> int:
