@@ -85,7 +85,11 @@ def _recover(
         message = _watermark_message(record)
         return message.get("source") == where.partition and message.get("of", 0) == of
 
-    found = last_written(log, f"{group}.ends", target, is_own)
+    def is_placed(record: Record) -> bool:  # of a silent source come marks that name no place
+        return is_own(record) and written_place(record) is not None
+
+    ends = f"{group}.ends"
+    found = last_written(log, ends, target, is_placed) or last_written(log, ends, target, is_own)
     if found is None:
         return None
     written, watermark = written_place(found), int(_watermark_message(found).get("ts", -MAX_TS))
