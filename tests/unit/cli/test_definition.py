@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -147,3 +148,17 @@ def test_a_key_that_no_event_has_and_fields_that_are_displaced_are_said(files: P
     assert "one: 1 value of 'order.id' beside another field of that name, and left out; the first" in (done.output)
     (files / "one.yaml").write_text("stream: one\nkey: order.id\nsources: [{topic: one}]\n")
     assert "no event has" not in saffron("check", "one.yaml", "one=one.ndjson").output
+
+
+@pytest.mark.parametrize(
+    ("source", "value", "said"),
+    [
+        ("{topic: one, format: csv}", "1,x", "hold no event: each first line is read as names; without names say"),
+        ("{topic: one, format: {csv: {columns: [a, b]}}}", "", "hold no event"),
+        ("{topic: one, explode: items}", {"items": []}, "hold no event"),
+    ],
+)
+def test_messages_without_any_event_are_said(files: Path, source: str, value: Any, said: str) -> None:
+    (files / "one.yaml").write_text(f"stream: one\nsources: [{source}]\n")
+    (files / "one.ndjson").write_text(json.dumps({"time": 1, "value": value}) + "\n", "utf-8")
+    assert said in saffron("check", "one.yaml", "one=one.ndjson").output

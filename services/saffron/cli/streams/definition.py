@@ -171,6 +171,14 @@ def _lines(one: Reading) -> Iterator[str]:
     topic = one.source.topic
     if not one.messages:
         yield f"{topic}: no message has been found, so that nothing could be tried"
+    elif not (one.events or one.refused or one.filtered):
+        columns = one.source.csv is not None and not one.source.csv.columns
+        more = (
+            ": each first line is read as names; without names say `format: {csv: {columns: [a, b]}}`"
+            if columns
+            else ""
+        )
+        yield f"{topic}: its messages hold no event{more}"
     if one.filtered:
         yield f"{topic}: {one.filtered:,} left out by `where: {one.source.where}`"
     for reason, each in one.refused.items():
