@@ -28,7 +28,7 @@ from saffron.engine.operators.containment import (
     Failure,
     Note,
     Step,
-    told,
+    failure_text,
     unnoted,
 )
 from saffron.engine.operators.operator import History, State
@@ -264,7 +264,7 @@ class QueryOperator(ABC, Generic[S, R]):
         """An exception in one of its steps. `apart`: names of queries of which any may be to blame."""
         if standing.failure:
             return
-        reason = told(step, self._position, error)
+        reason = failure_text(step, self._position, error)
         self._failed(standing, step, reason, error=error, apart=apart, anew=self._has_touched_others(standing))
         self._end(standing, reason)
 

@@ -1,4 +1,4 @@
-"""The queries whose results another one reads (INTO, N11), run beside its story: what they make of each block."""
+"""The queries whose results another one reads (INTO, N11), run beside its trace: their results of each block."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Makers:
             yield {**own, **present, MADE: Origin(0, name, text)}
 
     def _numbered(self, event: Event) -> Event:
-        """Told from those that stand behind the same event of the stream."""
+        """TraceInput from those that stand behind the same event of the stream."""
         seq, order = self._last
         self._last = (event["seq"], order + 1 if seq == event["seq"] else 1)
         return {**event, MADE: event[MADE]._replace(order=self._last[1])}

@@ -431,6 +431,7 @@ class WindowingOperator:
         )
 
     def _take_records(self, batch: RawBatch, decoded: Decoded) -> None:
+        """Take decoded records in order: events, watermarks, the end of the stream. Others are dead letters."""
         decoded = self._of_sources(decoded, batch)
         self._mistyped.update(decoded.misfits)
         if self.schema is not None and not self.schema.given:
@@ -444,7 +445,7 @@ class WindowingOperator:
                 self._outbox.add_cut(self._watermark, offset)
                 first = mark.row + 1
         letters += self._arrive(batch, decoded, first, len(batch))
-        self._bury(batch, letters)
+        self._add_dead_letters(batch, letters)
 
     def _of_sources(self, decoded: Decoded, batch: RawBatch) -> Decoded:
         """The same, with what single sources say turned into what it means for all of them."""
@@ -501,7 +502,7 @@ class WindowingOperator:
         for name, positions in self.opened(columns).items():
             self._outbox.add_opened(name, positions)
 
-    def _bury(self, batch: RawBatch, letters: list[tuple[int, str, str]]) -> None:
+    def _add_dead_letters(self, batch: RawBatch, letters: list[tuple[int, str, str]]) -> None:
         for row, reason, detail in sorted(letters):
             timestamp = 0 if batch.times is None else int(batch.times[row])
             value = None if batch.is_absent(row) else batch.original(row)

@@ -126,7 +126,7 @@ class RouteChain:
         self.input = InputTracker()
         self._committed_at = self._last_input_at = 0
         self._waited_ms = 0.0
-        self._sent = self._sent_last = self._buried = 0
+        self._sent = self._sent_last = self._refused = 0
         self._awaits_registry = False
         self.counters = RouteCounters()
 
@@ -187,7 +187,7 @@ class RouteChain:
         self._producer, self._commit_future = None, None
         self._queue.clear()
         self._open = self._silent = self._awaits_registry = False
-        self._sent = self._sent_last = self._buried = 0
+        self._sent = self._sent_last = self._refused = 0
 
     # ------------------------------------------------------------ take-over
 
@@ -276,7 +276,7 @@ class RouteChain:
             letter = self._plan.letter(records[unread.row], unread)
             send(letter.topic, letter.partition, letter.value, key=letter.key)
             self.counters.letters[unread.reason] += 1
-        self._buried += len(inner.unread)
+        self._refused += len(inner.unread)
         self.counters.misfits += sum(inner.misfits.values())
         self.counters.filtered += inner.filtered
 
@@ -327,14 +327,14 @@ class RouteChain:
         if not self._open and self._position == self._committed:
             return
         self._begin()
-        if self._sent or self._buried or self._reader.watermark > self._sent_watermark:
+        if self._sent or self._refused or self._reader.watermark > self._sent_watermark:
             self._send_watermark(silent=self._silent, last=True)
         reached = RoutePosition(self._position, self._reader.watermark, self.input.state).to_committed()
         self._commit_future = self._plan.commit_executor(
             partial(self._end, self._producer, reached, self._consumer.membership())
         )
         self._open, self._committed, self._committed_at = False, self._position, now_ms
-        self._sent, self._sent_last, self._buried = 0, self._sent, 0
+        self._sent, self._sent_last, self._refused = 0, self._sent, 0
 
     def _end(self, producer: Producer, reached: Committed, membership: Any) -> None:
         """Commits. May run on any thread, so it must not use the consumer."""

@@ -1,6 +1,6 @@
 """Loops over numbers and extremes: of totals, vertices, entries and the event being taken (T9).
 
-`klo`..`khi` are always the windows of the loop.
+`klo` and `khi`: numbers of the first and the last window of the loop.
 """
 
 from __future__ import annotations

@@ -78,7 +78,10 @@ def gather_negative(
 def gather_all(
     row: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch, index: Index
 ) -> int:
-    """Gather for all states that event i may be a vertex of; returns those of which it is one (bits)."""
+    """Gather for all states that event i may be a vertex of; returns those that it is a vertex of (bit s: state s).
+
+    `row`: of the key. `khi`: number of the last window that holds the event.
+    """
     found = 0
     events = batch.states[i]
     for s in range(len(wiring.states)):
@@ -95,7 +98,10 @@ def gather_all(
 
 
 def empty_taken(row: int, events: int, khi: int, wiring: Wiring, store: Store) -> None:
-    """Skip-till-next-match without conditions: what the event has taken waits no longer."""
+    """Empty the totals whose trends the event has extended (skip-till-next-match without conditions).
+
+    `events`: the states that the event is a vertex of (bit s: state s). `khi`: its last window.
+    """
     for s in range(len(wiring.states)):
         if (events >> s) & 1:
             for t in range(

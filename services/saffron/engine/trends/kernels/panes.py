@@ -68,7 +68,10 @@ def extend(at: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> None:
 
 
 def lengthen_paths(at: int, first: int, i: int, events: int, wiring: Wiring, store: Store, batch: Batch) -> None:
-    """Lengthen the paths of one row of a matrix (its cells from `first` on) by event i."""
+    """Lengthen the paths of one row of a matrix (its cells from `first` on) by event i.
+
+    `events`: the states that the event is a vertex of (bit s: state s).
+    """
     for s in range(len(wiring.states)):
         if (events >> s) & 1:
             start_sums(s, 0 if wiring.states[s, layout.IS_START] and first == 0 else 1, 0, 0, store)
