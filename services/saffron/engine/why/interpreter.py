@@ -19,7 +19,10 @@ from saffron.language.plan.plan import MatchPlan, Strategy
 
 @dataclass(frozen=True)
 class Run:
-    """`edges`: what it waits for. `until`: the last position (or ts) that it can take. `turns`: see `Bound`."""
+    """A run of the interpreter. `edges`: those that it can take. `until`: the last position (or ts) that it can take.
+
+    `turns`: see `Bound`.
+    """
 
     number: int
     parent: int

@@ -51,10 +51,11 @@ def read_beside(
 
 
 class Makers:
-    """They see the blocks from the first one on, which may be in the middle of the stream.
+    """The operators of the queries whose results another one reads (INTO).
 
-    `texts`: (name, text), each after those whose results it reads. `schema`: the stream's. `types`: those that the
-    reader has, in the order in which it gets results that stand in one place. `kinds`: of their attributes.
+    They take the blocks from the first one on, which may be in the middle of the stream. `texts`: (name, text), each
+    after those whose results it reads. `schema`: the stream's. `types`: the types that the reader has, in the order of
+    results at one place. `kinds`: of their attributes.
     """
 
     def __init__(

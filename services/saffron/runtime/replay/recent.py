@@ -118,6 +118,7 @@ def _answer(trace: Trace, place: TopicPartition, blocks: list[Block]) -> Answer:
 
 
 def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Mapping[str, Any]:
+    """The newest result whose id begins with the target. InputError: there is none."""
     wanted = question.target.lower().encode()
     for place in _places(log, topics.complex_events):
         for record in _newest(consumer, place, MOST_RESULTS):

@@ -38,7 +38,7 @@ from saffron.engine.trends.ordered.ordered import Index
 def gather(
     row: int, s: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch, index: Index
 ) -> None:
-    """The numbers of event i as a vertex of state s, for each window, into `sums` (algorithm 2, theorem 4.3)."""
+    """Sum up the numbers of event i as a vertex of state s, for each window, into `sums` (algorithm 2, theorem 4.3)."""
     states, transitions = wiring.states, wiring.transitions
     klo = store.head[layout.KLO]
     begin = khi + 1
@@ -59,7 +59,10 @@ def gather(
 def gather_negative(
     row: int, s: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch
 ) -> None:
-    """The latest start of the negative trends that end with event i in state s, and the last window with that start."""
+    """Compute the latest start of the negative trends that end with event i in state s, and its last window.
+
+    They go into `starts[s]`.
+    """
     states, transitions = wiring.states, wiring.transitions
     store.starts[s, 0] = layout.NEVER
     store.starts[s, 1] = layout.NO_WINDOW

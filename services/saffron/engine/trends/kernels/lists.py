@@ -159,7 +159,7 @@ def first_from(begin: int, stop: int, order: int, marks: Ints) -> Any:
 
 
 def extra_marks(v: int, s: int, seq: int, store: Store) -> None:
-    """What contiguity, skip-till-next-match and negative graphs keep with a vertex besides."""
+    """Set the marks of a vertex that contiguity, skip-till-next-match and negative graphs need."""
     marks = store.marks
     marks[v, layout.X_SEQ] = seq
     marks[v, layout.X_TAKEN] = 0
