@@ -13,11 +13,11 @@
         ├── StreamError       one stream cannot go on: it waits, the others go on
         │   └── RemadeError       a topic was deleted and made anew: never read on at the old offset
         ├── GapError          a block is missing from an internal topic: never skipped over
-        ├── DeniedError       the user lacks a right, or is not known: nothing mends that but who grants it
-        ├── TooLargeError     a message is larger than its topic takes: nothing mends that but another setting
+        ├── DeniedError       the user lacks a right, or is not known: only whoever grants it can fix that
+        ├── TooLargeError     a message is larger than its topic takes: only another setting fixes that
         └── UnavailableError  no broker answers
 
-A message says what is wrong (with the value), where, and how to mend it.
+A message says what is wrong (with the value), where, and how to fix it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class GapError(LogError):
 
 
 class StreamError(LogError):
-    """One stream cannot go on until somebody has mended what the message names. The others go on."""
+    """One stream cannot go on until somebody has fixed what the message names. The others go on."""
 
 
 class RemadeError(StreamError):

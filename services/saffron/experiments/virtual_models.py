@@ -45,6 +45,7 @@ def require_fitting(
 
 
 def _read(given: Records) -> tuple[dict[str, TransitionModel], dict[str, EventModel]]:
+    """The transition models and event models in records, by query. InputError: a record is no model."""
     reader = ModelReader()
     transitions: dict[str, TransitionModel] = {}
     events: dict[str, EventModel] = {}

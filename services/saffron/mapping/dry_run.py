@@ -94,7 +94,10 @@ def _warning(source: SourceDefinition, times: Sequence[tuple[int, int]], finer: 
 
 
 def _another_unit(source: SourceDefinition, times: Sequence[tuple[int, int]]) -> str:
-    """Whether another unit would bring the times to the messages' own."""
+    """A hint that another unit of epoch time brings the times near to the messages' own; "" if none does.
+
+    `times`: (event time, message time) in ms. The hint needs a median distance over 300 days, and one under 30 days.
+    """
     form = source.time.form
     if not times or not isinstance(form, TimeFormat) or form not in _UNITS:
         return ""

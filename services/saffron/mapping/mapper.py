@@ -94,6 +94,10 @@ def outcomes_of(
 def _event(
     number: int, content: Mapping[str, Any], message: Message, source: SourceDefinition, *, strict: bool
 ) -> Mapped:
+    """An event from one element of a message. `number`: of the element.
+
+    MessageError: it has no type or time, or (`strict`) a value that is not what its rule says.
+    """
     kind = _type(content, message, source.type)
     ts, finer = _time(content, message, source.time)
     values, doubled = ({}, []) if source.only else _rest(content, source)
@@ -129,6 +133,7 @@ def _at(origin: Origin, content: Mapping[str, Any], message: Message) -> Any:
 
 
 def _type(content: Mapping[str, Any], message: Message, rule: TypeRule) -> str:
+    """The type of an event by its rule. MessageError: the message has none, or one that `map` does not name."""
     if rule.constant is not None:
         return rule.constant
     assert rule.origin is not None

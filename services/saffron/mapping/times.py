@@ -64,6 +64,7 @@ def is_finer(value: object, form: TimeFormat | str) -> bool:
 
 
 def _of_number(value: object, form: TimeFormat) -> int:
+    """A time in ms since 1970, from a number in the unit of `form`. TimeError: it is no number."""
     text = value.strip() if isinstance(value, str) else ""
     if not text or len(text) > _MOST_DIGITS or not _NUMBER.fullmatch(text):
         raise TimeError(f"{form.value} is a number, or a text that holds one")
@@ -75,6 +76,7 @@ def _of_number(value: object, form: TimeFormat) -> int:
 
 
 def _of_iso(value: object, zone: ZoneInfo | None) -> int:
+    """A time in ms since 1970, from ISO 8601 text; `zone`: of text without an offset. TimeError: it is none."""
     found = _ISO.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise TimeError("iso8601 is a text like 2026-05-01T12:00:00.123+02:00")
@@ -95,6 +97,11 @@ def _of_iso(value: object, zone: ZoneInfo | None) -> int:
 
 
 def _of_pattern(value: object, pattern: str, zone: ZoneInfo | None, received: int | None) -> int:
+    """A time in ms since 1970, by a strptime pattern.
+
+    `received`: the message's time (ms), which gives the year to a pattern without one. TimeError: the text does not
+    fit.
+    """
     if not isinstance(value, str):
         raise TimeError(f"the pattern {pattern} reads texts")
     text, form = " ".join(value.split()), pattern

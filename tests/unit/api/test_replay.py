@@ -262,4 +262,4 @@ class TestTables:
         assert isinstance(match, saffron.Match)
         assert match.confidence is not None
         assert match._repr_html_().count("<circle") == 2
-        assert results.why("*").story.matches == 2
+        assert results.why("*").trace.matches == 2

@@ -1,4 +1,4 @@
-"""`saffron dlq`: dead letters, listed, shown, mended and sent again."""
+"""`saffron dlq`: dead letters, listed, shown, corrected and sent again."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def send_again(
     system: options.System,
     json: options.AsJson = False,
 ) -> None:
-    """Send messages to their streams again: the original bytes under the original key, or mended.
+    """Send messages to their streams again: the original bytes under the original key, or corrected.
 
     Each is checked first: what would be late, or a dead letter again, is not sent, nor is what was sent already.
     A message that is sent has a header `dead-letter` with the ID. Nothing is deleted. Status 1 if any was not sent.

@@ -233,11 +233,11 @@ byId("try-form").addEventListener("submit", (event) => {
     byId("tried").hidden = true;
     const found = await ask("/api/definitions/try", "POST", { definition: byId("definition").value, query: byId("query").value });
     showTried(found);
-    return [told(found).join("\n"), found.whole && !found.warnings.length && !Object.keys(found.refused).length ? "good" : "wait"];
+    return [trialLines(found).join("\n"), found.whole && !found.warnings.length && !Object.keys(found.refused).length ? "good" : "wait"];
   });
 });
 
-function told(found) {
+function trialLines(found) {
   const shown = found.count > found.results.length ? `, of which the first ${found.results.length} are shown` : "";
   const since = found.since === null ? "all messages that there are" : `messages since ${moment(found.since)}`;
   const lines = [`${found.count.toLocaleString()} result${found.count === 1 ? "" : "s"}${shown}; from ${found.events.toLocaleString()} events of ${found.messages.toLocaleString()} messages (${since})`];
@@ -265,8 +265,8 @@ function tellWhy(asked) {
   byId("why-ask").value = asked;
   byId("why-form").scrollIntoView({ behavior: "smooth", block: "nearest" });
   run(byId("why-form").querySelector("button"), byId("why-answer"), async () => {
-    const story = await ask("/api/definitions/why", "POST", { definition: byId("definition").value, query: byId("query").value, ask: asked });
-    return [story.text, ""];
+    const trace = await ask("/api/definitions/why", "POST", { definition: byId("definition").value, query: byId("query").value, ask: asked });
+    return [trace.text, ""];
   });
 }
 

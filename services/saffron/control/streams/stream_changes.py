@@ -80,7 +80,11 @@ def _new(change: StreamChange, now: StreamContext) -> StreamRecord:
 
 
 def _rekeyed(change: StreamChange, source: str, now: StreamContext) -> StreamRecord:
-    """The record of a stream made from another one, under another key. `windowing` writes its topic."""
+    """The record of a stream made from another one, under another key. `windowing` writes its topic.
+
+    Refused: the source does not exist or is itself made of others, or the change names no key or what only a stream of
+    its own has.
+    """
     name, origin = change.name, now.streams.get(source)
     if origin is None:
         raise Refused(

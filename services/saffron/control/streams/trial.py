@@ -25,7 +25,7 @@ from saffron.control.result_body import shown_result
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.explain.chosen import plan_text, schema_of
 from saffron.engine.why.as_dict import to_dict
-from saffron.engine.why.words import lines
+from saffron.engine.why.as_text import lines
 from saffron.errors import QueryError, SaffronError
 from saffron.language import bind, explain_svg
 from saffron.mapping.definition_reader import read_definition
@@ -114,8 +114,8 @@ def explain(trial: Trial, ask: str) -> dict[str, Any]:
     query, open_all = Query("trial", trial.query), partial(trial.merged, 1)
     open_all().require(bind(trial.query, None, name=query.name, lenient=True).plan.stream)
     reader = Reader([query], lambda: open_all().batches(), lenient=True, merged=open_all)
-    (story,) = why(reader, ask)
-    return {**to_dict(story), "text": "\n".join(lines(story))}
+    (trace,) = why(reader, ask)
+    return {**to_dict(trace), "text": "\n".join(lines(trace))}
 
 
 def _plan(run: Replay) -> dict[str, Any]:

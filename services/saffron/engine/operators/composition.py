@@ -68,7 +68,7 @@ def types_of(plan: Plan) -> frozenset[str]:
 
 
 def read_by(plan: Plan, derived: Derived) -> Derived:
-    """Of what queries make, what this one reads."""
+    """The types derived by other queries (INTO) that this one reads."""
     types = types_of(plan)
     return {name: attributes for name, attributes in derived.items() if name in types}
 

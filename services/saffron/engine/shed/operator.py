@@ -214,7 +214,7 @@ class ShedderOperator:
         if self._shedding is None:
             models = (model for model in self._offered.transitions.values() if self._fits(model))
             return {model.query: {"partial": Belief().share(model.trials)} for model in models}
-        return {query: own.told for query, own in self._shedding.believed.items() if own.learned}
+        return {query: own.by_means for query, own in self._shedding.believed.items() if own.learned}
 
     def _decide(self, block: Block, waited: float, now_ms: float, in_flight: int) -> Shed:
         events = {query: model for query, model in self._offered.events.items() if self._fits(model)}

@@ -20,7 +20,10 @@ from saffron.schema.event_types import EventTypes
 
 @dataclass(frozen=True)
 class Run:
-    """`edges`: what it waits for. `until`: the last position (or ts) that it can take. `turns`: see `Bound`."""
+    """A run of the interpreter. `edges`: those that it can take. `until`: the last position (or ts) that it can take.
+
+    `turns`: see `Bound`.
+    """
 
     number: int
     parent: int
@@ -67,17 +70,17 @@ class Interpreter:
     def step(self, event: Event, *, ours: bool = True, opens: bool = False) -> list[Decision]:
         """Advance by one event. `ours`: it is of the key. `opens`: a window of OPEN ON opens at it."""
         now = self._clock(event)
-        told = self._ended(now)
+        decisions = self._ended(now)
         if opens:
             self._openers.append((int(event["seq"]), now))
         kept: dict[tuple[object, ...], Run] = {}
         for run in self.runs:
             if now > run.until:
-                told.append(Decision(What.EXPIRES, run.number))
+                decisions.append(Decision(What.EXPIRES, run.number))
             else:
-                told += self._run(run, event, ours, kept)
+                decisions += self._run(run, event, ours, kept)
         if ours:
-            told += self._begin(event, kept)
+            decisions += self._begin(event, kept)
             self._remember(event, now)
         self.runs = list(kept.values())
         if len(self.runs) > MOST_RUNS:
@@ -85,7 +88,7 @@ class Interpreter:
                 f"more than {MOST_RUNS:,} partial matches of one key at position {event['seq']}: too many to explain; "
                 "ask for one match by its id, or for a shorter part of the stream"
             )
-        return told
+        return decisions
 
     def finish(self) -> list[Decision]:
         """The end of the stream closes all windows: what trailing NOTs still held back is decided."""
@@ -110,8 +113,8 @@ class Interpreter:
         for edge in dict.fromkeys(edge for stance in self._positions.first() for edge in stance.edges):
             if until < self._clock(event) or event["type"] not in self._types(edge):
                 continue
-            refused, told = self._go_on(root, edge, event, kept)
-            yield from told
+            refused, decisions = self._go_on(root, edge, event, kept)
+            yield from decisions
             if refused:
                 refusals.append((edge, refused))
         for edge, refused in refusals:
@@ -123,12 +126,12 @@ class Interpreter:
         for edge in run.edges:
             if not ours or event["type"] not in self._types(edge):
                 continue
-            refused, told = self._go_on(run, edge, event, kept)
+            refused, decisions = self._go_on(run, edge, event, kept)
             if refused:
                 refusals += refused
             else:
                 fired.append(edge)
-                yield from told
+                yield from decisions
         apart = MADE in event and not fired  # results of others break nobody's contiguity unless they are taken
         staying = run.edges if apart else tuple(edge for edge in run.edges if self._may_skip(edge, ours, fired))
         if staying:
@@ -151,16 +154,16 @@ class Interpreter:
             return refused, []
         taken = Run(0, run.number, bindings, (), run.until, turns)
         made: list[int] = []
-        told: list[Decision] = []
+        decisions: list[Decision] = []
         for stance in self._positions.after(edge.position):
             number = self._next(run.number)
             if stance.over:
-                told += self._complete(replace(taken, number=number))
+                decisions += self._complete(replace(taken, number=number))
             if stance.edges:
                 made.append(self._keep(replace(taken, number=number, edges=stance.edges), kept))
             made.append(number)
         what = What.TAKES if run.bindings else What.BEGINS
-        return [], [Decision(what, run.number, edge.component, tuple(dict.fromkeys(made))), *told]
+        return [], [Decision(what, run.number, edge.component, tuple(dict.fromkeys(made))), *decisions]
 
     def _keep(self, run: Run, kept: dict[tuple[object, ...], Run]) -> int:
         """Runs that have taken the same and wait for the same are one."""

@@ -1,4 +1,4 @@
-"""JSON read by the flattening kernel: positions behind names and values; what it is not sure of is `EXACT`."""
+"""JSON read by the flattening kernel. Functions return byte positions, or EXACT: take the exact path."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 # Loops and chains of comparisons stand as the compiler likes them:
 # ruff: noqa: PLR1714, SIM109
@@ -43,7 +43,11 @@ def after_value(buffer, p, end, in_list):
 
 @inlined
 def read_name(buffer, p, end, scratch):
-    """(begin, end of a name without escapes, position of its value or EXACT)."""
+    """(begin, end, value): positions of a member's name, without quotes, and of its value.
+
+    `p`: position of the opening quote. `value` is EXACT if the name has an escape, or is no name. A byte beyond ASCII
+    sets `scratch.wide[0]`.
+    """
     if buffer[p] != _QUOTE:
         return p, p, np.int64(EXACT)
     p += 1

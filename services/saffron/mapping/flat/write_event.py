@@ -1,4 +1,7 @@
-"""Events written by the flattening kernel: attributes, the type and the time, as JSON text."""
+"""Events written by the flattening kernel: attributes, the type and the time, as JSON text.
+
+Functions that write into `text` from position `at` return the position behind, or EXACT or FULL.
+"""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 # Loops and chains of comparisons stand as the compiler likes them:
 # ruff: noqa: PLR1714, SIM109
@@ -42,7 +45,7 @@ _TS = np.frombuffer(b'","ts":', np.uint8).copy()
 
 @inlined
 def write_leaf(buffer, name, name_end, value, value_end, kind, child, depth, plan, scratch, text, at):
-    """Write what becomes of a leaf; the position in the output, EXACT or FULL."""
+    """Write an event's attributes, type and time from one leaf of the message."""
     keep = plan.keeps
     if child != NONE:
         keep = plan.kept[child] == KEPT
@@ -71,7 +74,7 @@ def write_leaf(buffer, name, name_end, value, value_end, kind, child, depth, pla
 
 @inlined
 def _comma(text, at):
-    """A comma, unless the object has just begun."""
+    """Write a comma, unless the object has just begun; returns the position behind it."""
     if text[at - 1] == _OPEN:
         return at
     text[at] = _COMMA
@@ -80,6 +83,7 @@ def _comma(text, at):
 
 @inlined
 def _copy(buffer, begin, end, text, at):
+    """Copy buffer[begin:end]; returns the position behind it."""
     for k in range(end - begin):
         text[at + k] = buffer[begin + k]
     return at + (end - begin)
@@ -87,7 +91,7 @@ def _copy(buffer, begin, end, text, at):
 
 @inlined
 def _output(buffer, value, value_end, kind, output, plan, scratch, text, at):
-    """One use of a leaf: an attribute under its name, or what the event's type and time are made of."""
+    """Write one use of a leaf: an attribute under its name, or a part of the event's type or time."""
     if scratch.met[output]:
         return np.int64(EXACT)
     scratch.met[output] = 1
@@ -200,7 +204,7 @@ def _mapped(buffer, begin, end, plan):
 
 @inlined
 def _digits(number, text, at):
-    """Write a whole number."""
+    """Write a whole number in decimal; returns the position behind it."""
     if number < 0:
         text[at] = _MINUS
         at += 1

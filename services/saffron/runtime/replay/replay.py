@@ -13,7 +13,7 @@ import numpy as np
 
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
-from saffron.engine.events.decoding.losses import told
+from saffron.engine.events.decoding.losses import loss_notices
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.kernels import jit
 from saffron.engine.match.general.watch import ONE_IN
@@ -143,7 +143,7 @@ class Replay:
         if self.merged is not None:
             mistyped.update(self.merged.misfits)
         way = "a --schema" if self.merged is None else "`as` in the definition"
-        yield from told(mistyped, sum(one["left_out"] for one in windowing), way)
+        yield from loss_notices(mistyped, sum(one["left_out"] for one in windowing), way)
 
     def figures(self) -> dict[str, Any]:
         """The statistics that `--stats` prints."""

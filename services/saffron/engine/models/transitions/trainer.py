@@ -219,7 +219,7 @@ def _most(counts: TransitionCounts) -> float:
 
 
 def _trials(counts: TransitionCounts, chain: Chain, remaining: Matrix) -> Trials:
-    """Of the order of utility (P5) that the counts teach."""
+    """The trials of the order of utility (P5) that the counts give."""
     times = np.ones_like(chain.expected)
     if len(remaining):
         times = by_left(remaining, chain.bin_size, chain.window)

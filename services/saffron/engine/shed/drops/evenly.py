@@ -25,10 +25,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Even:
-    """Of one query. `spare`: the share of events that it cannot take. Of `types` of its pattern, of those that it can:
-    `frequency`, their shares; `needed`, how many components take them; `begins`, whether one that a match begins with
-    does. `taken`: for each component that a match binds, the places of its types. The type None stands for all that
-    the pattern does not name, where it has ANY."""
+    """Even dropping of one query's events.
+
+    `spare`: the share of events that the query cannot take. The tuples `frequency`, `needed` and `begins` have an entry
+    for each of `types`, the types of its pattern: the share among events that it can take; the number of components
+    that take the type; whether a match can begin with it. `taken`: for each component that a match binds, the indices
+    of its types. The type None stands for all that the pattern does not name, where it has ANY.
+    """
 
     spare: float = 0.0
     types: tuple[str | None, ...] = ("",)
@@ -38,24 +41,24 @@ class Even:
     taken: tuple[tuple[int, ...], ...] = ((0,),)
 
     def rates(self, share: float) -> Floats:
-        """[types] the rates that drop this share of those that the query can take."""
+        """[types] the drop rates that drop this share of the events that the query can take."""
         frequency, first = np.array(self.frequency), np.array(self.frequency) * np.array(self.begins)
         time = frequency + (first / first.sum() if first.sum() > 0 else 0.0)
         return rates_at(min(1.0, max(0.0, share)), frequency, np.array(self.needed) / np.maximum(time, 1e-9))
 
     def lost(self, share: float, length: float) -> float:
-        """The share of matches, of so many events, that are lost where this share of all events goes."""
+        """The share of matches lost if this share of all events goes. `length`: the number of events of a match."""
         rates, frequency = self.rates(self._beyond(share)), np.array(self.frequency)
         kept = np.array([1.0 - _mean(rates[list(places)], frequency[list(places)]) for places in self.taken])
         return float(1.0 - kept.prod() ** (max(1.0, length) / len(self.taken)))
 
     def begun(self, share: float) -> float:
-        """The share of partial matches that do not begin then."""
+        """The share of partial matches that do not begin if this share of all events goes."""
         first = np.array(self.frequency) * np.array(self.begins)
         return float(first @ self.rates(self._beyond(share)) / first.sum()) if first.sum() > 0 else 0.0
 
     def curve(self, length: float) -> LossCurve:
-        """What is lost at all shares."""
+        """The share of matches lost, at all shares of events dropped."""
         return _curve(self, length)
 
     @cached_property

@@ -102,11 +102,11 @@ class _Truths:
         own = [values[place] for values in self.spec.known]
         same = np.array([*(one == value for one in own), False], np.bool_)
         may = np.array([*(one == value or (one is None and value not in own) for one in own), True], np.bool_)
-        told = np.array([*(one is not None for one in own), False], np.bool_)
+        named = np.array([*(one is not None for one in own), False], np.bool_)
         codes = self.vectors[:, 0]
         if operator == "=":
             return _Truth(same[codes], may[codes])
-        return _Truth((told & ~same)[codes], ~same[codes])
+        return _Truth((named & ~same)[codes], ~same[codes])
 
     def _compared(self, attribute: plan.Attribute, operator: str, value: object) -> _Truth:
         """With a constant."""

@@ -179,7 +179,7 @@ def _compile_or_part(graph: SharedGraph) -> None:
 
 
 def _shared(readers: Iterable[Reader]) -> Iterator[SharedGraph]:
-    """Those of their graphs that have several readers when they are taken."""
+    """The graphs with several readers, out of the graphs of these."""
     return (graph for graph in graphs_of_readers(readers) if len(graph.readers) > 1)
 
 

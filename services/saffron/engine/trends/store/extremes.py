@@ -21,7 +21,7 @@ _FEW = 4096
 
 
 class Extremes:
-    """`orders`: of each attribute whose extremes are codes."""
+    """The codes of the attributes whose MIN or MAX float64 does not hold. `orders`: by attribute."""
 
     def __init__(self, measures: Measures) -> None:
         wide = {m.attribute: None for m in measures.extremes if m.attribute and m.kind is not None and m.kind.is_wide}

@@ -82,7 +82,7 @@ class Returns:
         self.names = [orjson.dumps(item.name) for item in plan.returns]
 
     def kept(self, rows: Rows, strings: Strings) -> Rows:
-        """Those for which HAVING holds."""
+        """The rows for which HAVING holds."""
         having = self._plan.having
         if having is None or not len(rows.out):
             return rows

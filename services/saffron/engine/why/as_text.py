@@ -1,4 +1,4 @@
-"""A story in words: a table with a row for each event, then how things stand at the end."""
+"""A trace as text: a table with a row for each event, then the partial matches and the watermark at the end."""
 
 from __future__ import annotations
 
@@ -11,62 +11,62 @@ import orjson
 from saffron.engine.why.bindings import MADE, SPAN, Event
 from saffron.engine.why.decisions import What
 from saffron.engine.why.makers import made_of
-from saffron.engine.why.story import Outcome, Row, Story
+from saffron.engine.why.trace import Outcome, Row, Trace
 
 MOST_ROWS = 120
-"""Events shown of a longer story: the first and the last ones, half of them each."""
+"""The number of events shown of a longer trace: half of them its first, half its last."""
 MOST_OUTCOMES = 6
 """Outcomes shown of one event; the others are counted."""
 _DAY = 86_400_000
 
 
-def lines(story: Story) -> Iterator[str]:
-    """The story, a line at a time."""
-    key = ", ".join(f"{name}={value}" for name, value in story.key.items())
-    matches = "1 match" if story.matches == 1 else f"{story.matches:,} matches"
-    yield f"{story.query}{f', {key}' if key else ''}: {matches} among these events"
-    if story.choice:
-        yield f"({story.choice} reports some of the matches only; which ones is not told here)"
-    if story.left_out:
-        yield f"({story.left_out:,} earlier events of the key are left out)"
-    if story.threshold is not None:
-        yield f"(imprecise time: a match has a confidence, {_asked(story.threshold)})"
-    yield from _table(["seq", "time", "type", *story.attributes, "what became of it"], list(_cells(story)))
-    if story.refused:
+def lines(trace: Trace) -> Iterator[str]:
+    """The trace, a line at a time."""
+    key = ", ".join(f"{name}={value}" for name, value in trace.key.items())
+    matches = "1 match" if trace.matches == 1 else f"{trace.matches:,} matches"
+    yield f"{trace.query}{f', {key}' if key else ''}: {matches} among these events"
+    if trace.choice:
+        yield f"({trace.choice} reports some of the matches only; this trace does not show which)"
+    if trace.left_out:
+        yield f"({trace.left_out:,} earlier events of the key are left out)"
+    if trace.threshold is not None:
+        yield f"(imprecise time: a match has a confidence, {_asked(trace.threshold)})"
+    yield from _table(["seq", "time", "type", *trace.attributes, "what became of it"], list(_cells(trace)))
+    if trace.refused:
         yield ""
-        yield from _table(["refused", "by"], [[f"{count:,}", text] for text, count in story.refused.items()])
-    if story.live:
+        yield from _table(["refused", "by"], [[f"{count:,}", text] for text, count in trace.refused.items()])
+    if trace.live:
         yield ""
-        yield from _table(["live runs", "at the end"], [[f"{count:,}", text] for text, count in story.live.items()])
+        yield from _table(["live runs", "at the end"], [[f"{count:,}", text] for text, count in trace.live.items()])
     yield ""
-    yield f"window: {story.window}"
-    if story.watermark is not None:
-        yield f"watermark: {_time(story.watermark)}, before the end of the events closed all windows"
+    yield f"window: {trace.window}"
+    if trace.watermark is not None:
+        yield f"watermark: {_time(trace.watermark)}, before the end of the events closed all windows"
 
 
-def _cells(story: Story) -> Iterator[list[str]]:
-    rows, half = story.rows, MOST_ROWS // 2
+def _cells(trace: Trace) -> Iterator[list[str]]:
+    rows, half = trace.rows, MOST_ROWS // 2
     hidden = len(rows) - MOST_ROWS
     for row in rows if hidden <= 0 else rows[:half]:
-        yield from _row(row, story)
+        yield from _row(row, trace)
     if hidden > 0:
-        yield ["...", *[""] * (len(story.attributes) + 2), f"({hidden:,} events are left out here)"]
+        yield ["...", *[""] * (len(trace.attributes) + 2), f"({hidden:,} events are left out here)"]
         for row in rows[-half:]:
-            yield from _row(row, story)
+            yield from _row(row, trace)
 
 
-def _row(row: Row, story: Story) -> Iterator[list[str]]:
-    attributes = story.attributes
-    told = [] if row.event is None else list(_origin(row.event))
-    told += [line for outcome in row.outcomes[:MOST_OUTCOMES] for line in sentences(outcome)]
+def _row(row: Row, trace: Trace) -> Iterator[list[str]]:
+    attributes = trace.attributes
+    texts = [] if row.event is None else list(_origin(row.event))
+    texts += [line for outcome in row.outcomes[:MOST_OUTCOMES] for line in sentences(outcome)]
     if len(row.outcomes) > MOST_OUTCOMES:
-        told.append(f"and {len(row.outcomes) - MOST_OUTCOMES} more")
+        texts.append(f"and {len(row.outcomes) - MOST_OUTCOMES} more")
     head = ["end", "", "", *[""] * len(attributes)]
     if row.event is not None:
         values = [row.event.get(name) for name in attributes]
         head = [str(row.event["seq"]), _when(row.event), str(row.event["type"]), *map(_shown, values)]
-    nothing = "no run waits for it" if story.threshold is None else "nothing that it could follow is there"
-    for number, text in enumerate(told or [nothing]):
+    nothing = "no run waits for it" if trace.threshold is None else "nothing that it could follow is there"
+    for number, text in enumerate(texts or [nothing]):
         yield [*(head if number == 0 else [""] * len(head)), text]
 
 
@@ -84,7 +84,7 @@ def _asked(threshold: float) -> str:
 
 
 def _origin(event: Event) -> Iterator[str]:
-    """One level down: the result of another query that this event is."""
+    """A line on the result of another query that this event is, with the events bound in it."""
     if MADE not in event:
         return
     result = made_of(event[MADE])
@@ -101,7 +101,7 @@ def _when(event: Event) -> str:
 
 
 def sentences(outcome: Outcome) -> list[str]:
-    """An outcome in words: a line, and one for each condition that refused the event, with its values."""
+    """An outcome as text: a line, and one for each condition that refused the event, with its values."""
     why = [f"  as {variable} by {text}  [{values}]" for variable, text, values in outcome.refusals]
     runs = "1 run" if outcome.runs == 1 else f"{outcome.runs:,} runs"
     waited = " or ".join(outcome.waited)
@@ -132,21 +132,21 @@ def sentences(outcome: Outcome) -> list[str]:
 
 
 def _likely(outcome: Outcome, chance: float) -> str:
-    """Of imprecise time; `chance`: of the likeliest, if there are several."""
+    """An outcome over imprecise time as text; `chance`: the confidence of the likeliest, if there are several."""
     upto = "" if outcome.runs == 1 else "up to "
     with_ = ", ".join(f"{variable} = {' '.join(map(str, seqs))}" for variable, seqs in outcome.bound)
-    told = f"{upto}{chance:.6g} ({with_})"
+    texts = f"{upto}{chance:.6g} ({with_})"
     several = "" if outcome.runs == 1 else f" in {outcome.runs:,} ways"
     match outcome.what:
         case What.MATCHES:
-            return f"{'match' if outcome.runs == 1 else f'{outcome.runs:,} matches'}, confidence {told}"
+            return f"{'match' if outcome.runs == 1 else f'{outcome.runs:,} matches'}, confidence {texts}"
         case What.BELOW:
-            return f"too unlikely as {outcome.component}{several}: {told}"
-    return f"can be {outcome.component}{several}: {told}"
+            return f"too unlikely as {outcome.component}{several}: {texts}"
+    return f"can be {outcome.component}{several}: {texts}"
 
 
 def _time(ts: int) -> str:
-    """Times near to 1970 are made-up ones and stay numbers."""
+    """A time as UTC text; times within a day of 1970 are made up and stay numbers."""
     if abs(ts) <= _DAY:
         return str(ts)
     try:

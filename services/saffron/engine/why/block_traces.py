@@ -1,4 +1,4 @@
-"""Telling the story of a key, or of a match, from the blocks of a stream: files and topics alike."""
+"""Traces of a key, or of a match, computed from the blocks of a stream. The blocks come from files or from topics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from saffron.engine.why.absences import lead
 from saffron.engine.why.bindings import SPAN, Event, Span
 from saffron.engine.why.interpreter import reads_others
 from saffron.engine.why.makers import Makers
-from saffron.engine.why.story import Step, Story, is_event, story_of_key, story_of_likely_match, story_of_match
+from saffron.engine.why.trace import Step, Trace, is_event, trace_of_key, trace_of_likely_match, trace_of_match
 from saffron.engine.why.values import read
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.errors import InputError
@@ -26,29 +26,32 @@ from saffron.schema.computed import Computed
 from saffron.schema.numbers import number_of_text
 from saffron.schema.schema import END_OF_TIME, Kind, Schema
 
-TOLD = 40
-"""Events told of a key: its last ones."""
+NEWEST_EVENTS = 40
+"""The number of a key's newest events that a trace shows."""
 EVERYTHING = "*"
-"""What is asked for where a query has no key."""
+"""The target for a query without a key."""
 MOST_SEEN = 1000
+"""The number of distinct key values kept for the hint of an error."""
 
 
 def is_key(asked: str) -> bool:
-    """Whether a key is asked for, rather than a result's id."""
+    """Whether the target is a key, rather than a result's id."""
     return "=" in asked or asked == EVERYTHING
 
 
 def matches_only(plan: Plan) -> MatchPlan:
-    """The plan, if its story can be told. InputError: it binds no events."""
+    """The plan, if it is a match plan. InputError: it binds no events, so it has no trace."""
     if isinstance(plan, MatchPlan):
         return plan
     raise InputError(f"{plan.name} counts trends and binds no events: only match queries are explained")
 
 
 @dataclass(frozen=True)
-class Told:
-    """A query, and the blocks that its story is told from. `schema`: what it was bound to. `makers`: of the results of
-    other queries that it reads."""
+class TraceInput:
+    """A query and the blocks to trace it over.
+
+    `schema`: the one that the plan was bound to. `makers`: the queries whose results this one reads (INTO).
+    """
 
     plan: MatchPlan
     schema: Schema
@@ -62,7 +65,7 @@ class Told:
 
 
 def key_of(plan: MatchPlan, asked: str, kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """The values of "a=1,b=x", or of "*", read by their kinds. InputError: it is no key of the query."""
+    """The values of "a=1,b=x" by attribute, read by their kinds; {} for "*". InputError: it is no key of the query."""
     pairs = [part.partition("=") for part in asked.split(",")] if asked != EVERYTHING else []
     given = {name.strip(): text.strip() for name, _, text in pairs}
     names = {attribute_shown(name): name for name in plan.key}
@@ -73,8 +76,8 @@ def key_of(plan: MatchPlan, asked: str, kinds: Mapping[str, Kind]) -> dict[str, 
     return {shown: _read(shown, given[shown], kinds.get(name)) for shown, name in names.items()}
 
 
-def tell_key(of: Told, key: Mapping[str, Any], told: int = TOLD) -> Story:
-    """The story of a key's last events. InputError: no event has the key."""
+def trace_key_in(of: TraceInput, key: Mapping[str, Any], shown: int = NEWEST_EVENTS) -> Trace:
+    """The trace of a key's newest `shown` events. InputError: no event has the key."""
     buffer: deque[Step] = deque()
     seen: dict[str, None] = {}
     watermark, ours, dropped = None, 0, 0
@@ -84,17 +87,20 @@ def tell_key(of: Told, key: Mapping[str, Any], told: int = TOLD) -> Story:
         for step in steps_of(of, block, key, seen):
             buffer.append(step)
             ours += step.ours
-        dropped += _forget(buffer, of.plan, told)
+        dropped += _forget(buffer, of.plan, shown)
     if not ours:
         known = ", ".join(list(seen)[:8]) or "none"
         hint = suggestion(str(next(iter(key.values()), "")), seen) if len(key) == 1 else ""
-        raise InputError(f"no event has {_told(key)}; there are {known}. {hint}".rstrip())
-    story = story_of_key(of.plan, key, buffer, told=told, left_out=dropped, likely=of.likely)
-    return replace(story, watermark=watermark)
+        raise InputError(f"no event has {_key_text(key)}; there are {known}. {hint}".rstrip())
+    trace = trace_of_key(of.plan, key, buffer, shown=shown, left_out=dropped, likely=of.likely)
+    return replace(trace, watermark=watermark)
 
 
-def tell_match(of: Told, result: Mapping[str, Any]) -> Story:
-    """The way to a match. `result`: as the log has it. InputError: it is no match with events, or not among these."""
+def trace_match_in(of: TraceInput, result: Mapping[str, Any]) -> Trace:
+    """The trace of one match. `result`: its JSON object as the log has it.
+
+    InputError: it is no match with events, or its events are not in the blocks.
+    """
     asked, plan, key = result["id"], of.plan, result["key"]
     if "events" not in result:
         raise InputError(f"result {asked} is not a match with events: only matches are explained")
@@ -112,16 +118,16 @@ def tell_match(of: Told, result: Mapping[str, Any]) -> Story:
         raise InputError(f"the events of match {asked} are not among those at hand: they lie further back")
     if of.likely:
         window = None if result["window"] is None else (result["window"][0], result["window"][1])
-        story = story_of_likely_match(plan, key, [[known[event["seq"]] for event in part] for part in events], window)
+        trace = trace_of_likely_match(plan, key, [[known[event["seq"]] for event in part] for part in events], window)
     else:
-        story = story_of_match(plan, key, near, events)
-    if story is None:
+        trace = trace_of_match(plan, key, near, events)
+    if trace is None:
         raise InputError(f"the interpreter does not find match {asked}: please report this as a bug, with the query")
-    return story
+    return trace
 
 
 def _instants(plan: MatchPlan, event: Mapping[str, Any]) -> tuple[int, int]:
-    """The first and the last at which it can have happened."""
+    """The first and the last time (ms), or position (windows in EVENTS), that the event can have."""
     if plan.window.events:
         return event["seq"], event["seq"]
     span = event[SPAN] if SPAN in event else event["ts"]
@@ -129,15 +135,15 @@ def _instants(plan: MatchPlan, event: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _reach(plan: MatchPlan, events: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[int, int]:
-    """Where all may lie that matters to a match of these events."""
+    """The first and the last time or position of events that can decide a match of these events."""
     instants = [_instants(plan, event) for part in events for event in part]
     return min(lo for lo, _ in instants) - 2 * plan.window.size - lead(plan), max(
         hi for _, hi in instants
     ) + plan.window.size
 
 
-def steps_of(of: Told, block: Block, key: Mapping[str, Any], seen: dict[str, None]) -> Iterator[Step]:
-    """The events of a block that the key's story needs, results of other queries among them.
+def steps_of(of: TraceInput, block: Block, key: Mapping[str, Any], seen: dict[str, None]) -> Iterator[Step]:
+    """The events of a block that the key's trace needs, results of other queries among them.
 
     `seen`: values of a key of one attribute, for a hint.
     """
@@ -161,7 +167,7 @@ def _step(
     needed: bool = False,
     opens: bool = False,
 ) -> Iterator[Step]:
-    """`wanted`: the key, by the names of its attributes. `needed`: whatever its key."""
+    """The step of an event, if it has the key or is `needed`; its key value goes into `seen`."""
     found = [read(event, name) for name in wanted]
     ours = found == list(wanted.values())
     if len(wanted) == 1 and len(seen) < MOST_SEEN and found[0] is not None:
@@ -170,8 +176,8 @@ def _step(
         yield Step(event, ours, opens)
 
 
-def _events(of: Told, block: Block) -> Iterator[Event]:
-    """Those of the stream."""
+def _events(of: TraceInput, block: Block) -> Iterator[Event]:
+    """The events of a block as dicts, without null attributes."""
     columns = block.columns
     values = {name: column_values(column) for name, column in columns.attributes.items()}
     own = {"seq": columns.seq.tolist(), "ts": columns.ts.tolist(), "type": column_values(columns.type)}
@@ -185,6 +191,7 @@ def _events(of: Told, block: Block) -> Iterator[Event]:
 
 
 def _read(name: str, text: str, kind: Kind | None) -> Any:
+    """The value of a key attribute, read from text by its kind. InputError: the text is not of that kind."""
     kind = kind or (Kind.STRING if name == "type" else Kind.INT)
     try:
         if kind is Kind.BOOL:
@@ -198,16 +205,16 @@ def _read(name: str, text: str, kind: Kind | None) -> Any:
         raise InputError(f"{name}={text}: {name} is of kind {kind.value}") from None
 
 
-def _forget(buffer: deque[Step], plan: MatchPlan, told: int) -> int:
-    """Drop what can no longer matter for the last `told` events; how many of the key's own that were."""
-    if len(buffer) <= told:
+def _forget(buffer: deque[Step], plan: MatchPlan, shown: int) -> int:
+    """Drop steps too old to matter for the newest `shown`; returns how many of them were of the key."""
+    if len(buffer) <= shown:
         return 0
-    horizon = _instants(plan, buffer[-told - 1].event)[0] - 2 * plan.window.size - lead(plan)
+    horizon = _instants(plan, buffer[-shown - 1].event)[0] - 2 * plan.window.size - lead(plan)
     dropped = 0
     while _instants(plan, buffer[0].event)[1] < horizon:
         dropped += buffer.popleft().ours
     return dropped
 
 
-def _told(key: Mapping[str, Any]) -> str:
+def _key_text(key: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value!r}" for name, value in key.items()) or "any key"

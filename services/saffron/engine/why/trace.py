@@ -1,4 +1,4 @@
-"""What became of each event, as rows that a person can read: of one key, or of one match."""
+"""Traces: the outcome of each event of one key, or of one match, as rows that a person can read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_VALUES = 4
 
 @dataclass(frozen=True)
 class Step:
-    """An event on its way in. `ours`: it is of the key; `opens`: a window of OPEN ON opens at it."""
+    """An event given to the interpreter. `ours`: it has the key; `opens`: a window of OPEN ON opens at it."""
 
     event: Event
     ours: bool = True
@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Decisions that are alike. `runs`: how many; `refusals`: of the first of them (variable, condition, values).
+    """Equivalent decisions on one event. `runs`: how many; `refusals`: (variable, condition, values) of the first one.
 
     `chance`: over imprecise time, the highest confidence; `bound`: by variable the events that have it.
     """
@@ -49,18 +49,19 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Row:
-    """An event and what became of it. `event` None: the end of the stream."""
+    """An event and its outcomes. `event` None: the end of the stream."""
 
     event: Event | None
     outcomes: tuple[Outcome, ...]
 
 
 @dataclass(frozen=True)
-class Story:
-    """`left_out`: events of the key before the first row. `matches`: among the events told, or the one asked for.
+class Trace:
+    """The outcomes of the events of a key, or of a match.
 
-    `live`: partial matches at the end by what they wait for. `refused`: by condition, how often it refused a run an
-    event among those told. `attributes`: those of events that matter. `choice`: the clause that reports some of the
+    `left_out`: number of events of the key before the first row. `matches`: number among the rows, or 1 for one match.
+    `live`: partial matches at the end, by what they wait for. `refused`: by condition, how often it refused an event
+    of the rows to a run. `attributes`: those of events that matter. `choice`: the clause that reports some of the
     matches only, or "". `watermark`: before the end of the stream. `threshold`: the confidence asked for, if time is
     imprecise.
     """
@@ -79,18 +80,18 @@ class Story:
     threshold: float | None = None
 
 
-def story_of_key(
+def trace_of_key(
     plan: MatchPlan,
     key: Mapping[str, Any],
     steps: Iterable[Step],
     *,
-    told: int,
+    shown: int,
     left_out: int = 0,
     likely: bool = False,
-) -> Story:
-    """The last `told` events of a key. `steps`: from far enough before them that their runs are all there.
+) -> Trace:
+    """The trace of the last `shown` events of a key. `steps` begin early enough to hold every run of these events.
 
-    `likely`: time is imprecise, or a confidence asked for.
+    `likely`: time is imprecise, or the query has CONFIDENCE.
     """
     interpreter = LikelyInterpreter(plan) if likely else Interpreter(plan)
     rows: list[tuple[Event | None, list[Decision]]] = []
@@ -105,17 +106,17 @@ def story_of_key(
     if closing:
         rows.append((None, closing))
         found.append(sum(one.what is What.MATCHES for one in closing))
-    skipped = max(len(rows) - told, 0)
-    story = _story(plan, key, rows[skipped:], left_out + skipped, sum(found[skipped:]), live)
-    return replace(story, threshold=plan.confidence or 0.0) if likely else story
+    skipped = max(len(rows) - shown, 0)
+    trace = _trace(plan, key, rows[skipped:], left_out + skipped, sum(found[skipped:]), live)
+    return replace(trace, threshold=plan.confidence or 0.0) if likely else trace
 
 
-def story_of_match(
+def trace_of_match(
     plan: MatchPlan, key: Mapping[str, Any], steps: Iterable[Step], match: Sequence[Sequence[Event]]
-) -> Story | None:
-    """The way of the run that found a match, event by event. None: it was not found.
+) -> Trace | None:
+    """The trace of the run that found a match, event by event. None: it was not found.
 
-    `match`: by component its events, of each at least what tells it from others.
+    `match`: the events of each component; each has at least the fields that identify it.
     """
     interpreter = Interpreter(plan)
     rows: list[tuple[Event | None, list[Decision]]] = [
@@ -125,30 +126,30 @@ def story_of_match(
     for found in interpreter.matches:
         if all(_are(of(found.bindings, part), events) for part, events in enumerate(match)):
             way = list(_way(interpreter, found, rows))
-            return _story(plan, key, way, 0, 1, {})
+            return _trace(plan, key, way, 0, 1, {})
     return None
 
 
-def story_of_likely_match(
+def trace_of_likely_match(
     plan: MatchPlan, key: Mapping[str, Any], match: Sequence[Sequence[Event]], window: tuple[int, int] | None
-) -> Story | None:
-    """The events of a match over imprecise time in the order of the pattern, with the confidence up to each of them."""
+) -> Trace | None:
+    """The trace of a match over imprecise time, in the order of the pattern, with the confidence up to each event."""
     way = way_to(plan, match, window)
     if way is None:
         return None
     events = [event for part in match for event in part]
     rows = [(event, [one]) for event, one in zip(events, way, strict=False)]
     rows[-1][1].append(way[-1])
-    return replace(_story(plan, key, rows, 0, 1, {}), threshold=plan.confidence or 0.0)
+    return replace(_trace(plan, key, rows, 0, 1, {}), threshold=plan.confidence or 0.0)
 
 
 def _are(bound: Sequence[Bound], events: Sequence[Event]) -> bool:
-    """Whether these are the events meant."""
+    """Whether the bound events are these events."""
     return len(bound) == len(events) and all(is_event(one.event, e) for one, e in zip(bound, events, strict=True))
 
 
 def is_event(event: Event, meant: Event) -> bool:
-    """Whether it is the one meant: has all that is said of that."""
+    """Whether `event` has all fields of `meant` with equal values."""
     return all(event.get(name) == value for name, value in meant.items())
 
 
@@ -175,21 +176,21 @@ def _way(
             return
 
 
-def _story(
+def _trace(
     plan: MatchPlan,
     key: Mapping[str, Any],
     rows: Sequence[tuple[Event | None, list[Decision]]],
     left_out: int,
     matches: int,
     live: Mapping[str, int],
-) -> Story:
+) -> Trace:
     refused = Counter(refusal.text for _, decisions in rows for one in decisions for refusal in one.refusals)
-    told = tuple(Row(event, tuple(_alike(plan, decisions))) for event, decisions in rows)
+    outcomes = tuple(Row(event, tuple(_alike(plan, decisions))) for event, decisions in rows)
     events = [event for event, _ in rows if event is not None]
-    return Story(
+    return Trace(
         query=plan.name,
         key=key,
-        rows=told,
+        rows=outcomes,
         left_out=left_out,
         matches=matches,
         live=live,
@@ -227,7 +228,7 @@ def _seqs(plan: MatchPlan, bindings: Bindings) -> tuple[tuple[str, tuple[int, ..
 
 
 def _attributes(plan: MatchPlan, events: Sequence[Event]) -> tuple[str, ...]:
-    """What conditions read, in the order of the events' own attributes; else the first few."""
+    """The attributes that conditions read, in the order of the events' attributes; else the first few."""
     checks = [*plan.checks, *(check for absence in plan.absences for check in absence.checks)]
     read = {leaf.name for check in checks for leaf in leaves(check.expr) if isinstance(leaf, Attribute | Aggregate)}
     read = {attribute for name in read for attribute in attributes_of_name(str(name))}
