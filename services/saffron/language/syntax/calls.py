@@ -34,7 +34,7 @@ def parse_call(cursor: Cursor, parse: Parse) -> Expression:
         return parse_next(cursor, name)
     if name.lower == "cast":
         return _cast(cursor, name, parse)
-    arguments = [] if cursor.token.is_symbol(")") else cursor.separated(lambda at: _argument(at, parse))
+    arguments = [] if cursor.token.is_symbol(")") else _arguments(cursor, parse)
     cursor.expect(")", f"after the arguments of {name.value[:20]}")
     cursor.leave()
     function = name.lower
@@ -43,9 +43,13 @@ def parse_call(cursor: Cursor, parse: Parse) -> Expression:
     return Call(function, tuple(arguments), span=cursor.span_from(name.start))
 
 
-def _argument(cursor: Cursor, parse: Parse) -> Expression:
-    star = cursor.accept("*")
-    return Star(span=Span(star.start, star.end)) if star else parse(cursor)
+def _arguments(cursor: Cursor, parse: Parse) -> list[Expression]:
+    """Expressions and stars between commas. A loop, and not `Cursor.separated`, keeps nested calls off the stack."""
+    found: list[Expression] = []
+    while not found or cursor.accept(","):
+        star = cursor.accept("*")
+        found.append(Star(span=Span(star.start, star.end)) if star else parse(cursor))
+    return found
 
 
 def _cast(cursor: Cursor, name: Token, parse: Parse) -> Call:
@@ -96,11 +100,12 @@ def parse_case(cursor: Cursor, parse: Parse) -> Expression:
     if not parts:
         cursor.fail("expected WHEN after CASE", hint="Write CASE WHEN a.x > 1 THEN 'high' ELSE 'low' END.")
     otherwise = parse(cursor) if cursor.accept_word("else") else NULL
+    end = cursor.token
     if not cursor.accept_word("end"):
         cursor.fail("expected WHEN, ELSE or END", hint="Every CASE has an END.")
     cursor.leave()
     if isinstance(otherwise, Name) and is_null(otherwise.name):
-        otherwise = NULL
+        otherwise = Name(NULL.name, span=Span(end.start, end.end))
     return Call("case", (*parts, otherwise), span=cursor.span_from(start.start))
 
 
