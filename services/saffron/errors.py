@@ -104,14 +104,18 @@ class QueryError(SaffronError):
 
     `stage` is one of "syntax", "schema", "plan"; `start` and `end` are character offsets into `text`
     (end exclusive) of the whole offending range; `expected` and `hint` are sentences or empty.
-    `str(error)` is the full rendering with carets (see `carets.render`).
+    `unknown`: a type or an attribute is not in the schema. `str(error)` is the full rendering with carets (see
+    `carets.render`).
     """
 
-    def __init__(self, message: str, *, stage: str, text: str, start: int, end: int, hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, stage: str, text: str, start: int, end: int, hint: str = "", unknown: bool = False
+    ) -> None:
         self.message = message
         self.stage = stage
         self.text = text
         self.start = start
         self.end = end
         self.hint = hint
+        self.unknown = unknown
         super().__init__(render(message, text=text, start=start, end=end, hint=hint))

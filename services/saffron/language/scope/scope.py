@@ -105,9 +105,10 @@ class Scope:
 
     # -------------------------------------------------------- errors and warnings
 
-    def schema_error(self, message: str, span: Span, hint: str = "") -> QueryError:
-        """The error of an unknown name or a wrong kind."""
-        return QueryError(message, stage="schema", text=self.text, start=span.start, end=span.end, hint=hint)
+    def schema_error(self, message: str, span: Span, hint: str = "", *, unknown: bool = False) -> QueryError:
+        """The error of an unknown name or a wrong kind. `unknown`: of a type or an attribute that the schema lacks."""
+        start, end = span
+        return QueryError(message, stage="schema", text=self.text, start=start, end=end, hint=hint, unknown=unknown)
 
     def bare_name_error(self, name: Name, hint: str) -> QueryError:
         """The error of a name without a variable. `hint`: used unless the name is null, quoted, or an attribute."""
@@ -153,7 +154,9 @@ class Scope:
         if self.lenient or (absent and not self.schema.given):
             self.warn(message, span, "NOT of what never comes always holds." if absent else "")
             return
-        raise self.schema_error(message, span, known_names("The stream has", list(self.schema.types), name))
+        raise self.schema_error(
+            message, span, known_names("The stream has", list(self.schema.types), name), unknown=True
+        )
 
     def declare(self, slots: Sequence[Slot], limit: int) -> None:
         """Declare the pattern's components, in order. QueryError: more than `limit`, equal or unknown names."""
@@ -267,7 +270,7 @@ class Scope:
         never = type_name not in self.schema.types and not (self.schema.given or self.unseen)
         may_come = self._open and type_name not in self.schema.derived  # results of a query have what it returns
         if not (self.lenient or never or may_come):
-            raise self.schema_error(message, span, known_attributes(f"{type_name} has", list(own), name))
+            raise self.schema_error(message, span, known_attributes(f"{type_name} has", list(own), name), unknown=True)
         if may_come:
             return
         hint = "It is null, and comparisons with null are false."

@@ -220,6 +220,8 @@ def _explained(error: QueryError, schema: Schema, head: Sequence[RawBatch]) -> S
     records = sum(map(len, head))
     if not schema.types and (bad := next(_bad_records(head), None)) is not None:
         return InputError(f"none of the first {records:,} records is an event. The first: {bad}\n{_NO_EVENTS}")
+    if not error.unknown:
+        return error
     hint = f"{error.hint}\n{_INFERRED.format(records)}".lstrip()
     return QueryError(error.message, stage=error.stage, text=error.text, start=error.start, end=error.end, hint=hint)
 
