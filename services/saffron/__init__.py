@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from saffron.api.aggregate import aggregate as aggregate
     from saffron.api.backfill import backfill as backfill
+    from saffron.api.function import function as function
     from saffron.api.query import Query as Query
     from saffron.api.query import compile as compile  # noqa: A004
     from saffron.api.result import Compressed as Compressed
@@ -42,6 +43,7 @@ _HOMES = {
     "aggregate": "api.aggregate",
     "backfill": "api.backfill",
     "compile": "api.query",
+    "function": "api.function",
     "replay": "api.results",
 }
 

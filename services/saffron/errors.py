@@ -41,6 +41,10 @@ class AggregateError(SaffronError):
     """A user-defined aggregate is wrong, or fails on its input."""
 
 
+class FunctionError(SaffronError):
+    """A user-defined function is wrong, or fails on its input."""
+
+
 class FailedError(SaffronError):
     """A query that was right has ended with an exception; others go on."""
 

@@ -8,4 +8,5 @@ table       results as Arrow tables, with types from the plan
 timeline    a drawing of a match's events over time;  html: HTML for notebooks
 backfill    backfill: queries over history, on Spark
 aggregate   @aggregate: user-defined aggregates (engine.operators.aggregates keeps them)
+function    @function: user-defined functions of values (schema.functions.own keeps them)
 """

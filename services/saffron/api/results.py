@@ -186,6 +186,8 @@ class Results:
                 f"{first.reason}: {first.detail}"
             )
             warnings.warn(f"{message} (Results.dead_letters has more)", stacklevel=3)
+        for report in run.reports():
+            warnings.warn(report, stacklevel=3)
 
     def _take_letters(self, run: Replay) -> None:
         for letter in run.dead_letters():

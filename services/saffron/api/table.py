@@ -16,10 +16,12 @@ from typing import Any, TypeAlias
 import orjson
 import pyarrow as pa
 
+from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.plan import (
     Aggregate,
     Attribute,
     Binary,
+    Call,
     Const,
     Expr,
     GroupValue,
@@ -30,6 +32,7 @@ from saffron.language.plan.plan import (
     TrendValue,
     Unary,
 )
+from saffron.schema.computed import Computed
 from saffron.schema.schema import Kind, Schema
 
 Column: TypeAlias = "pa.Array[Any]"
@@ -76,11 +79,11 @@ def _matches(rows: Rows, plan: MatchPlan, schema: Schema) -> dict[str, Column]:
                 ("seq", pa.int64()),
                 ("ts", pa.list_(pa.int64()) if imprecise else pa.int64()),
                 ("type", pa.string()),
-                *((name, _type(schema.kinds[name])) for name in schema.attributes_of(component.type)),
+                *((name, _type(schema.kinds[name])) for name in schema.attributes_of_any(component.types)),
             ]
         )
         kind = pa.list_(event) if component.closure else event
-        kinds = {name: schema.kinds[name] for name in schema.attributes_of(component.type)}
+        kinds = {name: schema.kinds[name] for name in schema.attributes_of_any(component.types)}
         values = [_held_all(row.get("events", {}).get(component.variable), kinds) for row in rows]
         bound[component.variable] = pa.array([_spread(value) for value in values] if imprecise else values, kind)
     return columns | {"events": _struct(bound, len(rows))}
@@ -137,8 +140,8 @@ def _members(rows: Rows, name: str, attributes: Sequence[str], schema: Schema) -
     """The struct column of a key or group."""
     own = {"ts": pa.int64(), "type": pa.string()}
     members = {
-        attribute: pa.array(
-            [_held(row[name].get(attribute), schema.kinds.get(attribute)) for row in rows],
+        (shown := attribute_shown(attribute)): pa.array(
+            [_held(row[name].get(shown), _kind_of(attribute, schema)) for row in rows],
             own.get(attribute) or _kind(attribute, schema),
         )
         for attribute in attributes
@@ -146,8 +149,14 @@ def _members(rows: Rows, name: str, attributes: Sequence[str], schema: Schema) -
     return _struct(members, len(rows))
 
 
+def _kind_of(attribute: str, schema: Schema) -> Kind | None:
+    one = Computed.of_name(attribute)
+    return schema.kinds.get(attribute) if one is None else one.kind
+
+
 def _kind(attribute: str, schema: Schema) -> pa.DataType:
-    return _type(schema.kinds[attribute]) if attribute in schema.kinds else pa.string()
+    kind = _kind_of(attribute, schema)
+    return pa.string() if kind is None else _type(kind)
 
 
 def _array(rows: Rows, name: str, kind: pa.DataType) -> Column:
@@ -163,7 +172,7 @@ def _struct(members: Mapping[str, Column], size: int) -> Column:
 def _types(expr: Expr) -> tuple[pa.DataType, ...]:
     """The types to try, in order, for an item of RETURN."""
     match expr:
-        case Attribute(kind=kind) | GroupValue(kind=kind) | TrendValue(kind=kind):
+        case Attribute(kind=kind) | GroupValue(kind=kind) | TrendValue(kind=kind) | Call(kind=kind):
             return _tried(kind)
         case Aggregate(function="count") | Length():
             return (pa.int64(),)

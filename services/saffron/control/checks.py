@@ -13,9 +13,11 @@ from saffron.engine.operators.composition import bound_beside, standing_plans
 from saffron.errors import QueryError, SaffronError
 from saffron.language import Bound, bind, explain_svg, is_name
 from saffron.language.cost.shedding import cannot_act
+from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.plan import MatchPlan, Plan
 from saffron.records.stream import StreamRecord
 from saffron.runtime.streams.known_streams import KnownStreams
+from saffron.schema.computed import Computed
 from saffron.schema.schema import Schema
 
 MOST_CHARACTERS = 65_536
@@ -125,7 +127,7 @@ def check_partitions(plan: Plan, stream: StreamRecord, partitions: Partitions) -
     if count == 1 or (key is not None and key in grouping):
         return
     does = "matches" if isinstance(plan, MatchPlan) else "counts"
-    by = f"by {', '.join(grouping)}" if grouping else "over all events"
+    by = f"by {', '.join(map(attribute_shown, grouping))}" if grouping else "over all events"
     spread = f"is keyed by {key}" if key is not None else "has no key"
     raise Refused(
         400,
@@ -137,6 +139,7 @@ def check_partitions(plan: Plan, stream: StreamRecord, partitions: Partitions) -
 
 def _fix(plan: Plan, stream: StreamRecord, grouping: Sequence[str]) -> str:
     """Advice that makes the query possible: a stream under its key or in one partition, or another query."""
+    grouping = [name for name in grouping if Computed.of_name(name) is None]
     if stream.definition is not None:
         wanted = f"`key: {grouping[0]}`" if grouping else "no `key`"
         return f"Apply the stream's definition under another name with {wanted}, and ask that"

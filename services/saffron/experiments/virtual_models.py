@@ -15,6 +15,7 @@ from saffron.engine.shed.drops.shedders import Shedder
 from saffron.errors import InputError, SaffronError
 from saffron.language.plan.plan import MatchPlan
 from saffron.runtime.replay.fused import QUERY_VERSION
+from saffron.schema.event_types import type_names
 
 Records = Sequence[tuple[bytes, bytes]]
 
@@ -87,9 +88,9 @@ def _of_events(model: EventModel, plan: MatchPlan, columns: Columns) -> str:
     spec = model.spec
     place = spec.kinds.index("type") if "type" in spec.kinds else None
     known = {values[place] for values in spec.known} if place is not None else set()
-    missing = [one.type for one in plan.components if one.type not in known]
+    missing = [name for name in type_names(one.types for one in plan.components) if name not in known]
     if place is not None and missing and len(spec.known) < MOST_KINDS:
-        return f"its features know no events of type {', '.join(dict.fromkeys(missing))}"
+        return f"its features know no events of type {', '.join(missing)}"
     try:
         FeatureKeys(spec).apply(columns)
     except FeatureError as error:

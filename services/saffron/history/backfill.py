@@ -27,6 +27,7 @@ from saffron.history.session import prepared
 from saffron.history.spark_errors import translated_errors
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.replay import bind_all
+from saffron.schema.functions import own
 from saffron.schema.schema import Kind, Schema
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ class _Backfill:
             self._schema,
             work.lenient,
             tuple(registered().values()),
+            tuple(own.registered().values()),
             stream=self._bound.stream,
         )
         partitionings = partitionings_of(self._bound.plans)

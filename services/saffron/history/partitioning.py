@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from saffron.engine.operators.composition import reads
+from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.plan import MatchPlan, Plan, Strategy, TrendPlan
+from saffron.schema.computed import Computed
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,9 @@ def _alone(plan: Plan, others: Sequence[Plan]) -> str:
         return "it has no [attribute] on which the events of a match agree"
     if isinstance(plan, TrendPlan) and not plan.group:
         return "it has no GROUP BY: one count is over all events"
+    keys = plan.key if isinstance(plan, MatchPlan) else plan.group
+    if computed := [attribute_shown(name) for name in keys if Computed.of_name(name) is not None]:
+        return f"its key is computed, of several values of an attribute: {', '.join(computed)}"
     if Strategy.STRICT in _strategies(plan):
         return "strict-contiguity asks for neighbours among all events, whatever their key"
     if plan.window.opens is not None:

@@ -18,6 +18,8 @@ from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan
 from saffron.runtime.process.config import user_cache_directory
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Merged, Query
+from saffron.schema.functions import own
+from saffron.schema.functions.function import Function
 from saffron.schema.schema import END_OF_TIME, Schema
 
 
@@ -33,6 +35,7 @@ class EngineTask:
     schema: Schema
     lenient: bool
     aggregates: tuple[UserAggregate, ...] = ()
+    functions: tuple[Function, ...] = ()
     events: int = 0
     stream: str = DEFAULT_STREAM
 
@@ -60,6 +63,8 @@ def start_engines(task: EngineTask) -> Chain:
     for one in task.aggregates:
         if one.name not in known:
             register(one.name, one.step, initial=one.initial, final=one.final)
+    for function in task.functions:
+        own.add(function)
     bind_one = binder(task.lenient)
 
     def compiler(text: str, schema: Schema | None, name: str) -> Plan:

@@ -8,8 +8,10 @@ from typing import Any
 
 from saffron.engine.match.output.returns import evaluator
 from saffron.language.plan.plan import Attribute, Which
+from saffron.language.scope.functions import refuse_own
 from saffron.language.scope.scope import Scope
-from saffron.language.scope.typed import Sort, Typed, bind_condition
+from saffron.language.scope.sorts import Sort, Typed
+from saffron.language.scope.typed import bind_condition
 from saffron.language.syntax import tree
 from saffron.language.syntax.cursor import RESERVED
 from saffron.language.syntax.parser import parse_condition
@@ -36,7 +38,9 @@ def condition(text: str, *, texts: bool = False) -> Passes:
     """
     sort, kind = (Sort.STRING, Kind.STRING) if texts else (Sort.UNKNOWN, Kind.FLOAT)
     scope = _Strict(text, None, False)
-    expr = bind_condition(parse_condition(text), scope, lambda leaf: _leaf(leaf, scope, sort, kind))
+    written = parse_condition(text)
+    expr = bind_condition(written, scope, lambda leaf: _leaf(leaf, scope, sort, kind))
+    refuse_own(expr, written.span, scope)
     evaluate = evaluator(expr, _value)
     return lambda whole: evaluate(((whole,),)) is True  # type: ignore[arg-type]
 
@@ -68,12 +72,18 @@ def _needs_quotes(name: str) -> bool:
 
 
 def _value(name: str, whole: Any) -> Any:
-    """The value of a field, or of what is computed from its array, as the language has it; None: null."""
+    """The value of a field, or of what is computed from fields, as the language has it; None: null."""
     one = Computed.of_name(name)
-    found = _found(whole, (name if one is None else one.attribute).split("."))
     if one is not None:
-        return one.of(_numbered(found)) if isinstance(found, list) else None
-    return _numbered(found) if isinstance(found, bool | str) else None
+        return one.of(lambda field: _field(field, whole))
+    found = _field(name, whole)
+    return None if isinstance(found, list) else found
+
+
+def _field(name: str, whole: Any) -> Any:
+    """The value of a field, arrays as lists; None for null, objects, and what is not there."""
+    found = _found(whole, name.split("."))
+    return _numbered(found) if isinstance(found, bool | str | list) else None
 
 
 def _numbered(value: Any) -> Any:

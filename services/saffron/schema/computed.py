@@ -1,4 +1,4 @@
-"""Values that are computed from an array of an event: its length, whether it contains a value, one of its elements.
+"""Values that are computed from the attributes of one event: a tree of functions and operators over them.
 
 A plan reads them as attributes, under names that no event can have. Engines add them to the columns of a block.
 """
@@ -6,75 +6,134 @@ A plan reads them as attributes, under names that no event can have. Engines add
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
+from saffron.schema.functions.arrays import Step, element
+from saffron.schema.functions.operators import OPERATORS, applied
+from saffron.schema.functions.own import require
+from saffron.schema.functions.table import BUILT_IN
 from saffron.schema.numbers import number_of
 from saffron.schema.schema import COMPUTED_MARK, Kind
 
-LENGTH, CONTAINS, ELEMENT = "length", "contains", "element"
-FUNCTIONS = (LENGTH, CONTAINS)
-"""Those that a query calls by name."""
-Step = str | int
-"""A field's name, or the number of an element, from 1."""
+ELEMENT = "element"
+"""The function that reads what lies in an array: its arguments are the array, then the steps to it."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """The value of an attribute."""
+
+    attribute: str
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A value that stands in the query; None is null."""
+
+    value: float | str | bool | None
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A function of the language, or an operator (`functions.operators`), of arguments."""
+
+    function: str
+    arguments: tuple[Tree, ...]
+
+
+Tree = Read | Constant | Applied
+Values = Callable[[str], Any]
+"""Attribute -> its value in an event, arrays parsed; None: null."""
 
 
 @dataclass(frozen=True)
 class Computed:
-    """A value computed from `attribute`, or from what lies at `steps` in it.
+    """A value computed from attributes. `kind`: of the value; another one is null. ARRAY stands for any JSON value."""
 
-    `kind`: of the value; another one is null. Kind ARRAY stands for any JSON value. `value`: what CONTAINS looks for.
-    """
-
-    function: str
-    attribute: str
-    steps: tuple[Step, ...]
+    tree: Tree
     kind: Kind
-    value: float | str | bool | None = None
 
     @property
     def name(self) -> str:
         """The name under which a plan reads it."""
-        parts = [self.function, self.attribute, self.steps, self.kind.value, self.value]
-        return COMPUTED_MARK + json.dumps(parts, separators=(",", ":"))
+        return COMPUTED_MARK + json.dumps([self.kind.value, _record(self.tree)], separators=(",", ":"))
 
     @classmethod
     def of_name(cls, name: str) -> Self | None:
         """What has this name; None if it is an attribute's own."""
-        if not name.startswith(COMPUTED_MARK):
-            return None
-        function, attribute, steps, kind, value = json.loads(name.removeprefix(COMPUTED_MARK))
-        return cls(function, attribute, tuple(steps), Kind(kind), value)
+        return cls._of_name(name) if name.startswith(COMPUTED_MARK) else None
 
-    def of(self, array: Any) -> Any:
-        """The value for the parsed value of the attribute; None for null."""
-        found = _at(array, self.steps)
-        if self.function == ELEMENT:
-            return _of_kind(found, self.kind)
-        if not isinstance(found, list):
-            return None
-        return len(found) if self.function == LENGTH else any(_same(one, self.value) for one in found)
+    @classmethod
+    @lru_cache(maxsize=1024)
+    def _of_name(cls, name: str) -> Self:
+        kind, record = json.loads(name.removeprefix(COMPUTED_MARK))
+        return cls(_tree(record), Kind(kind))
 
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that it is computed from, each once."""
+        return tuple(dict.fromkeys(_reads(self.tree)))
 
-def _at(value: Any, steps: Sequence[Step]) -> Any:
-    """What lies at the end of the steps, None if nothing does. A field named as all of the rest counts first."""
-    for number, step in enumerate(steps):
-        if isinstance(step, int):
-            if not isinstance(value, list) or step > len(value):
-                return None
-            value = value[step - 1]
-            continue
-        if not isinstance(value, dict):
-            return None
-        rest = steps[number:]
-        if all(isinstance(one, str) for one in rest) and (flat := value.get(".".join(map(str, rest)))) is not None:
-            return flat
-        value = value.get(step)
-    return value
+    def of(self, values: Values) -> Any:
+        """The value in an event; None for null."""
+        return of_kind(evaluated(self.tree, values), self.kind)
 
 
-def _of_kind(value: Any, kind: Kind) -> Any:
+def attributes_of_name(name: str) -> tuple[str, ...]:
+    """The attributes of an event that a plan reads under a name: those of a computed value, or the attribute itself."""
+    one = Computed.of_name(name)
+    return (name,) if one is None else one.attributes
+
+
+def functions_of(tree: Tree) -> Iterator[str]:
+    """The functions and operators of a tree."""
+    if isinstance(tree, Applied):
+        yield tree.function
+        for one in tree.arguments:
+            yield from functions_of(one)
+
+
+def evaluated(tree: Tree, values: Values) -> Any:
+    """The value of a tree, of whatever kind it is."""
+    return evaluator(tree)(values)
+
+
+@lru_cache(maxsize=1024)
+def evaluator(tree: Tree) -> Callable[[Values], Any]:
+    """A tree as a function of the attributes' values."""
+    match tree:
+        case Read(attribute=attribute):
+            return lambda values: values(attribute)
+        case Constant(value=constant):
+            return lambda _: constant
+        case Applied(function=function, arguments=arguments):
+            call = _called(function)
+            parts = [evaluator(one) for one in arguments]
+    if len(parts) == 1:
+        (only,) = parts
+        return lambda values: call([only(values)])
+    return lambda values: call([part(values) for part in parts])
+
+
+def applied_to(function: str, values: list[Any]) -> Any:
+    """A function or an operator of values. FunctionError: this process does not know it."""
+    return _called(function)(values)
+
+
+def _called(function: str) -> Callable[[list[Any]], Any]:
+    if function == ELEMENT:
+        return lambda values: element(*values)
+    if function in OPERATORS:
+        return lambda values: applied(function, values)
+    if (row := BUILT_IN.get(function)) is not None:
+        return row.of
+    return lambda values: require(function).of(values)  # one of a user's may be replaced
+
+
+def of_kind(value: Any, kind: Kind) -> Any:
     """The value if it is of the kind, else None."""
     if kind is Kind.ARRAY:
         return value
@@ -83,8 +142,38 @@ def _of_kind(value: Any, kind: Kind) -> Any:
     return value if isinstance(value, str if kind is Kind.STRING else bool) else None
 
 
-def _same(one: Any, other: float | str | bool | None) -> bool:
-    """Whether two values are equal: numbers by their value, and nothing of different kinds."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return bool(one == other)
+def where_true(condition: Tree) -> Tree:
+    """1 where a condition holds, else null: what `count` of a condition counts."""
+    return Applied("case", (condition, Constant(1), Constant(None)))
+
+
+def element_of(array: Tree, steps: tuple[Step, ...]) -> Tree:
+    """What lies at steps in an array; the array itself for none."""
+    return Applied(ELEMENT, (array, *map(Constant, steps))) if steps else array
+
+
+def _reads(tree: Tree) -> Iterator[str]:
+    if isinstance(tree, Read):
+        yield tree.attribute
+    elif isinstance(tree, Applied):
+        for one in tree.arguments:
+            yield from _reads(one)
+
+
+def _record(tree: Tree) -> Any:
+    """A tree as JSON: an attribute as an object, a function as a list, a constant as itself."""
+    match tree:
+        case Read(attribute=attribute):
+            return {"of": attribute}
+        case Constant(value=value):
+            return value
+        case Applied(function=function, arguments=arguments):
+            return [function, *map(_record, arguments)]
+
+
+def _tree(record: Any) -> Tree:
+    if isinstance(record, dict):
+        return Read(record["of"])
+    if isinstance(record, list):
+        return Applied(record[0], tuple(map(_tree, record[1:])))
+    return Constant(record)

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from saffron.language.syntax.parser import parse_condition
+from tests.reference.match.values import value
+
 
 @dataclass(frozen=True, eq=False)
 class Event:
@@ -29,9 +32,11 @@ class Event:
         return self.ts, self.seq, self.counter
 
     def get(self, name: str) -> Any:
-        """An attribute (None: null or absent), the occurrence time or the type."""
+        """An attribute (None: null or absent), the occurrence time, the type, or "=" and a function of attributes."""
         if name in self.attributes:
             return self.attributes[name]
+        if name.startswith("="):
+            return value(parse_condition(name[1:]), lambda path: self.get(path.variable))
         return {"ts": self.ts, "timestamp": self.ts, "type": self.type}.get(name)
 
 

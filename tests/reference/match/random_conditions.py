@@ -11,6 +11,20 @@ NUMBERS = ("x", "f")
 COMPARISONS = ("=", "!=", "<", "<=", "<=", ">", ">=", ">=")
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
 
+OF_NUMBERS = (
+    "abs({})", "sqrt({})", "min({}, 1)", "max({}, 0, -1)", "-{}", "floor({})", "ceil({} / 2)", "trunc({})",
+    "round({} * 1.25, 1)", "sign({})", "power({}, 2)", "coalesce({}, 1)", "nullif({}, 1)", "bit_and({}, 1)",
+    "CASE WHEN {0} > 1 THEN {0} WHEN {0} IS NULL THEN 0.5 END", "CASE {} WHEN 1 THEN 2 ELSE 1 END",
+)  # fmt: skip
+OF_ONE_EVENT = (
+    "{s} LIKE 'a%'", "NOT {s} LIKE '_'", "{s} REGEXP '[ab]'", "lower({s}) = 'a'", "upper({s}) || {s} < 'BB'",
+    "length({s}) = 1", "{s} IS NULL", "{x} IS NOT NULL", "{x} BETWEEN 0 AND 1", "{s} NOT IN ('a')",
+    "coalesce({s}, 'a') = 'a'", "coalesce({t}, true)", "CASE {s} WHEN 'a' THEN 1 ELSE {x} END = 1",
+    "position({s}, 'é') = 1", "CAST({x} AS string) = '1'", "contains({s}, 'a')",
+    "substring(concat({s}, CAST({x} AS string)), 2, 1) >= '1'", "nullif({s}, 'a') IS NULL",
+    "CASE WHEN {t} THEN {s} ELSE 'b' END = 'b'", "starts_with({s}, 'é')", "(CAST({s} AS boolean)) IS NULL",
+)  # fmt: skip
+
 
 class Conditions:
     """Makes conjuncts over the variables of a pattern, in every form of reference."""
@@ -58,7 +72,11 @@ class Conditions:
             return f"{name}[i].{attribute}"
         if roll < 0.5:
             return f"{name}[i-{self.rng.choice([1, 1, 2])}].{attribute}"
-        return self._aggregate(f"{name}[..i-1]") if roll < 0.7 else self._whole(variable)
+        if roll < 0.7:
+            return (self._formula if roll < 0.56 else self._aggregate)(f"{name}[..i-1]")
+        if roll > 0.9:
+            return f"{name}[{1 + int(20 * (1.0 - roll))}].{attribute}"
+        return self._formula(f"{name}[]") if roll > 0.83 else self._whole(variable)
 
     def returned(self) -> str:
         """Values of finished components, as the items of RETURN."""
@@ -83,7 +101,7 @@ class Conditions:
         if roll < 0.12 and numbers:
             return f"{left} {self.rng.choice('+-*/%')} 2 {self.rng.choice(COMPARISONS)} {right}"
         if roll < 0.18 and numbers:
-            function = self.rng.choice(["abs({})", "sqrt({})", "min({}, 1)", "max({}, 0, -1)", "-{}"])
+            function = self.rng.choice(OF_NUMBERS)
             return f"{function.format(left)} {self.rng.choice(COMPARISONS)} {right}"
         return text
 
@@ -93,8 +111,11 @@ class Conditions:
     def _local(self) -> str:
         variable = self.rng.choice(self.variables)
         roll = self.rng.random()
-        if roll < 0.6:
+        if roll < 0.5:
             return self._compared(self._taken(variable, self._attribute()), self._number())
+        if roll < 0.6:
+            attributes = {name: self._taken(variable, name) for name in "xst"}
+            return self.rng.choice(OF_ONE_EVENT).format(**attributes)
         if roll < 0.7:
             return f"{self._taken(variable, 's')} IN ('a', 'b', 'é')"
         if roll < 0.8:
@@ -169,6 +190,18 @@ class Conditions:
         if function == "count" and self.rng.random() < 0.5:
             return f"count({over})"
         return f"{function}({over}.{self._attribute()})"
+
+    def _formula(self, over: str) -> str:
+        """An aggregate of a formula of each event."""
+        one, sign = f"{over}.{self._attribute()}", self.rng.choice(COMPARISONS)
+        forms = [
+            f"count({one} {sign} {self._number()})",
+            f"count({over}.s = 'a' OR {one} {sign} {over}.k)",
+            f"{self.rng.choice(['sum', 'avg', 'max', 'min', 'first', 'last'])}({one} * {over}.k)",
+            f"sum(abs({one} - {over}.f))",
+            f"stddev(min({one}, 2) / {over}.x)",
+        ]
+        return self.rng.choice(forms)
 
     def _back(self) -> str:
         if not self.lists:

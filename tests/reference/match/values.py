@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from saffron.language.syntax import tree
+from tests.reference.functions import FUNCTIONS
 
 Aggregates = Mapping[str, Callable[[list[Any]], Any]]
 """User-defined aggregates: each from the values of a list that are not null, in order, at least one."""
 
 BUILT_IN = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
-SCALARS = ("abs", "sqrt", "least", "greatest")
 
 
 def value(expression: tree.Expression, leaf: Callable[[Any], Any]) -> Any:
@@ -25,15 +25,22 @@ def value(expression: tree.Expression, leaf: Callable[[Any], Any]) -> Any:
             return at_steps(leaf(expression), steps)
         case tree.Call(function="length", arguments=(array,)):
             found = value(array, leaf)
-            return len(found) if isinstance(found, list) else None
-        case tree.Call(function="contains", arguments=(array, tree.Literal(value=wanted))):
-            found = value(array, leaf)
+            return len(found) if isinstance(found, list | str) else None
+        case tree.Call(function="contains", arguments=(array, part)):
+            found, wanted = value(array, leaf), value(part, leaf)
+            if isinstance(found, str) or wanted is None:
+                return wanted in found if isinstance(found, str) and isinstance(wanted, str) else None
             scalars = [one for one in found if not isinstance(one, list | dict)] if isinstance(found, list) else []
             return any(compared("=", one, wanted) for one in scalars) if isinstance(found, list) else None
+        case tree.Call(function="nullif", arguments=(one, other)):
+            found = value(one, leaf)
+            return None if compared("=", found, value(other, leaf)) else found
         case tree.Call(function=function, arguments=arguments):
-            if function not in SCALARS:
+            if function not in FUNCTIONS:
                 return leaf(expression)
-            return _call(function, [_real(value(argument, leaf)) for argument in arguments])
+            return FUNCTIONS[function](*(value(argument, leaf) for argument in arguments))
+        case tree.Name(name="null"):
+            return None
         case tree.Prefix(operator="not", operand=operand):
             return value(operand, leaf) is not True
         case tree.Prefix(operand=operand):
@@ -119,12 +126,3 @@ def _arithmetic(operator: str, left: float | None, right: float | None) -> float
     if operator == "%":
         return math.fmod(left, right)
     return left + right if operator == "+" else left - right if operator == "-" else left * right
-
-
-def _call(function: str, values: list[float | None]) -> float | None:
-    numbers = [x for x in values if x is not None]
-    if len(numbers) < len(values):
-        return None
-    if function == "sqrt":
-        return math.sqrt(numbers[0]) if numbers[0] >= 0 else None
-    return {"abs": lambda: abs(numbers[0]), "least": lambda: min(numbers), "greatest": lambda: max(numbers)}[function]()

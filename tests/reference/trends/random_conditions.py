@@ -9,12 +9,23 @@ from tests.reference.match.shape import Leaf, Pattern
 
 COMPARISONS = ("<", "<=", ">", ">=", "=", "!=")
 
+OF_ONE_EVENT = (
+    "{}.s LIKE '_'", "lower({}.s) = 'a'", "{}.x IS NULL", "{}.f IS NOT NULL", "{0}.x BETWEEN 0 AND 1",
+    "coalesce({}.t, true)", "length({}.s) = 1", "CASE WHEN {0}.x > 1 THEN {0}.t ELSE {0}.s = 'a' END",
+    "ceil({}.f) > 1", "nullif({}.x, 1) >= 0", "CAST({}.x AS string) = '2'",
+)  # fmt: skip
+"""Conditions with functions, of any event."""
+
 
 class Conditions:
     """`edges`: pairs of components of which the second may directly follow the first."""
 
-    def __init__(self, rng: random.Random, pattern: Pattern, edges: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self, rng: random.Random, pattern: Pattern, edges: Sequence[tuple[int, int]], formula: str = ""
+    ) -> None:
+        """`formula`: what stands behind each value that is aggregated, with {0} for its variable."""
         self.rng = rng
+        self.formula = formula
         self.leaves = pattern.leaves
         self.present = pattern.leaves[: pattern.positive]
         self.closures = pattern.closures
@@ -36,8 +47,10 @@ class Conditions:
         roll = self.rng.random()
         if roll < 0.6:
             return f"{name}.{self.rng.choice('xf')} {self._sign()} {self.rng.choice(['0', '1', '2', '0.5'])}"
-        if roll < 0.75:
+        if roll < 0.68:
             return f"{name}.s IN ('a', 'b', 'é')"
+        if roll < 0.75:
+            return self.rng.choice(OF_ONE_EVENT).format(name)
         if roll < 0.85:
             return f"{name}.t"
         if roll < 0.9:
@@ -73,7 +86,7 @@ class Conditions:
             return f"{before}.s {self._sign()} {after}.s"
         if self.rng.random() < 0.1:
             return f"{after}.ts - {before}.ts {self.rng.choice(['<=', '>'])} {self.rng.randrange(1, 5)} ms"
-        change = self.rng.choice(["{}", "{}", "{} + 1", "{} * 2 - 1", "-{}", "{} / 2"])
+        change = self.rng.choice(["{}", "{}", "{} + 1", "{} * 2 - 1", "-{}", "{} / 2", "floor({})", "coalesce({}, 1)"])
         left, right = change.format(f"{before}.{name}"), f"{after}.{name}"
         if self.rng.random() < 0.15:
             right = f"{right} * {self.rng.choice(['1.05', '-1', '0.5'])}"
@@ -96,6 +109,8 @@ class Conditions:
         return self.rng.choice(
             [
                 f"abs({before}.x - {after}.x) {self._sign()} 2",
+                f"lower({before}.s) {self._sign()} upper({after}.s)",
+                f"CASE WHEN {before}.t THEN {before}.x ELSE {after}.x END {self._sign()} 1",
                 f"{before}.x * {after}.x > 1",
                 f"({before}.x < {after}.x OR {before}.k = {after}.k)",
                 f"NOT {before}.x > {after}.x",
@@ -124,12 +139,21 @@ class Conditions:
         leaf = self.rng.choice(self.present)
         if self.rng.random() < 0.25:
             return f"COUNT({leaf.variable})"
-        return f"{self.rng.choice(['MIN', 'MAX', 'SUM', 'AVG'])}({leaf.variable}.{self.rng.choice('xxf')})"
+        function, attribute = self.rng.choice(["MIN", "MAX", "SUM", "AVG"]), self.rng.choice("xxf")
+        return f"{function}({leaf.variable}.{attribute}{self.formula.format(leaf.variable)})"
 
     def _computed(self) -> str:
         one, other = self._aggregate(), self._aggregate()
         return self.rng.choice(
-            [f"{one} / COUNT(*)", f"{one} - {other}", f"2 * {one} + 1", f"abs({one})", f"({one} + {other}) / 2"]
+            [
+                f"floor({one} / 2)",
+                f"CASE WHEN COUNT(*) > 2 THEN {one} ELSE coalesce({other}, 0) END",
+                f"{one} / COUNT(*)",
+                f"{one} - {other}",
+                f"2 * {one} + 1",
+                f"abs({one})",
+                f"({one} + {other}) / 2",
+            ]
         )
 
     def _having(self, group: Sequence[str]) -> str:

@@ -9,6 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from saffron.language.syntax import tree
+from tests.reference.functions import FUNCTIONS as FUNCTIONS_OF_VALUES
+from tests.reference.match.conditions import formula_value, references
+from tests.reference.match.events import Event
 from tests.reference.match.shape import Pattern
 from tests.reference.match.values import compared
 from tests.reference.trends.asked import FUNCTIONS
@@ -30,9 +33,8 @@ def aggregate(call: tree.Call, pattern: Pattern, trends: Collection[Trend]) -> A
     if isinstance(argument, tree.Name):
         number = pattern.leaf(argument.name).number
         return sum(leaf == number for trend in trends for leaf, _ in trend)
-    assert isinstance(argument, tree.Reference)
-    number = pattern.leaf(argument.variable).number
-    given = [event.get(str(argument.attribute)) for trend in trends for leaf, event in trend if leaf == number]
+    number = pattern.leaf(next(references(argument)).variable).number
+    given = [_given(argument, event) for trend in trends for leaf, event in trend if leaf == number]
     present = [Fraction(x) for x in given if x is not None]
     if call.function == "count":
         return len(present)
@@ -45,6 +47,13 @@ def aggregate(call: tree.Call, pattern: Pattern, trends: Collection[Trend]) -> A
     return {"min": min, "max": max}[call.function](present)
 
 
+def _given(argument: tree.Expression, event: Event) -> Any:
+    """E.x of an event, or the value of a formula over it."""
+    if isinstance(argument, tree.Reference):
+        return event.get(str(argument.attribute))
+    return formula_value(argument, event)
+
+
 def computed(expression: tree.Expression, known: Callable[[tree.Expression], Any]) -> Any:
     """`known`: the value of an aggregate or of a group attribute."""
 
@@ -52,6 +61,8 @@ def computed(expression: tree.Expression, known: Callable[[tree.Expression], Any
         return computed(one, known)
 
     match expression:
+        case tree.Name(name="null"):
+            return None
         case tree.Literal(value=literal):
             return literal if isinstance(literal, str | bool) else Fraction(literal)
         case tree.Prefix(operator="not", operand=operand):
@@ -82,8 +93,12 @@ def _operation(sign: str, left: Any, right: Any) -> Any:
 
 
 def _called(function: str, values: list[Any]) -> Any:
+    if function in ("coalesce", "case", "is_null"):
+        return FUNCTIONS_OF_VALUES[function](*values)
     if None in values:
         return None
+    if function in ("floor", "ceil"):
+        return Fraction(math.floor(values[0]) if function == "floor" else math.ceil(values[0]))
     if function == "sqrt":
         return Fraction(math.sqrt(values[0])) if values[0] >= 0 else None
     return {"abs": lambda: abs(values[0]), "least": lambda: min(values), "greatest": lambda: max(values)}[function]()

@@ -18,6 +18,7 @@ from saffron.engine.why.values import value
 from saffron.language.plan.plan import Attribute, Const, Expr, Strategy, Template, Transition, TrendPlan, Which
 from saffron.language.plan.rewrite import mapped
 from saffron.language.syntax import tree
+from saffron.schema.computed import Computed
 from tests.reference.match.events import Event, events_of
 from tests.reference.trends.asked import Asked
 from tests.reference.trends.results import Answer, key_value, pairs
@@ -216,7 +217,7 @@ class Graph:
 
     def _fits(self, state: int, event: Event) -> bool:
         component = self.plan.components[self.template.states[state].component]
-        return event.type == component.type and all(
+        return event.type in component.types and all(
             _holds(condition, event, event) for condition in self.template.local[state]
         )
 
@@ -254,7 +255,9 @@ class Graph:
 def _holds(condition: Expr, before: Event, after: Event) -> bool:
     def leaf(node: Expr) -> Expr:
         if isinstance(node, Attribute):
-            return Const((after if node.which is Which.ADJACENT else before).get(node.name))
+            event = after if node.which is Which.ADJACENT else before
+            one = Computed.of_name(node.name)
+            return Const(event.get(node.name) if one is None else one.of(event.get))
         return node
 
     return value(mapped(condition, leaf)) is True

@@ -118,6 +118,14 @@ def test_a_definition_that_cannot_be_is_refused(client: Client, text: str, part:
     assert part in refused(client, text)
 
 
+def test_no_source_is_a_topic_that_saffron_writes_for_a_stream(client: Client) -> None:
+    apply(client, SHOP)
+    for name in ("shop", "other"):
+        text = f"stream: {name}\nkey: order_id\nsources:\n- topic: t.shop\n"
+        assert "topic 't.shop' is stream 'shop''s, which Saffron writes: ask FROM shop" in refused(client, text)
+    apply(client, "stream: other\nkey: order_id\nsources: [{topic: orders}]\n")
+
+
 def test_key_and_partitions_of_a_stream_that_is_there_stay(client: Client) -> None:
     apply(client, SHOP)
     assert "has the key 'order_id'" in refused(client, SHOP.replace("key: order_id", "key: customer"))

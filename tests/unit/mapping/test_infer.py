@@ -10,6 +10,7 @@ import pytest
 
 from saffron.mapping.definition import Envelope, TimeFormat
 from saffron.mapping.definition_reader import read_definition
+from saffron.mapping.mapper import Mapped, events_of
 from saffron.mapping.message import Message
 from saffron.mapping.paths import Path
 from saffron.mapping.proposals.definition_writer import write_definition
@@ -68,6 +69,27 @@ def test_the_proposal_is_a_definition_with_reasons() -> None:
     assert "map: {FAILED: Failed, SUCCEEDED: Succeeded}" in text
     assert "order_id: order.id  # has values of orders's order_id: 100%" in text
     assert "# is a time in all messages, within a second of the message's own" in text
+
+
+def test_names_that_need_quotes_are_those_that_the_events_have() -> None:
+    first = topic("a", [{"User ID": f"u{n}", "p": {"Revenue ($)": f"{n}.5"}, "at": NOON + n} for n in range(5)])
+    other = topic("b", [{"user": {"an id": f"u{n}"}} for n in range(5)])
+    shop = read_definition(write_definition("shop", infer([first, other])))
+    assert shop.key == "User ID"
+    read = [next(events_of(one.messages[0], source)) for one, source in zip((first, other), shop.sources, strict=True)]
+    assert all(isinstance(one, Mapped) and one.values["User ID"] == "u0" for one in read)
+    assert isinstance(read[0], Mapped)
+    assert read[0].values["p.Revenue ($)"] == "0.5"
+
+
+def test_versions_stay_texts() -> None:
+    (one,) = infer([topic("a", [{"eventVersion": "1.10", "price": "1.10"} for _ in range(5)])])
+    assert one.numbers == [Path(("price",))]
+
+
+def test_without_times_of_messages_none_is_called_near() -> None:
+    (one,) = infer([Topic("a", [Message(b'{"at":1777629600}')] * 3)])
+    assert one.time.reason == "is a time in all messages"
 
 
 def test_topics_that_share_no_values_have_no_key() -> None:

@@ -110,7 +110,8 @@ def send_again(
     reason: Annotated[str | None, typer.Option(help="All of this reason that were not sent again yet.")] = None,
     stream: Stream = None,
     put: Annotated[
-        list[str] | None, typer.Option("--set", metavar="ATTR=VALUE", help="Give an attribute this value.")
+        list[str] | None,
+        typer.Option("--set", metavar="ATTR=VALUE", help="Give an attribute this value: price=12.5, Records[1].at=..."),
     ] = None,
     unset: Annotated[list[str] | None, typer.Option(metavar="ATTR", help="Leave an attribute out.")] = None,
     file: Annotated[Path | None, typer.Option(help="Send this file's bytes instead; - is standard input.")] = None,

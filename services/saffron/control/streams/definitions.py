@@ -97,6 +97,14 @@ def plan_bounds(change: StreamChange, before: StreamRecord, now: StreamContext) 
 def _partitions(topic: str, now: StreamContext) -> int:
     """The number of partitions of a source. Refused: it cannot be one."""
     require_foreign(topic, now)
+    for other in now.streams.values():
+        if other.topic == topic and other.is_routed:
+            raise Refused(
+                409,
+                "topic",
+                f"topic {topic!r} is stream {other.name!r}'s, which Saffron writes: ask FROM {other.name}, or name the "
+                "topics that it is made from",
+            )
     count = now.partitions(topic)
     if count is None:
         raise Refused(409, "topic", f"topic {topic!r} does not exist: is that its full name? (`saffron doctor`)")

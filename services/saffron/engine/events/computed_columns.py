@@ -1,51 +1,196 @@
-"""Columns of values that are computed from arrays (`schema.computed`), once for each distinct array of a block."""
+"""Columns of values that are computed from attributes (`schema.computed`), once for each distinct text, number or row.
+
+The values of distinct inputs are kept across blocks, within a bound of bytes, so that a block computes what is new.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
-from saffron.schema.computed import Computed
+from saffron.engine.events.tables import column_values, pruned
+from saffron.errors import FunctionError
+from saffron.schema.computed import Computed, evaluator, of_kind
 from saffron.schema.numbers import pair_of
-from saffron.schema.schema import Kind
+from saffron.schema.schema import NULL_CODE, Kind
+
+ROOM = 32 * 1024 * 1024
+"""Bytes, about, that the kept values of one computed value take."""
+_ENTRY = 200
+"""Bytes of an entry beside its texts."""
+_MANY = 65_536
+"""Texts beyond which a block looks for its own only."""
+_MISSING = object()
+
+Failed = Callable[[str, FunctionError], None]
+"""Is told the name of a value that cannot be computed in a block, and why."""
 
 
 def with_computed(columns: Columns, names: Iterable[str]) -> Columns:
-    """The same events, with the computed values of these names as attributes."""
-    found = [one for name in names if (one := Computed.of_name(name)) is not None]
-    if not found:
-        return columns
-    parsed = {name: _parsed(columns, name) for name in dict.fromkeys(one.attribute for one in found)}
-    more = {one.name: _column(one, columns, parsed[one.attribute]) for one in found}
-    return replace(columns, attributes={**columns.attributes, **more})
+    """The same events, with the computed values of these names. FunctionError: a user's function fails."""
+    return ComputedColumns(0).added(columns, names)
 
 
-def _parsed(columns: Columns, name: str) -> list[Any]:
-    """The distinct arrays of a column, by code; none where the attribute is no array."""
-    column = columns.attributes.get(name)
-    return [] if column is None or column.kind is not Kind.ARRAY else list(map(orjson.loads, column.values))
+class ComputedColumns:
+    """Adds computed values to blocks, and keeps those of distinct inputs. `room`: bytes for each computed value."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self._room = room
+        self._kept: dict[str, _Kept] = {}
+
+    def added(self, columns: Columns, names: Iterable[str], failed: Failed | None = None) -> Columns:
+        """The same events, with the computed values of these names. A value that fails is null, if `failed` is told."""
+        found = [(name, one) for name in names if (one := Computed.of_name(name)) is not None]
+        if not found:
+            return columns
+        more = {}
+        for name, one in found:
+            kept = self._kept.get(name)
+            if kept is None:
+                kept = self._kept[name] = _Kept(one, self._room)
+            try:
+                more[name] = kept.column(columns)
+            except FunctionError as error:
+                if failed is None:
+                    raise
+                failed(name, error)
+                more[name] = _nulls(one.kind, len(columns))
+        return replace(columns, attributes={**columns.attributes, **more})
 
 
-def _column(one: Computed, columns: Columns, arrays: list[Any]) -> Column:
-    kind = one.kind.column
-    if not arrays:
-        return Column(kind, np.full(len(columns), kind.null, kind.dtype))
-    values = list(map(one.of, arrays))
-    codes: dict[str, int] = {}
-    # The last item is for null, which -1 indexes.
-    table: NDArray[Any] = np.full(len(values) + 1, kind.null, kind.dtype)
-    for code, value in enumerate(values):
+class _Texts(NamedTuple):
+    """The distinct texts of a column, with the computed column's item for each of them, and for null.
+
+    `codes`: of the texts of the computed column, `texts`.
+    """
+
+    values: tuple[str, ...]
+    table: NDArray[Any]
+    codes: dict[str, int]
+    texts: tuple[str, ...]
+
+
+class _Kept:
+    """A computed value, and its results for inputs that blocks have had."""
+
+    def __init__(self, one: Computed, room: int) -> None:
+        self._one = one
+        self._attributes = one.attributes
+        self._evaluate = evaluator(one.tree)
+        self._kind = one.kind.column
+        self._dtype = self._kind.dtype
+        self._room = room
+        self._size = 0
+        self._results: dict[Hashable, Any] = {}
+        self._inputs: dict[str, Any] = {}
+        self._arrays: list[str] = []
+        self._last: _Texts | None = None
+
+    def column(self, columns: Columns) -> Column:
+        """The value for each event."""
+        inputs = [_input(columns, name) for name in self._attributes]
+        named = zip(self._attributes, inputs, strict=True)
+        self._arrays = [name for name, one in named if one is not None and one.kind is Kind.ARRAY]
+        if len(inputs) > 1 or inputs[0] is None:
+            table, texts = self._table(list(zip(*(_keys(one, len(columns)) for one in inputs), strict=True)))
+            return Column(self._kind, table, texts)
+        if inputs[0].kind.has_texts:
+            return self._of_texts(inputs[0])
+        distinct, places = np.unique(inputs[0].data, return_inverse=True)
+        table, texts = self._table(column_values(Column(inputs[0].kind, distinct)))
+        return Column(self._kind, table[places.reshape(-1)], texts)
+
+    def _of_texts(self, column: Column) -> Column:
+        """Of one attribute that is held as codes into its distinct texts.
+
+        A decoder's texts grow from block to block: those of the last block are not looked up again.
+        """
+        if len(column.values) > _MANY + 2 * len(column.data):
+            column = pruned(column)
+            table, texts = self._table([*column.values, None])
+            return Column(self._kind, table[column.data], texts)
+        known = self._last
+        if known is None or known.values is not column.values:
+            before = () if known is None else known.values
+            if known is None or column.values[: len(before)] != before:
+                before, known = (), _Texts((), np.empty(1, self._dtype), {}, ())
+            more = self._items(self._found([*column.values[len(before) :], None]), known.codes)
+            table = np.concatenate([known.table[:-1], more])  # the last item is for null, which -1 indexes
+            known = self._last = _Texts(column.values, table, known.codes, tuple(known.codes))
+        return Column(self._kind, known.table[column.data], known.texts)
+
+    def _table(self, keys: Sequence[Hashable]) -> tuple[NDArray[Any], tuple[str, ...]]:
+        """The results for inputs as a column has them: items, and the texts of those that are codes."""
+        codes: dict[str, int] = {}
+        return self._items(self._found(keys), codes), tuple(codes)
+
+    def _items(self, results: Sequence[Any], codes: dict[str, int]) -> NDArray[Any]:
+        """Results as items of a column. `codes`: of the texts so far, to which those of the results are added."""
+        if not self._kind.has_texts:
+            return np.array(results, self._dtype)
+        items = [NULL_CODE if text is None else codes.setdefault(text, len(codes)) for text in results]
+        return np.array(items, self._dtype)
+
+    def _found(self, keys: Sequence[Hashable]) -> list[Any]:
+        """The results for inputs."""
+        found = list(map(self._results.get, keys, repeat(_MISSING)))
+        if _MISSING in found:
+            found = [self._result(key) if one is _MISSING else one for key, one in zip(keys, found, strict=True)]
+        return found
+
+    def _result(self, key: Hashable) -> Any:
+        """The result for an input, which is kept: a text, None, or an item of the column."""
+        known = self._results.get(key, _MISSING)
+        if known is not _MISSING:
+            return known
+        inputs = key if isinstance(key, tuple) else (key,)
+        self._inputs.update(zip(self._attributes, inputs, strict=True))
+        for name in self._arrays:
+            if self._inputs[name] is not None:
+                self._inputs[name] = orjson.loads(self._inputs[name])
+        item = self._item(self._evaluate(self._inputs.get))
+        if self._room:
+            self._size += _ENTRY + len(item) if isinstance(item, str) else _ENTRY
+            for one in inputs:
+                self._size += len(one) if isinstance(one, str) else 0
+            if self._size > self._room:
+                self._results.clear()
+                self._size = 0
+        self._results[key] = item
+        return item
+
+    def _item(self, value: Any) -> Any:
+        """A value as it is kept."""
+        if self._kind is Kind.STRING:
+            return value if isinstance(value, str) else None
+        if self._kind is Kind.ARRAY:
+            return None if value is None else orjson.dumps(value).decode()
+        value = of_kind(value, self._one.kind)
         if value is None:
-            continue
-        if kind.has_texts:
-            text = value if kind is Kind.STRING else orjson.dumps(value).decode()
-            table[code] = codes.setdefault(text, len(codes))
-        else:
-            table[code] = pair_of(value) if kind is Kind.NUMBER else value
-    return Column(kind, table[columns.attributes[one.attribute].data], tuple(codes))
+            return self._kind.null
+        return pair_of(value) if self._kind is Kind.NUMBER else value
+
+
+def _input(columns: Columns, name: str) -> Column | None:
+    """The column of an attribute; None: no event has it."""
+    if name == "ts":
+        return Column(Kind.INT, columns.ts)
+    return columns.type if name == "type" else columns.attributes.get(name)
+
+
+def _keys(column: Column | None, count: int) -> list[Any]:
+    """Its values, arrays as their texts."""
+    if column is None:
+        return [None] * count
+    return column_values(replace(column, kind=Kind.STRING) if column.kind is Kind.ARRAY else column)
+
+
+def _nulls(kind: Kind, count: int) -> Column:
+    return Column(kind.column, np.full(count, kind.column.null, kind.column.dtype))

@@ -30,24 +30,6 @@ def remainder(a: float, b: float) -> float:
 
 
 @jitable
-def root(a: float) -> float:
-    """The square root; null for negative numbers."""
-    return math.sqrt(a) if a >= 0.0 else math.nan
-
-
-@jitable
-def least(a: float, b: float) -> float:
-    """The smaller one; null where either is."""
-    return a if a <= b else (b if b < a else math.nan)
-
-
-@jitable
-def greatest(a: float, b: float) -> float:
-    """The larger one; null where either is."""
-    return a if a >= b else (b if b > a else math.nan)
-
-
-@jitable
 def rest(value: int) -> float:
     """What is left of an int64 behind the nearest float64; 0 for null."""
     upper = value >> 32

@@ -22,12 +22,14 @@ from typing import Any
 
 from saffron.errors import AggregateError
 from saffron.language.plan.pairs import OF_EXTREME
+from saffron.schema.functions.table import find as find_function
 
 Step = Callable[[float, float], float]
 Final = Callable[[float, int], float]
 
 BUILT_IN = frozenset({"count", "sum", "avg", "min", "max", "first", "last", "stddev", *OF_EXTREME.values()})
-_TAKEN = BUILT_IN | {"abs", "sqrt", "least", "greatest", "next", "any", "seq", "not", "and", "or", "in"}
+TAKEN = BUILT_IN | {"next", "any", "seq", "not", "and", "or", "in"}
+"""Names that no function of a user can have, beside those of the language's functions."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,9 @@ def register(name: str, step: Step, *, initial: float = 0.0, final: Final | None
     function that does not give a number for numbers.
     """
     word = name.isascii() and name.isidentifier() and name == name.lower()
-    if not word or name in _TAKEN:
-        why = "is a function of the language" if name in _TAKEN else "is no lower-case name"
+    taken = name in TAKEN or find_function(name) is not None
+    if not word or taken:
+        why = "is a function of the language" if taken else "is no lower-case name"
         raise AggregateError(f"an aggregate cannot be called {name!r}: it {why}")
     if isinstance(initial, bool) or not isinstance(initial, int | float) or not math.isfinite(initial):
         raise AggregateError(f"aggregate {name!r}: initial is {initial!r}; it must be a finite number")

@@ -13,7 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.events.computed_columns import with_computed
+from saffron.engine.events.computed_columns import ComputedColumns
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.engine.events.tables import conformed
 from saffron.engine.operators.composition import makers_first
@@ -34,7 +34,7 @@ from saffron.engine.operators.containment import (
 from saffron.engine.operators.operator import History, State
 from saffron.engine.operators.results import Fired, Ints, OrderedResults, Part
 from saffron.engine.operators.standing import Compiler, StandingQuery, Status, compile_text
-from saffron.errors import SaffronError
+from saffron.errors import FunctionError, SaffronError
 from saffron.language.plan.plan import MatchPlan, Plan, TrendPlan
 from saffron.schema.computed import Computed
 from saffron.schema.schema import Kind, Schema
@@ -71,7 +71,8 @@ class QueryOperator(ABC, Generic[S, R]):
         self._compiler = compiler
         self._schema: Schema | None = None
         self._unseen: set[str] = set()
-        self._computed: dict[str, None] = {}
+        self._computed: dict[str, dict[str, None]] = {}
+        self._computing = ComputedColumns()
         self._standing: dict[str, S] = {}
         self._events = 0
         self._fired: list[tuple[S, Fired]] = []
@@ -133,8 +134,15 @@ class QueryOperator(ABC, Generic[S, R]):
         of which no event has had any yet, or which are computed."""
         columns = block.columns
         if self._schema is not None:
-            columns = with_computed(conformed(columns, self._known), self._computed)
+            columns = self._computing.added(conformed(columns, self._known), self._computed, self._cannot_compute)
         return block if columns is block.columns else replace(block, columns=columns)
+
+    def _cannot_compute(self, name: str, error: FunctionError) -> None:
+        """A function of a user failed on an event: the queries that read its value fail."""
+        for query in self._computed[name]:
+            standing = self._standing.get(query)
+            if standing is not None and standing.runs is not None:
+                self._fail(standing, ADVANCING, error)
 
     @property
     def _known(self) -> Schema:
@@ -395,7 +403,8 @@ class QueryOperator(ABC, Generic[S, R]):
                     standing.foreign = True
                     return
                 self._unseen |= set(plan.unseen)
-                self._computed |= dict.fromkeys(plan.computed)
+                for name in plan.computed:
+                    self._computed.setdefault(name, {})[standing.name] = None
                 standing.runs = self._start(standing, plan)
             except SaffronError as error:
                 standing.foreign = self._is_foreign(standing)

@@ -20,6 +20,7 @@ from saffron.engine.trends.core import layout
 from saffron.engine.trends.core.arrays import Ints
 from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.values.returns import Rows
+from saffron.language.plan.formulas import attribute_shown
 
 
 class Writer:
@@ -28,7 +29,7 @@ class Writer:
     def __init__(self, query: Reader, strings: Strings, partition: int) -> None:
         plan = query.plan
         self._size = plan.window.size
-        self._names = plan.group
+        self._names = [attribute_shown(name) for name in plan.group]
         self._values = query.returns.groups(strings)
         self._returns = query.returns
         self._head = b'","query":%b,"partition":%d,"window":[' % (orjson.dumps(plan.name), partition)

@@ -11,14 +11,18 @@ from typing import Any
 from saffron.engine.events.block import Block
 from saffron.engine.events.tables import column_values
 from saffron.engine.match.planning.imprecise import is_uncertain
+from saffron.engine.why.absences import lead
 from saffron.engine.why.bindings import SPAN, Event, Span
 from saffron.engine.why.interpreter import reads_others
 from saffron.engine.why.makers import Makers
 from saffron.engine.why.trace import Step, Trace, is_event, trace_of_key, trace_of_likely_match, trace_of_match
+from saffron.engine.why.values import read
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.errors import InputError
+from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.plan import MatchPlan, Plan
 from saffron.language.syntax.hints import suggestion
+from saffron.schema.computed import Computed
 from saffron.schema.numbers import number_of_text
 from saffron.schema.schema import END_OF_TIME, Kind, Schema
 
@@ -64,10 +68,12 @@ def key_of(plan: MatchPlan, asked: str, kinds: Mapping[str, Kind]) -> dict[str, 
     """The values of "a=1,b=x" by attribute, read by their kinds; {} for "*". InputError: it is no key of the query."""
     pairs = [part.partition("=") for part in asked.split(",")] if asked != EVERYTHING else []
     given = {name.strip(): text.strip() for name, _, text in pairs}
-    if set(given) != set(plan.key):
-        wanted = ",".join(f"{name}=VALUE" for name in plan.key) or f"'{EVERYTHING}', it has no [attr]"
+    names = {attribute_shown(name): name for name in plan.key}
+    if set(given) != set(names):
+        wanted = ",".join(f"{name}=VALUE" for name in names) or f"'{EVERYTHING}', it has no [attr]"
         raise InputError(f"the key of {plan.name} is asked for as {wanted}; got {asked!r}")
-    return {name: _read(name, given[name], kinds) for name in plan.key}
+    kinds = {**kinds, **{name: one.kind for name in plan.key if (one := Computed.of_name(name)) is not None}}
+    return {shown: _read(shown, given[shown], kinds.get(name)) for shown, name in names.items()}
 
 
 def trace_key_in(of: TraceInput, key: Mapping[str, Any], shown: int = NEWEST_EVENTS) -> Trace:
@@ -131,7 +137,9 @@ def _instants(plan: MatchPlan, event: Mapping[str, Any]) -> tuple[int, int]:
 def _reach(plan: MatchPlan, events: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[int, int]:
     """The first and the last time or position of events that can decide a match of these events."""
     instants = [_instants(plan, event) for part in events for event in part]
-    return min(lo for lo, _ in instants) - 2 * plan.window.size, max(hi for _, hi in instants) + plan.window.size
+    return min(lo for lo, _ in instants) - 2 * plan.window.size - lead(plan), max(
+        hi for _, hi in instants
+    ) + plan.window.size
 
 
 def steps_of(of: TraceInput, block: Block, key: Mapping[str, Any], seen: dict[str, None]) -> Iterator[Step]:
@@ -139,33 +147,33 @@ def steps_of(of: TraceInput, block: Block, key: Mapping[str, Any], seen: dict[st
 
     `seen`: values of a key of one attribute, for a hint.
     """
-    others, wanted = reads_others(of.plan), tuple(key.values())
+    others, wanted = reads_others(of.plan), {name: key[attribute_shown(name)] for name in of.plan.key}
     opened = set(itertools.chain.from_iterable(block.opened.values()))
     waiting = deque(() if of.makers is None else of.makers.of(block))
     for event in _events(of, block):
         while waiting and (waiting[0]["ts"], waiting[0]["seq"]) < (event["ts"], event["seq"]):
-            yield from _step(waiting.popleft(), key, wanted, seen)
+            yield from _step(waiting.popleft(), wanted, seen)
         opens = event["seq"] in opened
-        yield from _step(event, key, wanted, seen, needed=others or opens, opens=opens)
+        yield from _step(event, wanted, seen, needed=others or opens, opens=opens)
     for event in waiting:
-        yield from _step(event, key, wanted, seen)
+        yield from _step(event, wanted, seen)
 
 
 def _step(
     event: Event,
-    key: Mapping[str, Any],
-    wanted: tuple[Any, ...],
+    wanted: Mapping[str, Any],
     seen: dict[str, None],
     *,
     needed: bool = False,
     opens: bool = False,
 ) -> Iterator[Step]:
-    """The step of an event, if it has the key or is `needed`; its key value goes into `seen`."""
-    found = tuple(event.get(name) for name in key)
+    """The step of an event, if it has the key `wanted` or is `needed`; its key value goes into `seen`."""
+    found = [read(event, name) for name in wanted]
+    ours = found == list(wanted.values())
     if len(wanted) == 1 and len(seen) < MOST_SEEN and found[0] is not None:
         seen.setdefault(str(found[0]))
-    if found == wanted or needed:
-        yield Step(event, found == wanted, opens)
+    if ours or needed:
+        yield Step(event, ours, opens)
 
 
 def _events(of: TraceInput, block: Block) -> Iterator[Event]:
@@ -182,9 +190,9 @@ def _events(of: TraceInput, block: Block) -> Iterator[Event]:
         yield event
 
 
-def _read(name: str, text: str, kinds: Mapping[str, Kind]) -> Any:
+def _read(name: str, text: str, kind: Kind | None) -> Any:
     """The value of a key attribute, read from text by its kind. InputError: the text is not of that kind."""
-    kind = Kind.INT if name == "ts" else Kind.STRING if name == "type" else kinds[name]
+    kind = kind or (Kind.STRING if name == "type" else Kind.INT)
     try:
         if kind is Kind.BOOL:
             return {"true": True, "false": False}[text.lower()]
@@ -201,7 +209,7 @@ def _forget(buffer: deque[Step], plan: MatchPlan, shown: int) -> int:
     """Drop steps too old to matter for the newest `shown`; returns how many of them were of the key."""
     if len(buffer) <= shown:
         return 0
-    horizon = _instants(plan, buffer[-shown - 1].event)[0] - 2 * plan.window.size
+    horizon = _instants(plan, buffer[-shown - 1].event)[0] - 2 * plan.window.size - lead(plan)
     dropped = 0
     while _instants(plan, buffer[0].event)[1] < horizon:
         dropped += buffer.popleft().ours

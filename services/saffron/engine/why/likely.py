@@ -113,13 +113,13 @@ class LikelyInterpreter:
 
     def _has_room(self, edge: Edge, new: Event) -> bool:
         """Whether the new event may still come, here or further on."""
-        return any(part.type == new["type"] for part in self.plan.components[edge.component :])
+        return any(new["type"] in part.types for part in self.plan.components[edge.component :])
 
     def _candidates(self, edge: Edge, path: Bindings) -> Iterator[Event]:
         taken = {bound.event["seq"] for bound in path}
         least = path[-1].event["seq"] if edge.again and self._loose[edge.component] else -1
         for event in self._events:
-            right = event["type"] == self.plan.components[edge.component].type
+            right = event["type"] in self.plan.components[edge.component].types
             if right and event["seq"] not in taken and event["seq"] > least:
                 yield event
 

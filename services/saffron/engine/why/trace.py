@@ -15,7 +15,7 @@ from saffron.engine.why.interpreter import Interpreter
 from saffron.engine.why.likely import LikelyInterpreter, way_to
 from saffron.language.plan.formulas import window_line
 from saffron.language.plan.plan import Aggregate, Attribute, MatchPlan, Output
-from saffron.schema.computed import Computed
+from saffron.schema.computed import attributes_of_name
 
 MOST_VALUES = 4
 """Attributes shown where no condition says which of them matter."""
@@ -231,7 +231,7 @@ def _attributes(plan: MatchPlan, events: Sequence[Event]) -> tuple[str, ...]:
     """The attributes that conditions read, in the order of the events' attributes; else the first few."""
     checks = [*plan.checks, *(check for absence in plan.absences for check in absence.checks)]
     read = {leaf.name for check in checks for leaf in leaves(check.expr) if isinstance(leaf, Attribute | Aggregate)}
-    read = {name if (one := Computed.of_name(str(name))) is None else one.attribute for name in read}
+    read = {attribute for name in read for attribute in attributes_of_name(str(name))}
     read |= {rule.attribute for rule in plan.distinct}
     everything = dict.fromkeys(name for event in events for name in event if name not in OWN)
     own = [name for name in everything if name not in plan.key]

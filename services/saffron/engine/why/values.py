@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from saffron.engine.match.output.returns import aggregate, evaluator
@@ -23,9 +24,8 @@ from saffron.language.plan.plan import (
     Which,
 )
 from saffron.schema.computed import Computed
+from saffron.schema.functions.operators import COMPARISONS
 from saffron.schema.numbers import shown as shown_number
-
-COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 
 Lists = Mapping[int, Sequence[Bound]]
 """By component: what it has bound."""
@@ -47,7 +47,7 @@ def settled(expr: Expr, lists: Lists, at: At) -> Expr:
         case Binary():
             return Binary(expr.operator, settled(expr.left, lists, at), settled(expr.right, lists, at))
         case Call():
-            return Call(expr.function, tuple(settled(argument, lists, at) for argument in expr.arguments))
+            return replace(expr, arguments=tuple(settled(argument, lists, at) for argument in expr.arguments))
         case In():
             return In(settled(expr.operand, lists, at), expr.choices)
     return expr
@@ -69,24 +69,26 @@ def _attribute(leaf: Attribute, bound: Sequence[Bound], at: At) -> Any:
     match leaf.which:
         case Which.SINGLE | Which.FIRST:
             place = 0
+        case Which.NTH:
+            place = leaf.back - 1
         case Which.LAST:
             place = len(bound) - 1
         case _:
             place = at[leaf.component] - leaf.back
-    return _read(bound[place].event, leaf.name)
+    return read(bound[place].event, leaf.name)
 
 
-def _read(event: Event, name: str) -> Any:
+def read(event: Event, name: str) -> Any:
     """An attribute of an event, or what is computed from one."""
     one = Computed.of_name(name)
-    return event.get(name) if one is None else one.of(event.get(one.attribute))
+    return event.get(name) if one is None else one.of(event.get)
 
 
 def _aggregate(leaf: Aggregate, bound: Sequence[Bound], at: At) -> Any:
     chosen = bound if leaf.scope is Scope.CLOSED else bound[: at[leaf.component]]
     if leaf.name is None:
         return len(chosen)
-    values = [_read(one.event, leaf.name) for one in chosen]
+    values = [read(one.event, leaf.name) for one in chosen]
     if leaf.function in ("first", "last"):
         return values[0 if leaf.function == "first" else -1] if values else None
     if not values and leaf.function != "count":
@@ -105,7 +107,7 @@ def _rounded(expr: Expr) -> Expr:
         case Binary():
             return Binary(expr.operator, _rounded(expr.left), _rounded(expr.right))
         case Call():
-            return Call(expr.function, tuple(map(_rounded, expr.arguments)))
+            return replace(expr, arguments=tuple(map(_rounded, expr.arguments)))
         case In():
             return In(_rounded(expr.operand), expr.choices)
     return expr

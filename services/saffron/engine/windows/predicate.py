@@ -15,6 +15,7 @@ from saffron.engine.events.tables import converted
 from saffron.errors import SchemaError
 from saffron.language.plan.pairs import exact, rest_of_name
 from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Unary
+from saffron.schema.functions.table import BUILT_IN, CHOICES
 from saffron.schema.schema import Kind
 
 Bools = NDArray[np.bool_]
@@ -87,7 +88,7 @@ def _value(expr: Expr, columns: Columns) -> _Value:
     if isinstance(expr, Binary):
         return _binary(expr.operator, _value(expr.left, columns), _value(expr.right, columns), n)
     if isinstance(expr, Call):
-        return _Number(_call(expr.function, [_numbers(_value(item, columns), n) for item in expr.arguments]))
+        return _call(expr, columns)
     if isinstance(expr, In):
         operand = _value(expr.operand, columns)
         found = np.zeros(n, dtype=np.bool_)
@@ -175,16 +176,56 @@ def _arithmetic(operator: str, left: Floats, right: Floats) -> Floats:
     return np.where(right == 0, np.nan, result)
 
 
-def _call(function: str, arguments: list[Floats]) -> Floats:
-    if function == "abs":
-        return np.abs(arguments[0])
-    if function == "sqrt":
-        return np.sqrt(arguments[0])  # NaN, null, of a negative number
-    combine = np.minimum if function == "least" else np.maximum  # both give null where either is
+def _call(expr: Call, columns: Columns) -> _Value:
+    n = len(columns)
+    values = [_value(one, columns) for one in expr.arguments]
+    if expr.function == "is_null":
+        return _certain(~_present(values[0], n))
+    if expr.function in CHOICES:
+        return _chosen(expr, values, n)
+    arguments = [_numbers(one, n) for one in values]
+    kernel = BUILT_IN[expr.function].kernel
+    assert kernel is not None
+    combine = _COMBINE.get(expr.function) or np.vectorize(kernel, otypes=[np.float64])
+    if not BUILT_IN[expr.function].repeats:
+        return _Number(combine(*arguments))
     result = arguments[0]
     for argument in arguments[1:]:
         result = combine(result, argument)
-    return result
+    return _Number(result)
+
+
+_COMBINE: Mapping[str, Callable[..., Any]] = {
+    "abs": np.abs, "sqrt": np.sqrt, "least": np.minimum, "greatest": np.maximum,
+}  # fmt: skip
+"""What NumPy has with the same nulls."""
+
+
+def _present(value: _Value, n: int) -> Bools:
+    """[n] which are not null."""
+    if isinstance(value, _Number):
+        return ~np.isnan(value.data)
+    if isinstance(value, _Text):
+        return value.codes >= 0
+    return np.zeros(n, np.bool_) if value is None else value.valid
+
+
+def _chosen(expr: Call, values: list[_Value], n: int) -> _Value:
+    """case, coalesce or nullif of numbers, or of truth values: as numbers, which 0 and 1 are."""
+    tests = [_truth(one, n) for one in values[:-1:2]] if expr.function == "case" else []
+    places = [*range(1, len(values) - 1, 2), len(values) - 1] if tests else range(len(values))
+    items = [_items(values[place], n) for place in places]
+    if expr.function == "nullif":
+        found = np.where(items[0] == items[1], np.nan, items[0])
+    else:
+        found = items[-1]
+        for test, item in reversed(list(zip(tests or [~np.isnan(one) for one in items[:-1]], items[:-1], strict=True))):
+            found = np.where(test, item, found)
+    return _Number(found) if expr.kind is not Kind.BOOL else _Flag(found == 1.0, ~np.isnan(found))
+
+
+def _items(value: _Value, n: int) -> Floats:
+    return np.where(value.valid, value.data, np.nan) if isinstance(value, _Flag) else _numbers(value, n)
 
 
 def _numbers(value: _Value, n: int) -> Floats:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saffron.language.plan.formulas import formula, window_line
+from saffron.language.plan.formulas import attribute_written, formula, window_line
 from saffron.language.plan.plan import Condition, Edge, MatchPlan, Strategy
-from saffron.language.syntax.paths import attribute_text
 
 FINAL = "F"
 
@@ -67,8 +66,8 @@ def _text(plan: MatchPlan, condition: Condition) -> str:
 def _taking(plan: MatchPlan, component: int, edge: Edge) -> tuple[str, ...]:
     """The formula of begin or take: type, key (except for a match's first event), conditions."""
     first = component == 0 and edge is Edge.BEGIN
-    key = [] if first or not plan.key else [f"[{', '.join(map(attribute_text, plan.key))}]"]
-    return (f"type = {plan.components[component].type}", *key, *_on(plan, component, edge))
+    key = [] if first or not plan.key else [f"[{', '.join(map(attribute_written, plan.key))}]"]
+    return (f"type = {plan.components[component].types}", *key, *_on(plan, component, edge))
 
 
 def _proceeding(plan: MatchPlan, component: int, following: str) -> tuple[str, ...]:
@@ -82,7 +81,7 @@ def _ignore(plan: MatchPlan, state: str, edge: str) -> Move:
     if plan.strategy is Strategy.STRICT or (plan.strategy is Strategy.PARTITION and not plan.key):
         return Move("ignore", state, ("false",), False)
     if plan.strategy is Strategy.PARTITION:
-        return Move("ignore", state, (f"NOT [{', '.join(map(attribute_text, plan.key))}]",), True)
+        return Move("ignore", state, (f"NOT [{', '.join(map(attribute_written, plan.key))}]",), True)
     if plan.strategy is Strategy.NEXT:
         return Move("ignore", state, (f"NOT {edge}",), True)
     return Move("ignore", state, (), True)

@@ -6,9 +6,8 @@ import textwrap
 from typing import Any
 
 from saffron.language.cost.complexity import Complexity
-from saffron.language.plan.formulas import formula
+from saffron.language.plan.formulas import attribute_shown, attribute_written, formula
 from saffron.language.plan.plan import Plan, Window
-from saffron.language.syntax.paths import attribute_text
 
 WIDTH = 100
 
@@ -24,7 +23,7 @@ def wrapped(line: str) -> list[str]:
 
 
 def key_line(key: tuple[str, ...]) -> str:
-    return f"[{', '.join(map(attribute_text, key))}], each value on its own" if key else "none"
+    return f"[{', '.join(map(attribute_written, key))}], each value on its own" if key else "none"
 
 
 def cost_line(cost: Complexity) -> str:
@@ -43,7 +42,7 @@ def common(plan: Plan, cost: Complexity) -> dict[str, Any]:
         "stream": plan.stream,
         "text": plan.text,
         "strategy": plan.strategy.value,
-        "key": list(plan.key),
+        "key": list(map(attribute_shown, plan.key)),
         "window": _window_json(plan.window),
         "complexity": {"class": cost.name, "bound": cost.bound, "reason": cost.reason},
     }

@@ -17,9 +17,8 @@ from saffron.language.explain.template_text import (
     marks_of,
     state_names,
 )
-from saffron.language.plan.formulas import amount, formula, window_line
+from saffron.language.plan.formulas import amount, attribute_shown, attribute_written, formula, window_line
 from saffron.language.plan.plan import TrendPlan
-from saffron.language.syntax.paths import attribute_text
 from saffron.language.trends.edge_index import EdgeIndex
 from saffron.language.trends.shared_panes import shares_panes
 
@@ -34,7 +33,7 @@ def trend_text(plan: TrendPlan, engine: str = "") -> list[str]:
             strategy=_strategy_line(plan),
             time="events with equal ts are never adjacent" if plan.strict else "by (ts, arrival)",
             key=key_line(plan.key),
-            group=", ".join(map(attribute_text, plan.group)) or "none: one result for each window",
+            group=", ".join(map(attribute_written, plan.group)) or "none: one result for each window",
             window=window_line(plan.window, trends=True),
             panes=_panes_line(plan),
             **numbers,
@@ -97,7 +96,7 @@ def _template_lines(graph: Graph, plan: TrendPlan) -> list[str]:
     for at, state in enumerate(template.states):
         local = "".join(f" AND {formula(expr, variables, conjunct=True)}" for expr in template.local[at])
         marks = marks_of(template, at)
-        text = f"  {names[at]:<6} type = {plan.components[state.component].type}{local}"
+        text = f"  {names[at]:<6} type = {plan.components[state.component].types}{local}"
         lines.append(text + (f"  ({', '.join(marks)})" if marks else ""))
     for link, index in zip(template.transitions, graph.indexes, strict=True):
         conditions = " AND ".join(formula(expr, variables, conjunct=True) for expr in link.conditions) or "true"
@@ -126,7 +125,7 @@ def trend_json(plan: TrendPlan) -> dict[str, Any]:
     return {
         "kind": "aggregate",
         **common(plan, trend_complexity(plan)),
-        "group": list(plan.group),
+        "group": list(map(attribute_shown, plan.group)),
         "strict": plan.strict,
         "exact": plan.exact,
         "panes": {"size": _pane(plan), "windows": windows_of(plan.window)},
@@ -146,7 +145,7 @@ def _template_json(graph: Graph, plan: TrendPlan) -> dict[str, Any]:
             {
                 "name": names[at],
                 "variable": variables[state.component],
-                "type": plan.components[state.component].type,
+                "type": str(plan.components[state.component].types),
                 "start": state.start,
                 "end": state.end,
                 "not_before": list(state.leading),

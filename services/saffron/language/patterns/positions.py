@@ -115,6 +115,8 @@ class Positions:
                     yield from (within_part(stance, part_position(index)) for stance in self.begin(part))
             case Interleaved(parts=parts):
                 yield from self._interleaved(shape, (None,) * len(parts))
+            case Absent(number=number):
+                yield OVER._replace(trailing=(Gap((number,), _NOTHING),))
             case Loop(body=body):
                 yield from (in_iteration(shape, stance, 1, fresh=True) for stance in self.begin(body) if stance.edges)
 
@@ -149,9 +151,12 @@ class Positions:
         self, seq: InOrder, index: int, stances: Iterable[Stance], left: Components, absent: tuple[int, ...]
     ) -> Iterator[Stance]:
         """The stances at the beginning of part `index` of a SEQ, and of the next part where this one takes nothing."""
+        sides = _absent_sides(seq.parts[index])
         for stance in stances:
             if stance.over:
-                yield from self._part(seq, index + 1, left, absent)
+                # A NOT in a SEQ that has bound nothing is not evaluated; one that is a side of an OR is.
+                own = tuple(number for gap in stance.trailing for number in gap.absences if number in sides)
+                yield from self._part(seq, index + 1, left, (*absent, *own))
             else:
                 yield behind(within_part(stance, part_position(index)), left, absent)
 
@@ -224,6 +229,13 @@ class Positions:
                     yield from (Stance((edge._replace(exclusive=True),), over=False, may_stay=False) for edge in edges)
                 else:
                     yield OVER._replace(trailing=trailing)
+
+
+def _absent_sides(shape: Shape) -> frozenset[int]:
+    """The NOTs (numbers) that are sides of an OR."""
+    if not isinstance(shape, Choice):
+        return frozenset()
+    return frozenset(part.number for part in shape.parts if isinstance(part, Absent))
 
 
 def is_past(shape: Shape, position: Position | None, component: int) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from saffron.language.plan import plan
 from saffron.language.plan.pairs import rest_of_name
@@ -11,14 +12,16 @@ from saffron.language.plan.plan import Which
 from saffron.language.syntax import tree
 from saffron.language.syntax.durations import duration
 from saffron.language.syntax.expressions import AND
+from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.printer import expression_text
-from saffron.schema.computed import ELEMENT, Computed
+from saffron.schema.computed import ELEMENT, Applied, Computed, Constant, Read, Tree, where_true
 
 INDEX = {
     Which.SINGLE: tree.Index.NONE,
     Which.CURRENT: tree.Index.CURRENT,
     Which.PREVIOUS: tree.Index.PREVIOUS,
     Which.FIRST: tree.Index.FIRST,
+    Which.NTH: tree.Index.NTH,
     Which.LAST: tree.Index.LAST,
 }
 SCOPE = {plan.Scope.BEFORE: tree.Index.BEFORE, plan.Scope.CLOSED: tree.Index.ALL}
@@ -41,10 +44,10 @@ def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | Non
             return tree.Name("null") if value is None else tree.Literal(value)
         case plan.Attribute(name=name) if (whole := rest_of_name(name)) is not None:
             return tree.Call("rest", (_written(replace(expr, name=whole), names, trends),))
-        case plan.Attribute(name=name) | plan.Aggregate(name=str() as name) if (
-            one := Computed.of_name(name)
-        ) is not None:
-            return _computed(_written(replace(expr, name=one.attribute), names, trends), one)
+        case plan.Attribute(name=name) if (one := Computed.of_name(name)) is not None:
+            return _computed(one.tree, lambda attribute: _written(replace(expr, name=attribute), names, trends))
+        case plan.Aggregate(function=function, component=component, scope=scope, name=str() as name):
+            return _aggregate(function, name, names[component], SCOPE[scope])
         case plan.Attribute(component=component, which=Which.ADJACENT, name=name):
             return tree.Next(names[component], name)
         case plan.Attribute(component=component, which=which, name=name, back=back):
@@ -71,19 +74,55 @@ def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | Non
             return aggregate_call(trends.aggregates[index], names)
         case plan.GroupValue(index=index):
             assert trends is not None
-            return tree.Name(trends.group[index])
+            one = Computed.of_name(trends.group[index])
+            return tree.Name(trends.group[index]) if one is None else _computed(one.tree, _path)
 
 
-def _computed(array: tree.Expression, one: Computed) -> tree.Expression:
-    """A computed value of an array, or of the one that is the argument of an aggregate."""
-    if isinstance(array, tree.Call):
-        return replace(array, arguments=tuple(_computed(argument, one) for argument in array.arguments))
+def attribute_shown(name: str) -> str:
+    """An attribute as results name it: a computed one by its text, as in lower(user)."""
+    one = Computed.of_name(name)
+    return name if one is None else expression_text(_computed(one.tree, _path))
+
+
+def attribute_written(name: str) -> str:
+    """An attribute as a query writes it, also a computed one."""
+    return attribute_text(name) if Computed.of_name(name) is None else attribute_shown(name)
+
+
+def _path(attribute: str) -> tree.Expression:
+    """An attribute without a variable."""
+    return tree.Reference(attribute, tree.Index.NONE, None)
+
+
+def _computed(one: Tree, leaf: Callable[[str], tree.Expression]) -> tree.Expression:
+    """A computed value. `leaf`: an attribute of its event."""
+    match one:
+        case Read(attribute=attribute):
+            return leaf(attribute)
+        case Constant(value=value):
+            return tree.Name("null") if value is None else tree.Literal(value)
+        case Applied(function=function, arguments=arguments) if function == ELEMENT:
+            array, *steps = arguments
+            return _element(_computed(array, leaf), tuple(step.value for step in steps if isinstance(step, Constant)))
+    parts = tuple(_computed(argument, leaf) for argument in one.arguments)
+    match one.function, parts:
+        case "and" | "or", _:
+            row = (part.operands if isinstance(part, tree.Logic) and part.operator == one.function else (part,)
+                   for part in parts)  # fmt: skip
+            return tree.Logic(one.function, tuple(dict.fromkeys(operand for operands in row for operand in operands)))
+        case "not" | "negate", (operand,):
+            return tree.Prefix("-" if one.function == "negate" else "not", operand)
+        case "in", (operand, *choices):
+            return tree.Membership(operand, tuple(one for one in choices if isinstance(one, tree.Literal)))
+        case (("=" | "!=" | "<" | "<=" | ">" | ">=" | "+" | "-" | "*" | "/" | "%"), (left, right)):
+            return tree.Operation(one.function, left, right)
+    return tree.Call(one.function, parts)
+
+
+def _element(array: tree.Expression, steps: tuple[Any, ...]) -> tree.Expression:
+    """An element of an array."""
     assert isinstance(array, tree.Reference | tree.Next)
-    read = replace(array, steps=one.steps)
-    if one.function == ELEMENT:
-        return read
-    values = () if one.value is None else (tree.Literal(one.value),)
-    return tree.Call(one.function, (read, *values))
+    return replace(array, steps=steps)
 
 
 def aggregate_call(aggregate: plan.TrendAggregate, names: Sequence[str]) -> tree.Call:
@@ -94,10 +133,18 @@ def aggregate_call(aggregate: plan.TrendAggregate, names: Sequence[str]) -> tree
     elif aggregate.attribute is None:
         argument = tree.Name(names[aggregate.component])
     else:
-        one = Computed.of_name(aggregate.attribute)
-        name, steps = (aggregate.attribute, ()) if one is None else (one.attribute, one.steps)
-        argument = tree.Reference(names[aggregate.component], tree.Index.NONE, name, steps=steps)
+        variable = names[aggregate.component]
+        return _aggregate(aggregate.function, aggregate.attribute, variable, tree.Index.NONE)
     return tree.Call(aggregate.function, (argument,))
+
+
+def _aggregate(function: str, name: str, variable: str, index: tree.Index) -> tree.Call:
+    """The call of an aggregate over values of the events of a variable; `count` of a condition as it was written."""
+    one = Computed.of_name(name)
+    value = Read(name) if one is None else one.tree
+    if isinstance(value, Applied) and function == "count" and value == where_true(value.arguments[0]):
+        value = value.arguments[0]
+    return tree.Call(function, (_computed(value, lambda attribute: tree.Reference(variable, index, attribute)),))
 
 
 def _row(expr: plan.Expr, operator: str) -> list[plan.Expr]:

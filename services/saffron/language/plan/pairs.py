@@ -215,7 +215,7 @@ def _kind(expr: Expr) -> Kind | None:
             return expr.kind if expr.kind is not None and expr.kind.is_number else None
         case Length() | Aggregate(name=None):
             return Kind.INT
-        case In() | Unary(operator="not"):
+        case In() | Unary(operator="not") | Call(kind=Kind.BOOL | Kind.STRING):
             return None
         case Binary(operator=operator) if operator in (*COMPARISONS, "and", "or"):
             return None

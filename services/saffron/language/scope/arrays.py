@@ -1,4 +1,4 @@
-"""The binding of values that are computed from arrays: length(a.x), contains(a.x, 'v'), a.x[1].sku.
+"""The binding of elements of arrays: a.x[1].sku.
 
 The kind of an element is in no schema. It follows from what the query does with the element.
 """
@@ -11,25 +11,26 @@ from saffron.errors import QueryError
 from saffron.language.plan import plan
 from saffron.language.scope.scope import Found, Scope
 from saffron.language.syntax import tree
-from saffron.schema.computed import ELEMENT, Computed, Step
+from saffron.schema.computed import Computed, Read
+from saffron.schema.computed import element_of as element
+from saffron.schema.functions.arrays import Step
 from saffron.schema.schema import Kind
 
 ARRAY_HINT = "Read what is in it: length(a.x), contains(a.x, 'v') or a.x[1]."
 
 
-def computed(expr: plan.Attribute, one: Computed, scope: Scope) -> plan.Attribute:
-    """The attribute that reads a computed value of the event that `expr` reads."""
-    if one.kind is not Kind.NULL:
-        scope.computed[one.name] = None
-    return replace(expr, name=one.name, kind=one.kind)
-
-
 def element_of(found: Found, steps: tuple[Step, ...], kind: Kind, scope: Scope, span: tree.Span) -> Found:
     """An element of an array attribute, read as a kind. QueryError: the attribute is no array."""
     check_array(found.kind, scope, span)
-    one = Computed(ELEMENT, found.name, steps, kind)
+    one = Computed(element(Read(found.name), steps), kind)
     scope.computed[one.name] = None
     return Found(one.name, kind, found.null)
+
+
+def open_element(expr: plan.Attribute, steps: tuple[Step, ...]) -> plan.Attribute:
+    """An element of the array that an attribute reads, of a kind that is not known yet."""
+    one = Computed(element(Read(expr.name), steps), Kind.NULL)
+    return replace(expr, name=one.name, kind=Kind.NULL)
 
 
 def is_open(expr: plan.Expr) -> bool:
@@ -38,11 +39,11 @@ def is_open(expr: plan.Expr) -> bool:
     return one is not None and one.kind is Kind.NULL
 
 
-def settled(expr: plan.Attribute, kind: Kind, scope: Scope) -> plan.Attribute:
+def settled(expr: plan.Attribute, kind: Kind) -> plan.Attribute:
     """An open element read as a kind."""
     one = Computed.of_name(expr.name)
     assert one is not None
-    return computed(expr, replace(one, kind=kind), scope)
+    return replace(expr, name=replace(one, kind=kind).name, kind=kind)
 
 
 def check_array(kind: Kind | None, scope: Scope, span: tree.Span) -> None:
@@ -53,7 +54,7 @@ def check_array(kind: Kind | None, scope: Scope, span: tree.Span) -> None:
 
 def no_array(noun: str, scope: Scope, span: tree.Span) -> QueryError:
     """The error of something that should be an array."""
-    hint = "length, contains and elements such as a.x[1] are of arrays."
+    hint = "Elements such as a.x[1] are of arrays."
     return scope.schema_error(f"this is {noun}, and no array", span, hint)
 
 

@@ -35,7 +35,7 @@ def kind_of(expr: plan.Expr) -> Kind:
                 return Kind.FLOAT if value is None else Kind.STRING
             number = number_of(value)
             return Kind.FLOAT if number is None else kind_of_number(number)
-        case plan.Attribute() | plan.TrendValue() | plan.GroupValue():
+        case plan.Attribute() | plan.TrendValue() | plan.GroupValue() | plan.Call():
             return expr.kind
         case plan.Length():
             return Kind.INT

@@ -7,52 +7,18 @@ brings a function that binds its leaves; this module binds everything else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
 
 from saffron.language.plan import plan
-from saffron.language.scope.arrays import ARRAY_HINT, computed, is_open, no_array, settled
+from saffron.language.plan.rewrite import reads
+from saffron.language.scope.arrays import ARRAY_HINT, is_open, no_array, open_element
+from saffron.language.scope.functions import bind_function, settle
 from saffron.language.scope.scope import NULL, Found, Scope
+from saffron.language.scope.sorts import SORTS, Sort, Typed, literal_sort
 from saffron.language.syntax import tree
-from saffron.schema.computed import ELEMENT, FUNCTIONS, LENGTH, Computed
-from saffron.schema.schema import Kind
+from saffron.schema.functions import own
+from saffron.schema.functions.table import BUILT_IN, find
+from saffron.schema.schema import COMPUTED_MARK, Kind
 
-
-class Sort(Enum):
-    """The type of an expression's value. UNKNOWN (null, or any attribute without a schema) fits everywhere."""
-
-    NUMBER = "a number"
-    STRING = "a string"
-    BOOLEAN = "true or false"
-    ARRAY = "an array"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True)
-class Typed:
-    """A bound expression and the type of its value."""
-
-    expr: plan.Expr
-    sort: Sort
-
-
-SORTS = {kind: Sort.NUMBER for kind in Kind if kind.is_number} | {
-    Kind.BOOL: Sort.BOOLEAN,
-    Kind.STRING: Sort.STRING,
-    Kind.ARRAY: Sort.ARRAY,
-    Kind.NULL: Sort.UNKNOWN,
-}
-_OF_ELEMENT = {
-    Sort.STRING: Kind.STRING,
-    Sort.BOOLEAN: Kind.BOOL,
-    Sort.NUMBER: Kind.NUMBER,
-    Sort.ARRAY: Kind.ARRAY,
-}
-"""Type -> the kind as which an element of an array is read."""
-GUESS = {Sort.STRING: Kind.STRING, Sort.BOOLEAN: Kind.BOOL}
-"""Type -> the kind assumed for an attribute that is compared with such a value, without a schema."""
-SCALARS = {"abs": (1, 1), "sqrt": (1, 1), "least": (2, None), "greatest": (2, None)}
-"""Scalar function -> least and greatest number of arguments."""
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
 
 Leaves = Callable[[tree.Expression], Typed]
@@ -72,18 +38,28 @@ def attribute(found: Found, component: int, which: plan.Which, back: int = 0) ->
     return Typed(expr, Sort.UNKNOWN if found.kind is None else SORTS[found.kind])
 
 
-def bind_condition(expression: tree.Expression, scope: Scope, leaves: Leaves) -> plan.Expr:
-    """A condition as an expression of a plan; QueryError if its value is not true or false."""
-    typed = _settled(_Binder(scope, leaves).bind(expression), Sort.BOOLEAN, scope)
+def bind_condition(expression: tree.Expression, scope: Scope, leaves: Leaves, *, returned: bool = False) -> plan.Expr:
+    """A condition as an expression of a plan; QueryError if its value is not true or false.
+
+    `returned`: Python evaluates it on results (HAVING).
+    """
+    typed = settle(_Binder(scope, leaves, returned).bind(expression), Sort.BOOLEAN, scope)
     if typed.sort in (Sort.NUMBER, Sort.STRING, Sort.ARRAY):
         message = f"a condition is true or false, this is {typed.sort.value}"
         raise scope.schema_error(message, expression.span, "Compare it with something: =, !=, <, <=, >, >= or IN.")
-    return typed.expr
+    return _noted(typed, scope).expr
 
 
 def bind_value(expression: tree.Expression, scope: Scope, leaves: Leaves) -> Typed:
-    """An expression of any type as an expression of a plan; an element of an array by itself is of any kind."""
-    return _settled(_Binder(scope, leaves).bind(expression), Sort.ARRAY, scope)
+    """An item of RETURN as an expression of a plan; an element of an array by itself is of any kind."""
+    return _noted(settle(_Binder(scope, leaves, True).bind(expression), Sort.ARRAY, scope), scope)
+
+
+def _noted(typed: Typed, scope: Scope) -> Typed:
+    """The expression, with the computed values that it reads noted in the scope."""
+    names = (leaf.name for leaf in reads(typed.expr) if not isinstance(leaf, plan.Length))
+    scope.computed |= dict.fromkeys(name for name in names if name is not None and name.startswith(COMPUTED_MARK))
+    return typed
 
 
 def balanced(operator: str, parts: Sequence[plan.Expr]) -> plan.Expr:
@@ -94,28 +70,18 @@ def balanced(operator: str, parts: Sequence[plan.Expr]) -> plan.Expr:
     return plan.Binary(operator, balanced(operator, parts[:middle]), balanced(operator, parts[middle:]))
 
 
-def _settled(typed: Typed, sort: Sort, scope: Scope) -> Typed:
-    """The expression, with an attribute's unknown kind guessed from the `sort` that it is compared with."""
-    expr = typed.expr
-    if is_open(expr):
-        assert isinstance(expr, plan.Attribute)
-        return Typed(settled(expr, _OF_ELEMENT[sort], scope), sort) if sort in _OF_ELEMENT else typed
-    if typed.sort is Sort.UNKNOWN and isinstance(expr, plan.Attribute) and expr.kind is not Kind.NULL and sort in GUESS:
-        return Typed(replace(expr, kind=GUESS[sort]), sort)
-    return typed
-
-
 class _Binder:
     """The recursive binder of one expression."""
 
-    def __init__(self, scope: Scope, leaves: Leaves) -> None:
+    def __init__(self, scope: Scope, leaves: Leaves, returned: bool) -> None:
         self.scope = scope
         self.leaves = leaves
+        self.returned = returned
 
     def bind(self, expression: tree.Expression) -> Typed:
         match expression:
             case tree.Literal(value=value):
-                return Typed(plan.Const(value), _literal_sort(value))
+                return Typed(plan.Const(value), literal_sort(value))
             case tree.Prefix(operator="not", operand=operand):
                 return Typed(plan.Unary("not", self._truth(operand, "NOT")), Sort.BOOLEAN)
             case tree.Prefix(operator=operator, operand=operand):
@@ -132,32 +98,29 @@ class _Binder:
                 return self._comparison(expression)
             case tree.Membership():
                 return self._membership(expression)
-            case tree.Call(function=function) if function in SCALARS:
-                return self._scalar(expression)
-            case tree.Call(function=function) if function in FUNCTIONS:
-                return self._of_array(expression)
             case tree.Reference(steps=steps) | tree.Next(steps=steps) if steps:
-                return self._read(expression, Computed(ELEMENT, "", steps, Kind.NULL))
+                return self._element(expression)
+            case tree.Call(function=function) if (row := find(function)) is not None:
+                return bind_function(expression, row, self.bind, self.scope, returned=self.returned)
             case tree.Call(function=function) if function not in AGGREGATES and function not in self.scope.aggregates:
-                hint = self.scope.function_hint(
-                    function, [*SCALARS, *FUNCTIONS, *AGGREGATES, *sorted(self.scope.aggregates)]
-                )
+                known = [*BUILT_IN, *AGGREGATES, "cast", *own.registered(), *self.scope.aggregates]
+                hint = self.scope.function_hint(function, known)
                 raise self.scope.schema_error(f"unknown function '{function[:40]}'", expression.span, hint)
             case _:
                 return self.leaves(expression)
 
     def _number(self, expression: tree.Expression, verb: str) -> plan.Expr:
         """An operand that must be a number. `verb`: for the error, "cannot add a string"."""
-        typed = _settled(self.bind(expression), Sort.NUMBER, self.scope)
+        typed = settle(self.bind(expression), Sort.NUMBER, self.scope)
         if typed.sort in (Sort.STRING, Sort.BOOLEAN, Sort.ARRAY):
             raise self.scope.schema_error(
-                f"cannot {verb} {_noun(typed.sort)}", expression.span, "Arithmetic takes numbers."
+                f"cannot {verb} {typed.sort.noun}", expression.span, "Arithmetic takes numbers."
             )
         return typed.expr
 
     def _truth(self, expression: tree.Expression, operator: str) -> plan.Expr:
         """An operand of AND, OR or NOT, which must be true or false."""
-        typed = _settled(self.bind(expression), Sort.BOOLEAN, self.scope)
+        typed = settle(self.bind(expression), Sort.BOOLEAN, self.scope)
         if typed.sort in (Sort.NUMBER, Sort.STRING, Sort.ARRAY):
             message = f"{operator} joins what is true or false, this is {typed.sort.value}"
             raise self.scope.schema_error(message, expression.span, "Compare it with something.")
@@ -170,21 +133,21 @@ class _Binder:
             return self._of_any_kind(operation.operator, left, right)
         if is_open(right.expr) and left.sort is Sort.UNKNOWN:
             return self._of_any_kind(operation.operator, left, right)
-        left, right = _settled(left, right.sort, self.scope), _settled(right, left.sort, self.scope)
+        left, right = settle(left, right.sort, self.scope), settle(right, left.sort, self.scope)
         if operation.operator not in ("=", "!="):
             for typed, side in ((left, operation.left), (right, operation.right)):
                 if typed.sort is Sort.BOOLEAN:
                     message = f"truth values have no order: {operation.operator} cannot compare them"
                     raise self.scope.schema_error(message, side.span, "Compare them with = or !=.")
         if left.sort is not right.sort and Sort.UNKNOWN not in (left.sort, right.sort):
-            message = f"{_noun(left.sort)} is compared with {_noun(right.sort)}: always false"
+            message = f"{left.sort.noun} is compared with {right.sort.noun}: always false"
             self.scope.warn(message, operation.span)
         return Typed(plan.Binary(operation.operator, left.expr, right.expr), Sort.BOOLEAN)
 
     def _of_any_kind(self, operator: str, left: Typed, right: Typed) -> Typed:
         """A comparison of values of unknown kinds: it holds if it does of strings, numbers or truth values."""
         sorts = [Sort.STRING, Sort.NUMBER, *([Sort.BOOLEAN] if operator in ("=", "!=") else [])]
-        pairs = [[_settled(side, sort, self.scope).expr for side in (left, right)] for sort in sorts]
+        pairs = [[settle(side, sort, self.scope).expr for side in (left, right)] for sort in sorts]
         return Typed(balanced("or", [plan.Binary(operator, one, two) for one, two in pairs]), Sort.BOOLEAN)
 
     def _compared(self, expression: tree.Expression) -> Typed:
@@ -196,56 +159,23 @@ class _Binder:
 
     def _membership(self, membership: tree.Membership) -> Typed:
         """A bound IN. It warns of an operand of another type; QueryError for choices of different types."""
-        sorts = [_literal_sort(choice.value) for choice in membership.choices]
+        sorts = [literal_sort(choice.value) for choice in membership.choices]
         for choice, sort in zip(membership.choices, sorts, strict=True):
             if sort is not sorts[0]:
-                message = f"IN mixes {_noun(sorts[0])} with {_noun(sort)}"
+                message = f"IN mixes {sorts[0].noun} with {sort.noun}"
                 raise self.scope.schema_error(message, choice.span, "All choices are of one kind.")
-        operand = _settled(self._compared(membership.operand), sorts[0], self.scope)
+        operand = settle(self._compared(membership.operand), sorts[0], self.scope)
         if operand.sort not in (sorts[0], Sort.UNKNOWN):
-            message = f"{_noun(operand.sort)} is compared with {_noun(sorts[0])}: always false"
+            message = f"{operand.sort.noun} is compared with {sorts[0].noun}: always false"
             self.scope.warn(message, membership.span)
         choices = tuple(plan.Const(choice.value) for choice in membership.choices)
         return Typed(plan.In(operand.expr, choices), Sort.BOOLEAN)
 
-    def _scalar(self, call: tree.Call) -> Typed:
-        low, high = SCALARS[call.function]
-        count = len(call.arguments)
-        if count < low or (high is not None and count > high):
-            need = "one argument" if high == 1 else "two arguments or more"
-            raise self.scope.schema_error(f"{call.function} takes {need}, not {count}", call.span)
-        arguments = tuple(self._number(argument, f"take {call.function} of") for argument in call.arguments)
-        return Typed(plan.Call(call.function, arguments), Sort.NUMBER)
-
-    def _of_array(self, call: tree.Call) -> Typed:
-        """length(a.x), or contains(a.x, 'v'): of one array of one event, or of one inside it."""
-        form = "length(a.x)" if call.function == LENGTH else "contains(a.x, 'v')"
-        array, *values = call.arguments or (call,)
-        if not isinstance(array, tree.Reference | tree.Next) or len(values) != form.count(","):
-            raise self.scope.schema_error(f"{call.function} is written as {form}", call.span)
-        value = None
-        if values:
-            if not isinstance(values[0], tree.Literal):
-                raise self.scope.schema_error("contains looks for a literal", values[0].span, f"Write {form}.")
-            value = values[0].value
-        kind = Kind.INT if call.function == LENGTH else Kind.BOOL
-        return self._read(array, Computed(call.function, "", array.steps, kind, value))
-
-    def _read(self, array: tree.Reference | tree.Next, one: Computed) -> Typed:
-        """A computed value (but for its attribute) of the attribute that a reference names."""
-        base = self.leaves(array)
+    def _element(self, expression: tree.Reference | tree.Next) -> Typed:
+        """An element of an array, of a kind that its use tells."""
+        base = self.leaves(expression)
         if base.expr == NULL:
             return base
         if not isinstance(base.expr, plan.Attribute) or base.sort not in (Sort.ARRAY, Sort.UNKNOWN):
-            raise no_array(_noun(base.sort), self.scope, array.span)
-        return Typed(computed(base.expr, replace(one, attribute=base.expr.name), self.scope), SORTS[one.kind])
-
-
-def _literal_sort(value: float | str | bool) -> Sort:
-    if isinstance(value, bool):
-        return Sort.BOOLEAN
-    return Sort.STRING if isinstance(value, str) else Sort.NUMBER
-
-
-def _noun(sort: Sort) -> str:
-    return "a truth value" if sort is Sort.BOOLEAN else sort.value
+            raise no_array(base.sort.noun, self.scope, expression.span)
+        return Typed(open_element(base.expr, expression.steps), Sort.UNKNOWN)

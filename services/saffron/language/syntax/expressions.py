@@ -5,11 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from saffron.carets import quoted
+from saffron.language.syntax.calls import is_case, is_timestamp, parse_call, parse_case, parse_timestamp
 from saffron.language.syntax.cursor import RESERVED, Cursor
 from saffron.language.syntax.durations import UNITS, scaled
 from saffron.language.syntax.hints import suggestion
 from saffron.language.syntax.paths import forces_path, parse_path, parse_steps, rest_of_path
-from saffron.language.syntax.references import is_reference, parse_next, parse_reference
+from saffron.language.syntax.predicates import is_predicate, parse_predicate
+from saffron.language.syntax.references import is_reference, parse_reference
 from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import (
     Call,
@@ -19,19 +21,20 @@ from saffron.language.syntax.tree import (
     KeyAttribute,
     Literal,
     Logic,
-    Membership,
     Name,
     Operation,
     Prefix,
     Reference,
     Span,
-    Star,
 )
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 OR, AND, NOT, COMPARE, ADD, MULTIPLY, NEGATE = range(1, 8)
 """Precedences, the loosest first."""
-PRECEDENCE = {"+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY} | dict.fromkeys(COMPARISONS, COMPARE)
+CONCAT = "||"
+PRECEDENCE = {"+": ADD, "-": ADD, CONCAT: ADD, "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY} | dict.fromkeys(
+    COMPARISONS, COMPARE
+)
 """Operator sign -> its precedence."""
 
 
@@ -53,16 +56,24 @@ def parse_expression(cursor: Cursor, loosest: int = OR) -> Expression:
         else:
             cursor.advance()
             right = parse_expression(cursor, binding + 1)
-            left = Operation(token.value, left, right, span=Span(left.span.start, right.span.end))
+            span = Span(left.span.start, right.span.end)
+            join = token.value == CONCAT
+            left = _joined(left, right, span) if join else Operation(token.value, left, right, span=span)
+
+
+def _joined(left: Expression, right: Expression, span: Span) -> Call:
+    """Texts joined by ||, in a row."""
+    row = left.arguments if isinstance(left, Call) and left.function == "concat" else (left,)
+    return Call("concat", (*row, right), span=span)
 
 
 def _binding(cursor: Cursor, token: Token) -> int:
     """The precedence of the operator at `token`; 0 if there is no operator."""
     if token.kind == "symbol":
         return OR if token.value == "|" else AND if token.value == "&" else PRECEDENCE.get(token.value, 0)
-    if token.lower == "not" and cursor.peek().lower == "in":
+    if is_predicate(cursor):
         return COMPARE
-    return {"or": OR, "and": AND, "in": COMPARE}.get(token.lower, 0)
+    return {"or": OR, "and": AND}.get(token.lower, 0)
 
 
 def _logic(cursor: Cursor, first: Expression, binding: int) -> Expression:
@@ -87,36 +98,31 @@ def _refuse_bits(cursor: Cursor, sign: Token, operands: list[Expression]) -> Non
         word = "AND" if sign.value == "&" else "OR"
         span = Span(operands[-2].span.start, last.span.end)
         raise cursor.error(
-            f"{sign.value} is {word}, which joins two conditions", span, hint="There are no bit operators."
+            f"{sign.value} is {word}, which joins two conditions",
+            span,
+            hint="Bits are joined by functions: bit_and(a.x, 4) = 4.",
         )
 
 
 def _comparison(cursor: Cursor, left: Expression) -> Expression:
-    """A comparison or [NOT] IN behind its left operand; QueryError for a chain such as 1 < a.x < 5."""
-    negated = cursor.accept_word("not") is not None
-    if cursor.accept_word("in"):
-        result = _membership(cursor, left)
-        return Prefix("not", result, span=result.span) if negated else result
+    """A comparison or a predicate behind its left operand; QueryError for a chain such as 1 < a.x < 5."""
+    if is_predicate(cursor):
+        return parse_predicate(cursor, left, _compared)
     token = cursor.advance()
-    right = parse_expression(cursor, COMPARE + 1)
+    right = _compared(cursor)
     if _binding(cursor, cursor.token) == COMPARE:
-        cursor.fail("expected the end of the comparison", hint="Join two comparisons by AND: 1 < a.x AND a.x < 5.")
+        joins = isinstance(right, Call) and right.function == "concat"
+        hint = "|| joins texts; conditions are joined by OR." if joins else _CHAIN
+        cursor.fail("expected the end of the comparison", hint=hint)
     return Operation(token.value, left, right, span=Span(left.span.start, right.span.end))
 
 
-def _membership(cursor: Cursor, operand: Expression) -> Expression:
-    cursor.expect("(", "after IN")
-    choices = cursor.separated(_choice)
-    cursor.expect(")", "after the choices of IN")
-    return Membership(operand, tuple(choices), span=cursor.span_from(operand.span.start))
+_CHAIN = "Join two comparisons by AND: 1 < a.x AND a.x < 5."
 
 
-def _choice(cursor: Cursor) -> Literal:
-    """A literal of IN."""
-    value = parse_expression(cursor, ADD)
-    if not isinstance(value, Literal):
-        raise cursor.error("IN takes literals only", value.span, hint="Write numbers, 'strings', true or false.")
-    return value
+def _compared(cursor: Cursor) -> Expression:
+    """An operand of a comparison."""
+    return parse_expression(cursor, COMPARE + 1)
 
 
 def _prefix(cursor: Cursor) -> Expression:
@@ -135,7 +141,7 @@ def _prefixed(cursor: Cursor, operator: str, loosest: int) -> Expression:
     cursor.enter(token)
     operand = parse_expression(cursor, loosest)
     cursor.leave()
-    span = Span(token.start, operand.span.end)
+    span = cursor.span_from(token.start)
     if operator == "+":
         return operand
     if operator == "-" and isinstance(operand, Literal) and _is_number(operand.value):
@@ -187,6 +193,9 @@ def parse_key_attribute(cursor: Cursor) -> KeyAttribute:
     The owner of order.id may be none: the binder, which knows the pattern, then makes it part of the name.
     """
     first = cursor.token
+    if cursor.peek().is_symbol("(") or is_case(cursor):
+        expression = _over_paths(cursor)
+        return KeyAttribute(None, "", expression, span=expression.span)
     if forces_path(first) or not cursor.peek().is_symbol("."):
         owner = None
         name, _ = parse_path(cursor, "that all events share")
@@ -197,6 +206,14 @@ def parse_key_attribute(cursor: Cursor) -> KeyAttribute:
     span = cursor.span_from(first.start)
     cursor.refuse_other_signs(span, "an attribute", "-")
     return KeyAttribute(owner, name, span=span)
+
+
+def _over_paths(cursor: Cursor) -> Expression:
+    """An expression whose words are paths, as there is one event and no variable."""
+    outside, cursor.paths = cursor.paths, True
+    expression = parse_expression(cursor, ADD)
+    cursor.paths = outside
+    return expression
 
 
 def _number(cursor: Cursor) -> Expression:
@@ -224,8 +241,12 @@ def _starts_operand(cursor: Cursor, token: Token, percent: Token) -> bool:
     if token.is_symbol("-", "+"):
         return token.start == percent.end
     if token.kind == "word":
-        return token.lower not in RESERVED and token.lower != "as" and not _starts_clause(cursor)
+        return token.lower not in RESERVED | _AFTER_PERCENT and not _starts_clause(cursor)
     return token.kind in ("number", "string") or token.is_symbol("(", "[")
+
+
+_AFTER_PERCENT = frozenset({"as", "between", "like", "regexp", "rlike", "is", "when", "then", "else", "end"})
+"""Words that stand behind an operand, of which 80% may be one."""
 
 
 def _starts_clause(cursor: Cursor) -> bool:
@@ -242,8 +263,12 @@ def _word(cursor: Cursor) -> Expression:
         return Literal(token.lower == "true", span=Span(token.start, token.end))
     if token.lower in RESERVED and not follower.is_symbol(".", "["):
         cursor.fail("expected a value")
+    if is_case(cursor):
+        return parse_case(cursor, parse_expression)
+    if is_timestamp(cursor):
+        return parse_timestamp(cursor)
     if follower.is_symbol("("):
-        return _call(cursor)
+        return parse_call(cursor, parse_expression)
     if cursor.paths:
         return _path(cursor)
     if forces_path(token) and follower.is_symbol("."):
@@ -261,24 +286,3 @@ def _path(cursor: Cursor) -> Reference:
     path, _ = rest_of_path(cursor, first)
     steps = parse_steps(cursor)
     return Reference(path, Index.NONE, None, steps=steps, span=cursor.span_from(first.start))
-
-
-def _call(cursor: Cursor) -> Expression:
-    """A function call; NEXT(...), and min and max of several arguments, have their own nodes or names."""
-    name = cursor.advance()
-    cursor.enter(cursor.advance())
-    if name.lower == "next":
-        cursor.leave()
-        return parse_next(cursor, name)
-    arguments = [] if cursor.token.is_symbol(")") else cursor.separated(_argument)
-    cursor.expect(")", f"after the arguments of {name.value[:20]}")
-    cursor.leave()
-    function = name.lower
-    if len(arguments) > 1:
-        function = {"min": "least", "max": "greatest"}.get(function, function)
-    return Call(function, tuple(arguments), span=cursor.span_from(name.start))
-
-
-def _argument(cursor: Cursor) -> Expression:
-    star = cursor.accept("*")
-    return Star(span=Span(star.start, star.end)) if star else parse_expression(cursor)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_NULL_HINT = "A comparison with null is false. That an attribute is there: {name} = {name}."
+_NULL_HINT = "A comparison with null is false: write {name} IS NULL or {name} IS NOT NULL."
 _NULLS = frozenset({"null", "none", "nil", "undefined"})
 
 SQL_HINTS: Mapping[str, str] = {
-    "like": "There is no LIKE: compare strings by =, != or IN ('a', 'b').",
-    "ilike": "There is no ILIKE: compare strings by =, != or IN ('a', 'b').",
-    "regexp": "There is no REGEXP: compare strings by =, != or IN ('a', 'b').",
-    "between": "There is no BETWEEN: write a.x >= 1 AND a.x <= 5.",
-    "is": f"There is no IS NULL. {_NULL_HINT.format(name='a.x')}",
+    "ilike": "There is no ILIKE: write lower(a.x) LIKE 'abc%'.",
+    "similar": "There is no SIMILAR TO: write a.x REGEXP '^(a|b)$'.",
     "limit": "There is no LIMIT: OUTPUT FIRST gives the first match of each window.",
     "order": "There is no ORDER BY: results come in the order of the events that complete them.",
     "join": "There is no JOIN: a pattern relates events of one stream, as in SEQ(A a, B b) WHERE a.x = b.x.",

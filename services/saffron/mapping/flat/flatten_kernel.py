@@ -19,8 +19,10 @@ from saffron.engine.kernels.jit import inlined, kernel
 from saffron.mapping.flat.flatten_plan import NONE
 from saffron.mapping.flat.read_json import ARRAY_VALUE, EXACT, FULL, after_value, blanks, read_name, read_value
 from saffron.mapping.flat.write_event import close_event, write_leaf
+from saffron.schema.origin import ORIGIN
 
-_COMMA, _DOT, _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = 44, 46, 123, 125, 91, 93
+_COMMA, _DOT, _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST, _DOLLAR = 44, 46, 123, 125, 91, 93, 36
+_SHORT_OWN, _LONG_OWN = min(map(len, ORIGIN)), max(map(len, ORIGIN))
 
 
 @kernel(_nrt=False)
@@ -172,7 +174,12 @@ def _child(buffer, name, name_end, node, plan, scratch):
 
 @inlined
 def _is_new(buffer, name, name_end, depth, plan, scratch):
-    """Whether no name so far reads the same with dots: notes it. False, too, where there are too many to tell."""
+    """Whether no name so far reads the same with dots: notes it.
+
+    False, too, where there are too many to tell, and for names of a message that may be Saffron's own.
+    """
+    if depth == 0 and name < name_end and buffer[name] == _DOLLAR and _SHORT_OWN <= name_end - name <= _LONG_OWN:
+        return False
     value = scratch.hash[depth]
     for k in range(name, name_end):
         if buffer[k] == _DOT and plan.dotted:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.decoding.nesting import MAX_DEPTH
 from saffron.mapping.definition import As, AttributeRule, Envelope, OfMessage, Origin, SourceDefinition, TimeFormat
-from saffron.mapping.mapper import OWN, RESERVED
+from saffron.mapping.mapper import FIELDS, OWN, RESERVED
 from saffron.mapping.paths import Path
 
 Bytes = NDArray[np.uint8]
@@ -197,7 +197,10 @@ class _Builder:
                 self._add(steps, self._output(role, ""))
         for name in RESERVED:
             plain = name in self._named or name in roles or source.only
-            self._add((name,), None if plain else self._output(ROLE_PLAIN, OWN + name))
+            if (
+                name in FIELDS or name in self.root.children
+            ):  # others are rare: the kernel leaves them to the exact path
+                self._add((name,), None if plain else self._output(ROLE_PLAIN, OWN + name))
 
     def _output(self, role: int, name: str) -> int:
         self.roles.append(role)

@@ -73,15 +73,20 @@ def _csv(form: CsvForm) -> str:
 
 
 def _attributes(one: ProposedSource, sources: Sequence[ProposedSource]) -> Iterator[str]:
-    if one.key is not None and str(one.key.path) != _key_name(sources):
+    if one.key is not None and _name(one.key.path) != _key_name(sources):
         yield f"    {_text(_key_name(sources))}: {_path(one.key.path)}  # {one.key.reason}"
     for path in one.numbers:
-        yield f"    {_text(str(path))}: {{from: {_path(path)}, as: number}}  # its texts hold numbers"
+        yield f"    {_text(_name(path))}: {{from: {_path(path)}, as: number}}  # its texts hold numbers"
 
 
 def _key_name(sources: Sequence[ProposedSource]) -> str:
     assert sources[0].key is not None
-    return str(sources[0].key.path)
+    return _name(sources[0].key.path)
+
+
+def _name(path: Path) -> str:
+    """The name of the attribute that a path has without a rule."""
+    return ".".join(map(str, path.steps))
 
 
 def _path(path: Path) -> str:

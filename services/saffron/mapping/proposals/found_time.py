@@ -45,7 +45,7 @@ def found_time(own: Fields, beside: Collection[Steps] = ()) -> ProposedTime:
         return ProposedTime(None, TimeFormat.MILLISECONDS, "no field is a time in all messages: the message's own")
     far, _, age, _, steps, form, ages = min(found, key=lambda one: one[:5])
     what = "is a time in all messages"
-    near = what if far else f"{what}, within {_span(age)} of the message's own"
+    near = what if far or max(own.times) < 0 else f"{what}, within {_span(age)} of the message's own"
     return ProposedTime(Path(steps), form, near + _zone(own.values[steps], ages))
 
 

@@ -17,6 +17,7 @@ from saffron.mapping.proposals.found_type import found_type
 from saffron.mapping.proposals.proposal import ProposedExplode, ProposedSource, ProposedTime
 from saffron.records.stream import JSON
 
+_VERSION_NAME = re.compile(r"version", re.IGNORECASE)
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
 
 
@@ -87,13 +88,14 @@ def _arrays(own: Fields) -> list[Path]:
 
 
 def _numbers(own: Fields, time: ProposedTime) -> list[Path]:
-    """Fields whose values are texts that hold numbers, with a point or a sign in some: not ids."""
+    """Fields whose values are texts that hold numbers, with a point or a sign in some: no ids, no versions."""
     found = []
     for steps, values in own.values.items():
         texts = [value for _, value in values]
         mixed = any(isinstance(one, Number) for one in texts)
         written = [one for one in texts if isinstance(one, str) and not isinstance(one, Number)]
-        if not written or Path(steps) == time.path or not all(_NUMBER.fullmatch(one) for one in written):
+        is_other = Path(steps) == time.path or _VERSION_NAME.search(steps[-1]) is not None
+        if not written or is_other or not all(_NUMBER.fullmatch(one) for one in written):
             continue
         if mixed or any("." in one or "-" in one for one in written):
             found.append(Path(steps))

@@ -154,7 +154,8 @@ class Settings:
     )
     spark_jars: str = _setting("", "jars of Spark's Kafka connector, comma separated; empty: resolved into the cache")
     aggregates: str = _setting(
-        "", "modules, comma separated, that register aggregates when imported (@saffron.aggregate)"
+        "",
+        "modules, comma separated, that register aggregates or functions when imported (docs/python.md)",
     )
     log_level: str = _setting("info", "debug, info, warning or error")
 

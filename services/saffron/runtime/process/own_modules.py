@@ -1,4 +1,4 @@
-"""The user's modules that a process imports at start, which register aggregates (`@saffron.aggregate`)."""
+"""The user's modules that a process imports at start, which register aggregates and functions."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.plan.plan import TrendPlan
+from saffron.schema.numbers import shown as shown_number
 from saffron.schema.schema import Kind, Schema
 from tests.reference.match.events import events_of
 from tests.reference.trends import generate
@@ -157,7 +158,8 @@ def near(found: Sequence[Line], expected: Sequence[Answer], sizes: Sequence[Answ
 
     `sizes`: with absolute values in place of values, what the error of SUM and AVG is measured by.
     """
-    wanted = [(answer.low, answer.high, answer.group) for answer in expected]
+    groups = [{name: shown_number(value) for name, value in answer.group.items()} for answer in expected]
+    wanted = [(answer.low, answer.high, group) for answer, group in zip(expected, groups, strict=True)]
     if sorted(map(repr, wanted)) != sorted(repr(line[:3]) for line in found):
         return False
     for line in found:

@@ -44,13 +44,12 @@ SCHEMA_ERRORS = {
     PATTERN + "WHERE sum(b[].k) = 1": ("sum of strings", "sum(b[].k)", "sum takes numbers."),
     PATTERN + "WHERE median(b[].x) = 1": (
         "unknown function 'median'", "median(b[].x)",
-        ("Functions: abs, sqrt, least, greatest, length, contains, count, sum, avg, min, max, first, last, stddev. "
-        "Did you mean 'min'?")),
-    PATTERN + "WHERE abs(a.x, 1) = 1": ("abs takes one argument, not 2", "abs(a.x, 1)", ""),
+        "Did you mean 'min'?"),
+    PATTERN + "WHERE abs(a.x, 1) = 1": ("abs takes 1 argument, not 2", "abs(a.x, 1)", "It is abs(number)."),
     PATTERN + "WHERE a.k + 1 = 2": ("cannot add a string", "a.k", "Arithmetic takes numbers."),
     PATTERN + "WHERE 2 * a.flag > 1": ("cannot multiply a truth value", "a.flag", "Arithmetic takes numbers."),
     PATTERN + "WHERE -a.k = 2": ("cannot negate a string", "a.k", "Arithmetic takes numbers."),
-    PATTERN + "WHERE sqrt(a.k) = 2": ("cannot take sqrt of a string", "a.k", "Arithmetic takes numbers."),
+    PATTERN + "WHERE sqrt(a.k) = 2": ("sqrt takes numbers, this is a string", "a.k", "It is sqrt(number)."),
     PATTERN + "WHERE a.flag < c.flag": (
         "truth values have no order: < cannot compare them", "a.flag", "Compare them with = or !=."),
     PATTERN + "WHERE a.x": (
@@ -65,7 +64,7 @@ SCHEMA_ERRORS = {
     PATTERN + "WHERE a.k = p": ("p stands alone", "p", "Write whose it is: a.p; a string stands in quotes: 'p'."),
     PATTERN + "WHERE a.k = null": (
         "null is no value to compare with", "null",
-        "A comparison with null is false. That an attribute is there: a.x = a.x."),
+        "A comparison with null is false: write a.x IS NULL or a.x IS NOT NULL."),
     PATTERN + "WHERE a.x < NEXT(c).x": (
         "NEXT belongs to aggregate queries (COUNT(*) in RETURN)", "NEXT(c).x",
         "In a match query write c[i-1] and c[i]."),

@@ -37,13 +37,15 @@ literals = st.builds(
         st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=6),
     ),
 )
+texts = st.builds(tree.Literal, st.sampled_from(["a%", "_", "'", ""]))
 steps = st.tuples(st.integers(1, 10**6), st.one_of(st.integers(1, 9), attributes), attributes)
-indices = st.sampled_from([index for index in tree.Index if index is not tree.Index.PREVIOUS])
+indices = st.sampled_from([one for one in tree.Index if one not in (tree.Index.PREVIOUS, tree.Index.NTH)])
 references = st.one_of(
     st.builds(tree.Reference, names, indices, attributes),
     st.builds(tree.Reference, names, st.just(tree.Index.NONE), st.just("$.len")),
     st.builds(tree.Reference, names, st.just(tree.Index.NONE), attributes, st.just(0), steps),
     st.builds(tree.Reference, names, st.just(tree.Index.PREVIOUS), attributes, st.integers(1, 9)),
+    st.builds(tree.Reference, names, st.just(tree.Index.NTH), attributes, st.integers(2, 9)),
     st.builds(tree.Reference, names, indices.filter(lambda index: index is not tree.Index.NONE), st.none()),
 )
 key_attributes = st.builds(tree.KeyAttribute, st.one_of(st.none(), attributes), attributes)
@@ -69,6 +71,11 @@ def _minus(operand: tree.Expression) -> tree.Expression:
     return tree.Prefix("-", operand)
 
 
+def _case(parts: list[tuple[tree.Expression, tree.Expression]], otherwise: tree.Expression | None) -> tree.Expression:
+    flat = [one for pair in parts for one in pair]
+    return tree.Call("case", (*flat, tree.Name("null") if otherwise is None else otherwise))
+
+
 def _compound(inner: st.SearchStrategy[tree.Expression]) -> st.SearchStrategy[tree.Expression]:
     operators = st.sampled_from(["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">="])
     functions = st.sampled_from(["abs", "sqrt", "avg", "sum", "first", "stddev"])
@@ -79,13 +86,21 @@ def _compound(inner: st.SearchStrategy[tree.Expression]) -> st.SearchStrategy[tr
         st.builds(_minus, inner),
         st.builds(tree.Membership, inner, st.lists(literals, min_size=1, max_size=3).map(tuple)),
         st.builds(tree.Call, functions, inner.map(lambda argument: (argument,))),
-        st.builds(tree.Call, st.sampled_from(["least", "greatest"]), st.tuples(inner, inner)),
+        st.builds(tree.Call, st.sampled_from(["least", "greatest", "concat", "coalesce"]), st.tuples(inner, inner)),
+        st.builds(_case, st.lists(st.tuples(inner, inner), min_size=1, max_size=2), st.one_of(st.none(), inner)),
+        st.builds(tree.Call, st.sampled_from(["is_null", "to_number", "to_string"]), st.tuples(inner)),
+        st.builds(tree.Call, st.sampled_from(["like", "regexp"]), st.tuples(inner, texts)),
+        st.builds(tree.Call, st.just("like"), st.tuples(inner, texts, texts)),
     )
 
 
 expressions = st.recursive(atoms, _compound, max_leaves=12)
 
-events = st.builds(tree.Event, names, st.one_of(st.none(), names))
+types = st.lists(names, max_size=3, unique=True).map(tuple)
+events = st.one_of(
+    st.builds(tree.Event, st.one_of(st.just(()), names.map(lambda name: (name,))), st.one_of(st.none(), names)),
+    st.builds(tree.Event, types, names),
+)
 
 
 def _flat(kind: type, parts: list[tree.Pattern]) -> tree.Pattern:

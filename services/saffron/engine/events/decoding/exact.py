@@ -40,6 +40,7 @@ Reason = Literal[
 """Why a record is no event, for counting."""
 
 DAY = 86_400_000
+_NO_NUMBER = "a number that neither int64 nor float64 holds exactly: write it as a string"
 _OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent", "of", "among", "version")
 
 
@@ -47,10 +48,10 @@ _OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent", "of", "among",
 class Event:
     """A good event. `values`: those attributes of the schema that are there and not null, by name.
 
-    `misfits`: attributes whose value is of another kind, and null, or displaced (see `Flat`). `unknown`: how many the
-    schema does not have. `latest`: it happened at one of ts..latest; None: exactly at ts. `fresh`: it has a type, or
-    more attributes than an inferred schema knows its type to have. `growth`: attributes that have values which their
-    kinds do not have, and the kinds of these values.
+    `misfits`: attributes whose value is of another kind, and null, or displaced, or has a gap (see `Flat`).
+    `unknown`: how many the schema does not have. `latest`: it happened at one of ts..latest; None: exactly at ts.
+    `fresh`: it has a type, or more attributes than an inferred schema knows its type to have. `growth`: attributes that
+    have values which their kinds do not have, and the kinds of these values.
     """
 
     type: str
@@ -119,8 +120,11 @@ def decode_exactly(value: bytes, schema: Schema, time: int | None, max_future: i
             return _mark(event)
         ts = _times_of(event, time, max_future)
         made = _typed(event, kind, ts[0], schema) if schema.given else _as_far_as_it_goes(event, kind, ts[0], schema)
-        if flat.doubled:
-            made = replace(made, misfits=(*made.misfits, *flat.doubled))
+        gaps = tuple(name for name in flat.gaps if name in made.values)
+        if gaps and schema.given:
+            raise _Refused("schema", f"attribute {gaps[0]!r} of type {kind} has {_NO_NUMBER}")
+        if flat.doubled or gaps:
+            made = replace(made, misfits=(*made.misfits, *flat.doubled, *gaps))
         return made if ts[0] == ts[1] else _spread(made, event["ts"], ts[1], schema)
     except _Refused as refused:
         return refused.bad
@@ -401,7 +405,7 @@ def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Even
 def _why_no_value(item: Scalar) -> str:
     if isinstance(item, bool | str) or item is None or number_of(item) is not None:
         return ""
-    return ", a number that neither int64 nor float64 holds exactly: write it as a string"
+    return f", {_NO_NUMBER}"
 
 
 def _shown(value: Any) -> str:

@@ -164,7 +164,7 @@ def _single(field: Any, value: Any) -> Any:
         return value
     kind = field.message_type.full_name
     if kind == _TIMESTAMP:
-        return iso_text(_nanoseconds(value) // 1000, zone="+00:00")
+        return iso_text(_nanoseconds(value), zone="+00:00")
     if kind == _DURATION:
         return milliseconds(_nanoseconds(value))
     if kind in _WRAPPERS:

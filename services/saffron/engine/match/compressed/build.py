@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels import functions
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.compressed import groups, useful
@@ -43,7 +44,7 @@ class Builder:
 def builder(plan: MatchPlan, *, compiled: bool = True) -> Builder:
     """Compile the kernel; `compiled` False: the same as plain Python, for tests."""
     names = Names()
-    source = KernelSource("graphs", GraphSource(plan, names).text(), (arithmetic, useful, groups))
+    source = KernelSource("graphs", GraphSource(plan, names).text(), (arithmetic, functions, useful, groups))
     return Builder(plan, source, loaded(source, compiled=compiled), names, Slots(plan).most)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from saffron.engine.kernels import functions
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.core import arithmetic
@@ -29,4 +30,4 @@ def classifier_of(tests: Mapping[int, list[Expr]]) -> Classifier:
     """The classifier of a plan by its tests (`classify.bit_tests`)."""
     names = Names()
     text = classify_source(tests, names)
-    return Classifier(() if text is None else (KernelSource("classify", text, (arithmetic,)),), names)
+    return Classifier(() if text is None else (KernelSource("classify", text, (arithmetic, functions)),), names)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from saffron.engine.kernels.functions import called, chosen
 from saffron.language.plan.pairs import NEAREST, REST
 from saffron.language.plan.plan import (
     Aggregate,
@@ -28,6 +29,7 @@ from saffron.language.plan.plan import (
     TrendValue,
     Unary,
 )
+from saffron.schema.functions.table import CHOICES
 from saffron.schema.schema import NULL_INT, Kind
 
 ARITHMETIC = ("+", "-", "*", "/", "%")
@@ -179,20 +181,38 @@ class Writer:
         return Term(f"(1 if {term.text} else 0)", Kind.BOOL, False) if term.truth else term
 
     def _call(self, expr: Call) -> Term:
+        if expr.function in CHOICES:
+            return self._choice(expr)
         terms = [self.term(argument) for argument in expr.arguments]
         if expr.function == NEAREST:
             return Term(self._number(terms[0]), Kind.FLOAT, terms[0].nullable, wide=terms[0].wide)
         self.narrow |= any(term.wide for term in terms)
         if expr.function == REST:
             return Term(f"rest({terms[0].text})", Kind.FLOAT, False)
-        texts = [self._number(term) for term in terms]
-        if expr.function in ("abs", "sqrt"):
-            function = "abs" if expr.function == "abs" else "root"
-            return Term(f"{function}({texts[0]})", Kind.FLOAT)
-        text = texts[0]
-        for other in texts[1:]:
-            text = f"{expr.function}({text}, {other})"
-        return Term(text, Kind.FLOAT)
+        return Term(called(expr.function, [self._number(term) for term in terms]), Kind.FLOAT)
+
+    def _choice(self, expr: Call) -> Term:
+        """case, coalesce, nullif or is_null."""
+        terms = [self.term(argument) for argument in expr.arguments]
+        self.narrow |= any(term.wide for term in terms)
+        if expr.function == "is_null":
+            return Term(self._is_null(terms[0]), Kind.BOOL, False, True)
+        truths = expr.kind is Kind.BOOL
+        texts = [self._item(term) if truths else self._number(term) for term in terms]
+        if expr.function == "case":
+            texts[:-1:2] = [self._truth(term) for term in terms[:-1:2]]
+        return Term(chosen(expr.function, texts, truths=truths), Kind.BOOL if truths else Kind.FLOAT)
+
+    def _is_null(self, term: Term) -> str:
+        if term.kind is None or term.truth:
+            return str(term.kind is None)
+        if term.kind is Kind.FLOAT:
+            return f"math.isnan({term.text})"
+        return f"({term.text} == {NULL_INT if term.kind.is_whole else -1})"
+
+    def _item(self, term: Term) -> str:
+        """A truth value as 1, 0 or -1."""
+        return self._as_integer(term).text if term.kind is Kind.BOOL else "-1"
 
     def _membership(self, expr: In) -> Term:
         operand = self.term(expr.operand)

@@ -6,11 +6,13 @@ from saffron.engine.match.core.kernel_layout import (
     ALL_WINDOWS,
 )
 from saffron.engine.match.general.absent import AbsentSource
-from saffron.engine.match.general.automaton import PENDING, REFUSED, STATE, WANTED
+from saffron.engine.match.general.automaton import DUE, PENDING, REFUSED, STATE, UNTIL, WANTED, mark
 from saffron.engine.match.general.checks import Asked, due_at_end
 from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.general.transition_table import Ending
+from saffron.language.patterns.stances import Gap
+from saffron.language.plan.plan import Absence
 
 GONE = -1
 """The state of a lane that is free again, until the runs behind it have moved up."""
@@ -51,6 +53,8 @@ class EndingSource:
             out("    found[LAST_ROW, matches], found[PART, matches] = row, component")
             out("    found[LEAD, matches], found[DEADLINE_OF, matches] = lead, AT_ONCE")
             out("    found[LOW, matches], found[SERIAL, matches] = ALL_WINDOWS, 0")
+            if self.text.automaton.timed:
+                out("    found[DUE_OF, matches] = AT_ONCE")
             out("    matches += 1")
             out("    made += 1")
             out("    if watch:")
@@ -59,6 +63,7 @@ class EndingSource:
     def _wait(self, number: int) -> None:
         """The match waits for the end of each window that holds it, in a run of its own."""
         out, window = self.text.out, self.text.automaton.plan.window
+        self._due_at(number)
         if self.text.alone:
             self._waiter(number, "I0[DEADLINE, q]", str(ALL_WINDOWS), "0")
             return
@@ -77,7 +82,39 @@ class EndingSource:
         with out.block(2):
             self._waiter(number, "openers[1, k] + window_size - 1", "openers[1, k]", "openers[0, k]")
 
-    def _waiter(self, number: int, deadline: str, low: str, serial: str) -> None:
+    def _timed(self, number: int) -> list[tuple[Gap, Absence]]:
+        """The NOTs with a time that such a match waits for, and their gaps."""
+        gaps = self.text.automaton.trailing[number]
+        return [(gap, one) for gap in gaps for one in self.text.absences(gap.absences) if one.duration]
+
+    def _due_at(self, number: int) -> None:
+        """`due`: when the times of all NOTs with one are over; AT_ONCE without any."""
+        if not self.text.automaton.timed:
+            return
+        gaps, constant = self.text.automaton.table.gaps, self.text.names.constant
+        self.text.out("due = AT_ONCE")
+        for gap, absence in self._timed(number):
+            behind = self.text.carried(mark(gaps.index(gap)), "y")
+            over = f"now[{behind} & row_mask] + constants[{constant(absence.duration or 0)}]"
+            self.text.out(f"due = max(due, {over})")
+
+    def _waiter(self, number: int, end: str, low: str, serial: str) -> None:
+        """A run that waits for the end of a window, or for `due` if that comes before it."""
+        out, timed = self.text.out, self._timed(number)
+        if not timed:
+            self._wait_until(number, end, low, serial)
+            return
+        out(f"if due <= {end}:")
+        with out.block():
+            absences = self.text.absences(
+                tuple(n for gap in self.text.automaton.trailing[number] for n in gap.absences)
+            )
+            deadline = "due" if all(one.duration for one in absences) else end
+            self._wait_until(number, deadline, low, serial)
+            if self.text.automaton.period:
+                out(f"{self.text.carried(UNTIL, 'd')} = {end}")
+
+    def _wait_until(self, number: int, deadline: str, low: str, serial: str) -> None:
         out = self.text.out
         out("made += 1")
         out("if watch:")
@@ -89,6 +126,8 @@ class EndingSource:
         values = ("chain", "row", "component", "lead", low, serial)
         for feature, value in zip(PENDING, values, strict=True):
             out(f"{self.text.carried(feature, 'd')} = {value}")
+        if self.text.automaton.timed:
+            out(f"{self.text.carried(DUE, 'd')} = due")
         if self.text.automaton.patient:
             self.text.out(f"{self.text.carried(WANTED, 'd')} = {self._ending_bits(number)}")
 

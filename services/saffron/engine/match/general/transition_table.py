@@ -148,7 +148,7 @@ class Builder:
     def _uncounted(self, edge: Edge) -> bool:
         """Whether the edge may take a result of another query, and would not outlive it if that counted."""
         contiguous = self.strategy(edge) in (Strategy.STRICT, Strategy.PARTITION)
-        return contiguous and self.plan.components[edge.component].type in self.derived
+        return contiguous and any(name in self.derived for name in self.plan.components[edge.component].types.known)
 
     def _skips(self, position: Position | None, edges: tuple[Edge, ...], uncounted: list[Edge]) -> list[int]:
         """Where a run is left by an event that does not count, at 2 * bits of the edges that took it + whether held.
@@ -194,6 +194,7 @@ class Builder:
     def _later(self, edge: Edge) -> frozenset[int]:
         """The NOTs before the edge's event that read what may come behind it; SaffronError in a repetition."""
         numbers = {number for gap in edge.gaps if gap.left for number in gap.absences}
+        numbers = {number for number in numbers if not self.plan.absences[number].or_else}
         found = frozenset(number for number in numbers if self._reads_on(self.plan.absences[number], edge))
         if any(self.plan.absences[number].loops for number in found):
             raise SaffronError(
@@ -205,7 +206,7 @@ class Builder:
     def _reads_on(self, absence: Absence, edge: Edge) -> bool:
         asked = joint(absence)
         ahead = self.positions.ahead(edge.position, frozenset(absence.loops)) if asked else frozenset()
-        return any((one.reads - {edge.component} | one.finished) & ahead for one in asked)
+        return any((one.reads - {edge.component} | one.finished | one.numbered.keys()) & ahead for one in asked)
 
     def _states(self, stances: tuple[Stance, ...]) -> list[tuple[Edge, ...]]:
         groups = [stance.edges for stance in stances if stance.edges]

@@ -21,6 +21,8 @@ from saffron.language.plan.plan import (
     Unary,
     Which,
 )
+from saffron.schema.computed import applied_to
+from saffron.schema.functions.operators import ARITHMETIC, arithmetic, compared, negative, number
 
 Bound = Sequence[Sequence[int]]
 """[component][number]: the events of a match, as whatever `Value` understands."""
@@ -46,21 +48,24 @@ def evaluator(expr: Expr, value: Value) -> Evaluate:
             operand = evaluator(expr.operand, value)
             if expr.operator == "not":
                 return lambda bound: operand(bound) is not True
-            return lambda bound: _negative(_number(operand(bound)))
+            return lambda bound: negative(number(operand(bound)))
         case Binary():
             return _binary(expr, value)
         case Call():
             arguments = [evaluator(argument, value) for argument in expr.arguments]
-            return lambda bound: _call(expr.function, [_number(argument(bound)) for argument in arguments])
+            return lambda bound: applied_to(expr.function, [argument(bound) for argument in arguments])
         case In():
             member = evaluator(expr.operand, value)
-            return lambda bound: any(_compare("=", member(bound), choice.value) for choice in expr.choices)
+            return lambda bound: any(compared("=", member(bound), choice.value) for choice in expr.choices)
         case TrendValue() | GroupValue():
             message = "no match has aggregates over trends"
             raise ValueError(message)
 
 
 def _attribute(leaf: Attribute, value: Value) -> Evaluate:
+    if leaf.which is Which.NTH:
+        number, own = leaf.back, leaf.component
+        return lambda bound: value(leaf.name, bound[own][number - 1]) if len(bound[own]) >= number else None
     index = 0 if leaf.which in (Which.FIRST, Which.SINGLE) else -1
     return lambda bound: value(leaf.name, bound[leaf.component][index]) if bound[leaf.component] else None
 
@@ -104,8 +109,8 @@ def aggregate(function: str, values: Sequence[Any]) -> Any:
 
 def _deviation(values: Sequence[Any]) -> float | None:
     mean = spread = 0.0
-    for number, x in enumerate(values, 1):
-        moved = mean + (x - mean) / number
+    for count, x in enumerate(values, 1):
+        moved = mean + (x - mean) / count
         spread += (x - mean) * (x - moved)
         mean = moved
     return math.sqrt(spread / (len(values) - 1)) if len(values) > 1 else None
@@ -118,57 +123,6 @@ def _binary(expr: Binary, value: Value) -> Evaluate:
         return lambda bound: left(bound) is True and right(bound) is True
     if operator == "or":
         return lambda bound: left(bound) is True or right(bound) is True
-    if operator in ("+", "-", "*", "/", "%"):
-        return lambda bound: _arithmetic(operator, _number(left(bound)), _number(right(bound)))
-    return lambda bound: _compare(operator, left(bound), right(bound))
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _negative(a: float | None) -> float | None:
-    return None if a is None else -a
-
-
-def _arithmetic(operator: str, a: float | None, b: float | None) -> float | None:
-    if a is None or b is None:
-        return None
-    if operator in ("/", "%"):
-        if b == 0.0 or (operator == "%" and math.isinf(a)):
-            return None
-        return a / b if operator == "/" else math.fmod(a, b)
-    result = a + b if operator == "+" else a - b if operator == "-" else a * b
-    return None if math.isnan(result) else result
-
-
-def _compare(operator: str, a: Any, b: Any) -> bool:
-    numbers = not isinstance(a, bool | str | None) and not isinstance(b, bool | str | None)
-    if not numbers and (type(a) is not type(b) or a is None):
-        return False
-    if isinstance(a, bool) and operator not in ("=", "!="):
-        return False
-    return bool(
-        a == b
-        if operator == "="
-        else a != b
-        if operator == "!="
-        else a < b
-        if operator == "<"
-        else a <= b
-        if operator == "<="
-        else a > b
-        if operator == ">"
-        else a >= b
-    )
-
-
-def _call(function: str, values: Sequence[float | None]) -> float | None:
-    if any(x is None for x in values):
-        return None
-    numbers = [x for x in values if x is not None]
-    if function == "abs":
-        return abs(numbers[0])
-    if function == "sqrt":
-        return math.sqrt(numbers[0]) if numbers[0] >= 0.0 else None
-    return min(numbers) if function == "least" else max(numbers)
+    if operator in ARITHMETIC:
+        return lambda bound: arithmetic(operator, number(left(bound)), number(right(bound)))
+    return lambda bound: compared(operator, left(bound), right(bound))

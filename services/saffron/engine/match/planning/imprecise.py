@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from saffron.engine.match.core.automaton import leaves
+from saffron.engine.match.planning.table import reads_numbered
 from saffron.engine.operators.aggregates import BUILT_IN
 from saffron.language.plan.plan import (
     MAX_COMPONENTS,
@@ -18,6 +19,7 @@ from saffron.language.plan.plan import (
     Strategy,
     Which,
 )
+from saffron.schema.computed import attributes_of_name
 from saffron.schema.schema import Schema
 
 
@@ -37,6 +39,8 @@ def refusal(plan: MatchPlan, schema: Schema) -> str:
 def _refusals(plan: MatchPlan, schema: Schema) -> Iterator[str]:
     if plan.strict:
         yield "the times of a match always increase strictly: leave TIME out"
+    if reads_numbered(plan):
+        yield "the events of a list have no numbers in conditions: write b[1].x, b[last].x or an aggregate"
     if not plan.flat:
         yield "a pattern is a SEQ of events and A+, all under one strategy: write those alone"
     if len(plan.components) > MAX_COMPONENTS:
@@ -56,7 +60,8 @@ def _refusals(plan: MatchPlan, schema: Schema) -> Iterator[str]:
         yield "results have no one time at which to become events: leave INTO out"
     if plan.consume:
         yield "an event may serve several matches: leave CONSUME out"
-    if schema.times and ("ts" in plan.key or any(leaf.name == "ts" for leaf in _leaves(plan))):
+    names = {*plan.key, *(leaf.name for leaf in _leaves(plan) if leaf.name is not None)}
+    if schema.times and any("ts" in attributes_of_name(name) for name in names):
         yield "ts has no single value to compare or return: leave it out; the result's events have their intervals"
 
 
@@ -75,7 +80,7 @@ def is_ordered(plan: MatchPlan, component: int) -> bool:
     for leaf in _leaves(plan):
         if leaf.component != component:
             continue
-        if isinstance(leaf, Attribute) and leaf.which in (Which.PREVIOUS, Which.FIRST, Which.LAST):
+        if isinstance(leaf, Attribute) and leaf.which in (Which.PREVIOUS, Which.FIRST, Which.NTH, Which.LAST):
             return True
         if isinstance(leaf, Aggregate) and (leaf.scope is Scope.BEFORE or leaf.function in ("first", "last")):
             return True

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels import lanes, plain_lanes
+from saffron.engine.kernels import functions, lanes, plain_lanes
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.compressed.build import Builder
 from saffron.engine.match.core import arithmetic, due, key_table, runs
 from saffron.engine.match.core.automaton import State, build
 from saffron.engine.match.core.classifier import classifier_of
-from saffron.engine.match.core.classify import bit_tests, type_masks
+from saffron.engine.match.core.classify import TypeMasks, bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names, begin_bit
 from saffron.engine.match.core.step_text import StepText
 from saffron.engine.match.core.user_functions import called
@@ -26,6 +25,7 @@ from saffron.engine.match.general import automaton as general
 from saffron.engine.match.general import expiry, pending, watched
 from saffron.engine.match.general.classify import component_masks, component_tests
 from saffron.engine.match.general.closing import Closing, closing
+from saffron.engine.match.general.pending import UNTIMED
 from saffron.engine.match.general.step_source import GeneralSource
 from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.merging import HELPERS
@@ -46,13 +46,14 @@ class Program:
     window; None where nothing waits for that. `late`: there are such matches. `closing`: how windows close for the runs
     of a plan WITH TIMEOUTS. `uncounted`: results of other queries are to be marked so in their masks. `merging`: the
     state whose equivalent runs merge (N7); the pool of their followers is one more after those of `states`. `trailing`:
-    of a table, by ending which trailing NOTs its matches wait for, -1 for none. `builder`: of a plan that is
+    of a table, by ending which trailing NOTs its matches wait for, -1 for none. `due`: see `pending.close`.
+    `leads`: how many ms before a match's first event a NOT with a time looks. `builder`: of a plan that is
     run as graphs, the kernel that builds these, which is `step` too. `sources`: the text of both kernels.
     """
 
     plan: MatchPlan
     states: tuple[State, ...]
-    type_masks: Mapping[str, int]
+    type_masks: TypeMasks
     begins: int
     founds: int
     every: bool
@@ -67,6 +68,8 @@ class Program:
     uncounted: bool = False
     merging: int | None = None
     trailing: tuple[int, ...] = ()
+    due: tuple[int, int] = UNTIMED
+    leads: int = 0
     builder: Builder | None = None
     sources: tuple[KernelSource, ...] = ()
 
@@ -92,7 +95,7 @@ class Program:
     @property
     def lag(self) -> int:
         """How long after its own windows an event may still be needed, in the window's clock."""
-        return Choice.lag(self.plan, late=self.late)
+        return max(self.leads, Choice.lag(self.plan, late=self.late))
 
 
 def compile_program(
@@ -113,7 +116,14 @@ def _flat(plan: MatchPlan, compiled: bool, choice: EngineChoice) -> Program:
     automaton = build(plan)
     names = Names()
     merging, scans = choice.merging, choice.engine is Engine.SCAN
-    helpers = (arithmetic, runs, due, lanes if compiled else plain_lanes, *(HELPERS if merging is not None else ()))
+    helpers = (
+        arithmetic,
+        functions,
+        runs,
+        due,
+        lanes if compiled else plain_lanes,
+        *(HELPERS if merging is not None else ()),
+    )
     text = StepText(automaton, names, merging)
     events = ScannedEvents(text) if scans else GivenEvents(text)
     helpers += (key_table,) if scans else ()
@@ -139,9 +149,9 @@ def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Prog
     automaton = general.build(plan, uncounted)
     names = Names()
     made = GeneralSource(TableText(automaton, names))
-    helpers = (arithmetic, runs, lanes if compiled else plain_lanes, pending, expiry, watched)
+    helpers = (arithmetic, functions, runs, lanes if compiled else plain_lanes, pending, expiry, watched)
     source = KernelSource("step", made.module(), helpers)
-    functions = called(automaton.state.features, compiled=compiled)
+    own = called(automaton.state.features, compiled=compiled)
     classifier = classifier_of(component_tests(automaton))
     table = automaton.table
     return Program(
@@ -151,7 +161,7 @@ def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Prog
         begins=made.begins,
         founds=made.begins | sum(1 << one for one in automaton.leading_components),
         every=made.partitions,
-        step=loaded(source, functions=functions, compiled=compiled),
+        step=loaded(source, functions=own, compiled=compiled),
         step_names=names,
         classify=classifier.load(compiled=compiled),
         classify_names=classifier.names,
@@ -161,5 +171,7 @@ def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Prog
         late=bool(automaton.trailing),
         closing=closing(automaton) if plan.timeouts else None,
         uncounted=automaton.uncounted,
+        due=automaton.due,
+        leads=automaton.lag,
         trailing=tuple(automaton.trailing.index(one.trailing) if one.trailing else -1 for one in table.endings),
     )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.kernels import functions
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.core import arithmetic
 from saffron.engine.match.core.automaton import build
 from saffron.engine.match.core.classifier import classifier_of
-from saffron.engine.match.core.classify import bit_tests, type_masks
+from saffron.engine.match.core.classify import TypeMasks, bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names
 from saffron.engine.match.planning.imprecise import is_ordered
 from saffron.engine.match.uncertain import folds, search
@@ -34,7 +34,7 @@ class UncertainProgram:
     """
 
     plan: MatchPlan
-    type_masks: Mapping[str, int]
+    type_masks: TypeMasks
     loose: NDArray[np.int64]
     asks: NDArray[np.int64]
     joins: Joins
@@ -56,7 +56,7 @@ def compile_uncertain(plan: MatchPlan, *, compiled: bool = True) -> UncertainPro
     plan = exact_match(plan)
     automaton = build(plan)
     names = Names()
-    source = KernelSource("search", search_source(automaton, names), (arithmetic, folds, search))
+    source = KernelSource("search", search_source(automaton, names), (arithmetic, functions, folds, search))
     classifier = classifier_of(bit_tests(automaton))
     loose = [component.closure and not is_ordered(plan, k) for k, component in enumerate(plan.components)]
     return UncertainProgram(

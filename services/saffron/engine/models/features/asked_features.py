@@ -9,6 +9,7 @@ from saffron.engine.models.features.event_conditions import MIRRORED, OPERATORS,
 from saffron.engine.models.features.features import MOST_CONDITIONS
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Expr, MatchPlan, Plan, TrendPlan
+from saffron.schema.event_types import type_names
 from saffron.schema.schema import COMPUTED_MARK, Kind
 
 _CALLS = ("abs", "sqrt")
@@ -36,7 +37,7 @@ def asked_of(plans: Sequence[Plan]) -> Asked:
     """All that these queries ask."""
     asked = Asked()
     for one in plans:
-        asked.types |= dict.fromkeys(component.type for component in one.components)
+        asked.types |= dict.fromkeys(type_names(component.types for component in one.components))
         if one.window.opens is not None:
             asked.types[one.window.opens.type] = None
         for expr in _conditions(one):

@@ -19,6 +19,7 @@ from saffron.engine.models.features.event_conditions import MIRRORED, OPERATORS
 from saffron.engine.models.features.features import Binned, FeatureSpec
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Expr, MatchPlan, Strategy
+from saffron.schema.event_types import EventTypes
 
 Marks = NDArray[np.bool_]
 Vectors = NDArray[np.int16]
@@ -38,7 +39,7 @@ def unfit(one: MatchPlan, spec: FeatureSpec, vectors: Vectors) -> Marks:
     truths = _Truths(spec, vectors, frozenset(one.key))
     fits = np.zeros(len(vectors), np.bool_)
     for number, component in enumerate(one.components):
-        may = truths.named("type", "=", component.type).may
+        may = truths.of_types(component.types).may
         for expr in (expr for owner, expr in local if owner == number):
             may = may & truths.of(expr).may
         fits |= may
@@ -84,6 +85,14 @@ class _Truths:
                 return self._computed(expr)
             case _:
                 return self._anything()
+
+    def of_types(self, types: EventTypes) -> _Truth:
+        """Of a set of event types."""
+        if types.others:
+            return self._anything()
+        found = [self.named("type", "=", name) for name in types.named]
+        must = np.logical_or.reduce([one.must for one in found])
+        return _Truth(must, np.logical_or.reduce([one.may for one in found]))
 
     def named(self, name: str, operator: str, value: str | int) -> _Truth:
         """The truth of a comparison of an attribute, by which kinds are formed, with a constant.

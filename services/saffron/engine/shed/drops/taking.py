@@ -119,7 +119,8 @@ class Taking:
         if even is UNKNOWN:
             return np.full(len(columns), share)
         rates = dict(zip(even.types, even.rates(share).tolist(), strict=True))
-        by_code = np.array([*(rates.get(value, 1.0) for value in values), 1.0])
+        other = rates.get(None, 1.0)
+        by_code = np.array([*(rates.get(value, other) for value in values), 1.0])
         found: Floats = by_code[columns.type.data]
         return found
 
@@ -138,7 +139,8 @@ def _fits(own: _Query, count: int, features: tuple[FeatureSpec, Features] | None
 def _shares(own: _Query, columns: Columns) -> Floats:
     """[types] the shares of the pattern's types among the events that fit."""
     place = {name: number for number, name in enumerate(types_of(own.plan))}
-    by_code = np.array([*(place.get(value, -1) for value in columns.type.values), -1])
+    other = place.get(None, -1)
+    by_code = np.array([*(place.get(value, other) for value in columns.type.values), -1])
     places = by_code[columns.type.data][own.fits]
     counts: Floats = np.bincount(places[places >= 0], minlength=len(place)).astype(np.float64)
     return counts / max(1.0, float(counts.sum()))

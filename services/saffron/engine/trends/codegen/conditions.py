@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from saffron.engine.kernels import arithmetic, jit
+from saffron.engine.kernels import arithmetic, functions, jit
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.kernels.numba_functions import pointer
 from saffron.engine.kernels.numba_types import types
@@ -104,7 +104,7 @@ def conditions(graphs: Graphs, needs: Reads, *, compiled: bool) -> ModuleType:
 
 def conditions_source(graphs: Graphs, needs: Reads) -> KernelSource:
     """The text of `conditions`."""
-    return KernelSource("select", write(graphs, needs), (arithmetic, expressions))
+    return KernelSource("select", write(graphs, needs), (arithmetic, functions, expressions))
 
 
 def write(graphs: Graphs, needs: Reads) -> str:

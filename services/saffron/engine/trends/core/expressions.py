@@ -10,8 +10,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from saffron.engine.kernels.functions import called, chosen
 from saffron.engine.kernels.jit import jitable
 from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Unary
+from saffron.schema.functions.table import CHOICES
 from saffron.schema.schema import Kind
 
 ORDERINGS = ("<", "<=", ">", ">=")
@@ -36,6 +38,8 @@ def kind(expr: Expr) -> Kind | None:
         return Kind.BOOL if expr.operator == "not" else Kind.FLOAT
     if isinstance(expr, Binary):
         return Kind.FLOAT if expr.operator in _ARITHMETIC else Kind.BOOL
+    if isinstance(expr, Call):
+        return expr.kind
     return Kind.BOOL if isinstance(expr, In) else Kind.FLOAT
 
 
@@ -52,7 +56,11 @@ def truth(expr: Expr, codes: Codes, reader: Reader) -> str:
         return f"({' or '.join(tests)})"
     if isinstance(expr, Const):
         return "True" if expr.value is True else "False"
-    return f"({reader(expr)} == 1.0)" if isinstance(expr, Attribute) and expr.kind is Kind.BOOL else "False"
+    if isinstance(expr, Call) and expr.function == "is_null":
+        return f"math.isnan({value(expr.arguments[0], codes, reader)})"
+    if isinstance(expr, Attribute | Call) and expr.kind is Kind.BOOL:
+        return f"({value(expr, codes, reader)} == 1.0)"
+    return "False"
 
 
 def _comparison(expr: Binary, codes: Codes, reader: Reader) -> str:
@@ -75,6 +83,8 @@ def value(expr: Expr, codes: Codes, reader: Reader) -> str:
         return _literal(expr, codes)
     if isinstance(expr, Attribute):
         return reader(expr)
+    if isinstance(expr, Call) and expr.function != "is_null":
+        return _call(expr, codes, reader)
     if kind(expr) is Kind.BOOL:
         return f"(1.0 if {truth(expr, codes, reader)} else 0.0)"
     if isinstance(expr, Unary):
@@ -84,8 +94,6 @@ def value(expr: Expr, codes: Codes, reader: Reader) -> str:
         if expr.operator in ("/", "%"):
             return f"{'quotient' if expr.operator == '/' else 'remainder'}({left}, {right})"
         return f"({left} {_PYTHON[expr.operator]} {right})"
-    if isinstance(expr, Call):
-        return _call(expr, codes, reader)
     message = f"a trend condition cannot read {expr}"
     raise ValueError(message)
 
@@ -100,15 +108,12 @@ def _literal(expr: Const, codes: Codes) -> str:
 
 
 def _call(expr: Call, codes: Codes, reader: Reader) -> str:
-    arguments = [value(argument, codes, reader) for argument in expr.arguments]
-    if expr.function == "abs":
-        return f"abs({arguments[0]})"
-    if expr.function == "sqrt":
-        return f"root({arguments[0]})"
-    text = arguments[0]
-    for argument in arguments[1:]:
-        text = f"{expr.function}({text}, {argument})"
-    return text
+    texts = [value(argument, codes, reader) for argument in expr.arguments]
+    if expr.function not in CHOICES:
+        return called(expr.function, texts)
+    if expr.function == "case":
+        texts[:-1:2] = [truth(test, codes, reader) for test in expr.arguments[:-1:2]]
+    return chosen(expr.function, texts, truths=False)
 
 
 # ---- what the text calls, besides `engine.kernels.arithmetic`

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal, DecimalException
 from fractions import Fraction
 from typing import Any
 
 from saffron.language.plan.plan import Binary, Call, Const, Expr, In, Unary
+from saffron.schema.computed import applied_to
+from saffron.schema.functions.table import CHOICES
+from saffron.schema.numbers import LIMIT
 
 Leaf = Callable[[Expr], Any]
 Number = type[Fraction] | type[Decimal]
@@ -82,13 +85,41 @@ def _compared(operator: str, a: Any, b: Any) -> bool:
 
 
 def _called(function: str, values: list[Any], number: Number) -> Any:
-    if not all(map(_is_number, values)):
-        return None
-    if function == "abs":
-        return abs(values[0])
+    """A function of values. Numbers beyond float64 have a value where the function is exact for them."""
+    if function in _EXACT and len(values) == 1:
+        return number(_EXACT[function](values[0])) if _is_number(values[0]) else None
+    if function in ("least", "greatest"):
+        if not all(map(_is_number, values)):
+            return None
+        return min(values) if function == "least" else max(values)
     if function == "sqrt":
-        return _root(values[0], number)
-    return min(values) if function == "least" else max(values)
+        return _root(values[0], number) if _is_number(values[0]) else None
+    if function == "nullif":
+        return None if _compared("=", *values) else values[0]
+    if function in CHOICES:
+        return applied_to(function, values)
+    try:
+        found = applied_to(function, [_plain(value) for value in values])
+    except OverflowError:
+        return None
+    return number(found) if _is_number(found) else found
+
+
+def _sign(value: Any) -> int:
+    return 1 if value > 0 else -1 if value < 0 else 0
+
+
+_EXACT: Mapping[str, Callable[[Any], Any]] = {
+    "abs": abs, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "sign": _sign,
+}  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """A value as functions take it. OverflowError: a number beyond float64."""
+    if not isinstance(value, Fraction | Decimal):
+        return value
+    whole = int(value)
+    return whole if value == whole and abs(whole) < LIMIT else float(value)
 
 
 def _root(value: Any, number: Number) -> Any:

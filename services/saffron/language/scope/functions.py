@@ -1,0 +1,207 @@
+"""The binding of function calls: kinds checked, and each call placed where it is computed.
+
+A function of numbers is computed by kernels, of whichever events. Every other function of one event is a computed value
+of it (`schema.computed`), which engines read as an attribute. Of several events it is computed in RETURN only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from saffron.language.plan import plan
+from saffron.language.plan.rewrite import parts, reads
+from saffron.language.plan.trees import tree_of
+from saffron.language.scope.arrays import is_open, settled
+from saffron.language.scope.scope import Scope
+from saffron.language.scope.sorts import GUESS, OF_ELEMENT, SORTS, Sort, Typed
+from saffron.language.syntax import tree
+from saffron.language.syntax.sql import is_null
+from saffron.schema.computed import Applied, Computed, evaluated, functions_of, of_kind
+from saffron.schema.functions import own
+from saffron.schema.functions.function import Function, Takes
+from saffron.schema.functions.table import CHOICES
+from saffron.schema.schema import Kind
+
+_SORTS = {Takes.TEXT: Sort.STRING, Takes.NUMBER: Sort.NUMBER, Takes.TRUTH: Sort.BOOLEAN, Takes.SERIES: Sort.ARRAY}
+_NOUNS = {Takes.TEXT: "text", Takes.NUMBER: "numbers", Takes.TRUTH: "truth values", Takes.SERIES: "text or an array"}
+_CHOSEN = ("coalesce", "nullif", "case")
+"""Functions whose value is one of their arguments."""
+_CASTS = {"to_number": Sort.NUMBER, "to_string": Sort.STRING, "to_boolean": Sort.BOOLEAN, "to_timestamp": Sort.NUMBER}
+"""CAST to a type -> the type of values that it leaves as they are."""
+
+Bind = Callable[[tree.Expression], Typed]
+
+
+def settle(typed: Typed, sort: Sort, scope: Scope) -> Typed:
+    """The expression, with an attribute's unknown kind guessed from the `sort` that is wanted of it."""
+    expr = typed.expr
+    if is_open(expr):
+        assert isinstance(expr, plan.Attribute)
+        return Typed(settled(expr, OF_ELEMENT[sort]), sort) if sort in OF_ELEMENT else typed
+    if typed.sort is Sort.UNKNOWN and isinstance(expr, plan.Attribute) and expr.kind is not Kind.NULL and sort in GUESS:
+        return Typed(replace(expr, kind=GUESS[sort]), sort)
+    return typed
+
+
+def bind_function(call: tree.Call, row: Function, bind: Bind, scope: Scope, *, returned: bool) -> Typed:
+    """A bound call of a function. `returned`: it stands in RETURN or HAVING, which may compute with several events."""
+    _check_count(call, row, scope)
+    arguments = [_argument(row, place, one, bind, scope) for place, one in enumerate(call.arguments)]
+    kind = row.gives
+    if call.function in _CHOSEN:
+        arguments, kind = _chosen(call, arguments, scope)
+    if call.function in _CASTS and arguments[0].sort is _CASTS[call.function]:
+        return arguments[0]
+    # An element whose kind nothing tells is whatever it is.
+    arguments = [settle(one, Sort.ARRAY, scope) for one in arguments]
+    assert kind is not None
+    made = _placed(call, row, [one.expr for one in arguments], kind, scope, returned=returned)
+    return Typed(made, SORTS[kind])
+
+
+def refuse_own(expr: plan.Expr, span: tree.Span, scope: Scope) -> None:
+    """Raise QueryError for a function of a user's own where its failure would stop more than its query."""
+    for leaf in reads(expr):
+        one = None if isinstance(leaf, plan.Length) or leaf.name is None else Computed.of_name(leaf.name)
+        names = [] if one is None else [name for name in functions_of(one.tree) if own.find(name) is not None]
+        if names:
+            hint = "Functions of your own stand in WHERE, RETURN, keys, GROUP BY and HAVING of a query."
+            raise scope.plan_error(f"{names[0]} is a function of your own, and cannot be called here", span, hint)
+
+
+def _check_count(call: tree.Call, row: Function, scope: Scope) -> None:
+    count = len(call.arguments)
+    if row.least <= count and (row.most is None or count <= row.most):
+        return
+    need = f"{row.least}" if row.most == row.least else f"{row.least} to {row.most}"
+    need = f"{row.least} or more" if row.most is None else need
+    plural = "argument" if need == "1" else "arguments"
+    raise scope.schema_error(f"{call.function} takes {need} {plural}, not {count}", call.span, f"It is {row.form}.")
+
+
+def _argument(row: Function, place: int, argument: tree.Expression, bind: Bind, scope: Scope) -> Typed:
+    """A bound argument; QueryError for one of a wrong kind, or a literal that is wrong."""
+    if (wrong := row.literal(place)) is not None:
+        return _literal(row, argument, wrong, scope)
+    if isinstance(argument, tree.Name) and is_null(argument.name) and not row.strict:
+        return Typed(plan.Const(None), Sort.UNKNOWN)
+    typed, takes = bind(argument), row.taken(place)
+    if takes is Takes.VALUE:
+        return typed
+    wanted = _SORTS[takes]
+    typed = settle(typed, wanted, scope)
+    fits = typed.sort in (wanted, Sort.UNKNOWN) or (takes is Takes.SERIES and typed.sort is Sort.STRING)
+    if not fits:
+        message = f"{row.name} takes {_NOUNS[takes]}, this is {typed.sort.noun}"
+        hint = f"It is {row.form}."
+        if row.name == "concat" and typed.sort is Sort.BOOLEAN:
+            hint = "|| joins texts; conditions are joined by OR."
+        elif takes is Takes.TEXT and typed.sort is Sort.NUMBER:
+            hint = "A number as text: CAST(a.x AS string)."
+        raise scope.schema_error(message, argument.span, hint)
+    return typed
+
+
+def _literal(row: Function, argument: tree.Expression, wrong: Callable[[str], str], scope: Scope) -> Typed:
+    """An argument that must be a string in the query."""
+    word = row.form[len(row.name) :]
+    if not isinstance(argument, tree.Literal) or not isinstance(argument.value, str):
+        hint = f"It is {row.name}{word}; what stands in quotes there is a literal: 'abc'."
+        raise scope.schema_error(f"{row.name} takes a string in single quotes here", argument.span, hint)
+    if message := wrong(argument.value):
+        raise scope.schema_error(message, argument.span)
+    if row.name == "like" and "*" in argument.value and not set(argument.value) & {"%", "_"}:
+        scope.warn("* has no meaning in a pattern of LIKE", argument.span, "% is any text, _ is one character.")
+    return Typed(plan.Const(argument.value), Sort.STRING)
+
+
+def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[list[Typed], Kind]:
+    """The arguments of a choice, settled, and the kind of its value, NULL if nothing tells it.
+
+    QueryError: its values are of several types.
+    """
+    places = range(len(arguments))
+    tests = [place for place in places if call.function == "case" and place % 2 == 0 and place != len(arguments) - 1]
+    values = [place for place in places if place not in tests]
+    made = list(arguments)
+    for place in tests:
+        made[place] = settle(made[place], Sort.BOOLEAN, scope)
+        if made[place].sort not in (Sort.BOOLEAN, Sort.UNKNOWN):
+            message = f"WHEN takes what is true or false, this is {made[place].sort.noun}"
+            raise scope.schema_error(message, call.arguments[place].span, "Compare it with something.")
+    known = [made[place].sort for place in values if made[place].sort is not Sort.UNKNOWN]
+    if not known and _event_of([one.expr for one in made]) is not None:
+        return made, Kind.NULL  # as of an element of an array: its use tells the kind
+    sort = known[0] if known else Sort.NUMBER
+    for place in values:
+        made[place] = settle(made[place], sort, scope)
+        if made[place].sort not in (sort, Sort.UNKNOWN):
+            message = f"{call.function.upper()} mixes {sort.noun} with {made[place].sort.noun}"
+            raise scope.schema_error(message, call.arguments[place].span, "All its values are of one kind.")
+    if sort is not Sort.NUMBER:
+        return made, OF_ELEMENT[sort]
+    wide = any(_is_wide(made[place].expr) for place in values)
+    return made, Kind.NUMBER if wide else Kind.FLOAT
+
+
+def _is_wide(expr: plan.Expr) -> bool:
+    """Whether a number may be one that float64 does not hold."""
+    if isinstance(expr, plan.Const):
+        return isinstance(expr.value, int) and not isinstance(expr.value, bool) and float(expr.value) != expr.value
+    if isinstance(expr, plan.Attribute | plan.Aggregate | plan.Call):
+        return expr.kind is not None and expr.kind.is_wide
+    return False
+
+
+def _placed(
+    call: tree.Call, row: Function, arguments: Sequence[plan.Expr], kind: Kind, scope: Scope, *, returned: bool
+) -> plan.Expr:
+    """The call as what computes it: a constant, a part of a kernel, a computed value, or Python in RETURN."""
+    leaves = [leaf for argument in arguments for leaf in reads(argument)]
+    if not leaves and all(map(_is_constant, arguments)):
+        value = evaluated(Applied(row.name, tuple(map(tree_of, arguments))), lambda _: None)
+        return plan.Const(of_kind(value, kind))
+    inline = plan.Call(row.name, tuple(arguments), kind)
+    number = kind.is_number and not kind.is_wide
+    if row.kernel is not None or (row.name in CHOICES and (number or kind is Kind.BOOL) and _is_inline(row, arguments)):
+        return inline
+    event = _event_of(arguments)
+    if event is not None:
+        one = Computed(Applied(row.name, tuple(map(tree_of, arguments))), kind)
+        return replace(event, name=one.name, kind=kind)
+    if returned:
+        return inline
+    names = list(dict.fromkeys(scope.places[leaf.component].written for leaf in leaves))
+    lists = not all(isinstance(leaf, plan.Attribute) for leaf in leaves)
+    what = f"a list: {', '.join(names)}" if lists else f"several events: {', '.join(names)}"
+    hint = "Such a function of one event can stand in a condition. Compare the parts, or compute it in RETURN."
+    raise scope.plan_error(f"{call.function} reads {what}", call.span, hint)
+
+
+def _event_of(exprs: Sequence[plan.Expr]) -> plan.Attribute | None:
+    """One of the attributes that expressions read, if they are all of one event and nothing else is read."""
+    leaves = [leaf for expr in exprs for leaf in reads(expr)]
+    attributes = [leaf for leaf in leaves if isinstance(leaf, plan.Attribute)]
+    events = {(one.component, one.which, one.back) for one in attributes}
+    return attributes[0] if len(events) == 1 and len(attributes) == len(leaves) else None
+
+
+def _is_constant(expr: plan.Expr) -> bool:
+    return not isinstance(expr, plan.TrendValue | plan.GroupValue) and all(map(_is_constant, parts(expr)))
+
+
+def _is_inline(row: Function, arguments: Sequence[plan.Expr]) -> bool:
+    """Whether kernels can compute with the arguments of a choice: none is a text, or an array."""
+    kinds = map(_kind_with_texts, arguments)
+    return all(kind is None or (row.name == "is_null" and kind is Kind.STRING) for kind in kinds)
+
+
+def _kind_with_texts(expr: plan.Expr) -> Kind | None:
+    """The kind of a value that is a text or an array; None for others."""
+    match expr:
+        case plan.Const(value=str()):
+            return Kind.STRING
+        case plan.Attribute(kind=kind) | plan.Aggregate(kind=kind) | plan.Call(kind=kind) | plan.GroupValue(kind=kind):
+            return kind if kind is not None and kind.has_texts else None
+    return None

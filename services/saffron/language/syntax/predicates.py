@@ -1,0 +1,100 @@
+"""Parsers of what stands behind an operand as a word: IN, BETWEEN, LIKE, REGEXP, IS NULL, each with NOT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from saffron.language.syntax.cursor import Cursor
+from saffron.language.syntax.tokens import NAME_QUOTES, string_text
+from saffron.language.syntax.tree import Call, Expression, Literal, Logic, Membership, Name, Operation, Prefix, Span
+
+Parse = Callable[[Cursor], Expression]
+"""The parser of an operand of a comparison: of all that binds more tightly."""
+
+WORDS = ("in", "between", "like", "regexp", "rlike")
+"""Words that may stand behind NOT."""
+
+
+def is_predicate(cursor: Cursor) -> bool:
+    """Whether the word at the cursor begins a predicate on the operand before it."""
+    word = cursor.token.lower
+    return word in WORDS or word == "is" or (word == "not" and cursor.peek().lower in WORDS)
+
+
+def parse_predicate(cursor: Cursor, operand: Expression, parse: Parse) -> Expression:
+    """A predicate on an operand."""
+    negated = cursor.accept_word("not") is not None
+    word = cursor.advance().lower
+    if word == "is":
+        return _is_null(cursor, operand)
+    if word == "in":
+        made = _membership(cursor, operand, parse)
+    elif word == "between":
+        made = _between(cursor, operand, parse)
+    else:
+        made = _like(cursor, operand, parse) if word == "like" else _regexp(cursor, operand, parse)
+    return Prefix("not", made, span=made.span) if negated else made
+
+
+def _is_null(cursor: Cursor, operand: Expression) -> Expression:
+    """IS NULL or IS NOT NULL, behind IS."""
+    negated = cursor.accept_word("not") is not None
+    if not cursor.accept_word("null"):
+        hint = "IS NULL and IS NOT NULL ask whether there is a value; truth values are compared: a.x = true."
+        cursor.fail("expected NULL after IS", hint=hint)
+    made = Call("is_null", (operand,), span=cursor.span_from(operand.span.start))
+    return Prefix("not", made, span=made.span) if negated else made
+
+
+def _membership(cursor: Cursor, operand: Expression, parse: Parse) -> Expression:
+    """IN (...), behind IN."""
+
+    def choice(at: Cursor) -> Literal:
+        value = parse(at)
+        if not isinstance(value, Literal):
+            raise at.error("IN takes literals only", value.span, hint="Write numbers, 'strings', true or false.")
+        return value
+
+    cursor.expect("(", "after IN")
+    choices = cursor.separated(choice)
+    cursor.expect(")", "after the choices of IN")
+    return Membership(operand, tuple(choices), span=cursor.span_from(operand.span.start))
+
+
+def _between(cursor: Cursor, operand: Expression, parse: Parse) -> Expression:
+    """BETWEEN low AND high, behind BETWEEN: both bounds included."""
+    low = parse(cursor)
+    if not cursor.accept_word("and"):
+        cursor.fail("expected AND between the bounds of BETWEEN", hint="Write a.x BETWEEN 1 AND 5.")
+    high = parse(cursor)
+    span = cursor.span_from(operand.span.start)
+    return Logic(
+        "and", (Operation(">=", operand, low, span=span), Operation("<=", operand, high, span=span)), span=span
+    )
+
+
+def _like(cursor: Cursor, operand: Expression, parse: Parse) -> Expression:
+    """LIKE 'pattern' [ESCAPE 'c'], behind LIKE."""
+    arguments = [operand, _pattern(cursor, "LIKE", parse)]
+    if cursor.accept_word("escape"):
+        arguments.append(_pattern(cursor, "ESCAPE", parse))
+    return Call("like", tuple(arguments), span=cursor.span_from(operand.span.start))
+
+
+def _regexp(cursor: Cursor, operand: Expression, parse: Parse) -> Expression:
+    """REGEXP 'expression', behind REGEXP."""
+    arguments = (operand, _pattern(cursor, "REGEXP", parse))
+    return Call("regexp", arguments, span=cursor.span_from(operand.span.start))
+
+
+def _pattern(cursor: Cursor, word: str, parse: Parse) -> Literal:
+    """The literal behind LIKE, ESCAPE or REGEXP."""
+    start = cursor.token
+    pattern = parse(cursor)
+    if isinstance(pattern, Literal) and isinstance(pattern.value, str):
+        return pattern
+    hint = "It is a literal: LIKE 'abc%', REGEXP '^a+$'."
+    if isinstance(pattern, Name) and cursor.text[start.start] in NAME_QUOTES:
+        hint = f"Double quotes hold a name. Did you mean {string_text(pattern.name)}?"
+    span = Span(start.start, pattern.span.end)
+    raise cursor.error(f"{word} takes a pattern in single quotes", span, hint=hint)

@@ -1,0 +1,1 @@
+"""The scalar functions of the query language: what each takes, gives and means, a row for each."""

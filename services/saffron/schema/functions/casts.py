@@ -1,0 +1,64 @@
+"""CAST: a value as one of another kind; null where it writes none."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+
+from saffron.schema.functions.times import milliseconds_of
+from saffron.schema.numbers import LIMIT, number_of, number_of_text, shown
+
+_NUMBER = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?|\.\d{1,400})([eE][+-]?\d{1,5})?", re.ASCII)
+
+NAMES = {
+    "number": "to_number", "double": "to_number", "float": "to_number", "decimal": "to_number", "numeric": "to_number",
+    "real": "to_number", "integer": "to_integer", "int": "to_integer", "bigint": "to_integer", "string": "to_string",
+    "varchar": "to_string", "text": "to_string", "char": "to_string", "boolean": "to_boolean", "bool": "to_boolean",
+    "timestamp": "to_timestamp",
+}  # fmt: skip
+"""Name of a type behind AS -> the function that CAST is."""
+TYPES = {"to_number": "number", "to_integer": "integer", "to_string": "string", "to_boolean": "boolean",
+         "to_timestamp": "timestamp"}  # fmt: skip
+"""The function that CAST is -> the type's own name."""
+
+
+def to_number(value: Any) -> int | float | None:
+    """A number, or the one that a text writes, spaces around it left out; true is 1, false 0."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int | float):
+        return value
+    if not isinstance(value, str) or _NUMBER.fullmatch(text := value.strip()) is None:
+        return None
+    return number_of_text(text)
+
+
+def to_integer(value: Any) -> int | None:
+    """The whole part of `to_number`, within 64 bits."""
+    number = to_number(value)
+    if number is None or not abs(number) < LIMIT:
+        return None
+    return int(number)
+
+
+def to_string(value: Any) -> str | None:
+    """A text; a number or a truth value as results write it."""
+    if isinstance(value, str):
+        return value
+    return orjson.dumps(shown(value)).decode() if isinstance(value, bool | int | float) else None
+
+
+def to_boolean(value: Any) -> bool | None:
+    """A truth value; what the texts true and false write, in any case; whether a number is not 0."""
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.strip().lower())
+    return bool(value) if isinstance(value, bool | int | float) else None
+
+
+def to_timestamp(value: Any) -> int | float | None:
+    """ms since 1970: a number as it is, or the time that an ISO 8601 text writes, in UTC if it names no offset."""
+    if isinstance(value, str):
+        return milliseconds_of(value)
+    return None if isinstance(value, bool) or not isinstance(value, int | float) else number_of(value)

@@ -1,0 +1,32 @@
+"""Functions of addresses."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+
+def in_subnet(address: str, cidr: str) -> bool | None:
+    """Whether an address of IPv4 or IPv6 is in a subnet. An IPv4 address that IPv6 writes (::ffff:a.b.c.d) is one."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return None
+    network = _network(cidr)
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None and network.version == 4:
+        found = found.ipv4_mapped
+    return found in network
+
+
+def wrong_cidr(text: str) -> str:
+    """What is wrong with a subnet; "" if nothing is."""
+    try:
+        _network(text)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@lru_cache(maxsize=256)
+def _network(cidr: str) -> IPv4Network | IPv6Network:
+    return ip_network(cidr)

@@ -1,0 +1,106 @@
+"""Functions of a user's own, registered with `@saffron.function`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import FunctionType, NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from saffron.errors import FunctionError
+from saffron.schema.functions.function import Function, Takes
+from saffron.schema.numbers import fits
+from saffron.schema.schema import Kind
+
+_TAKES: Mapping[Any, Takes] = {str: Takes.TEXT, float: Takes.NUMBER, int: Takes.NUMBER, bool: Takes.TRUTH}
+_GIVES: Mapping[Any, Kind] = {str: Kind.STRING, float: Kind.FLOAT, int: Kind.LONG, bool: Kind.BOOL}
+_WRITE = "write def f(text: str, number: float) -> str, with str, float, int or bool"
+
+_registry: dict[str, Function] = {}
+
+
+def register(name: str, function: Callable[..., Any], taken: frozenset[str]) -> Function:
+    """Make a function known to queries of this process that are bound from now on; one of that name is replaced.
+
+    Its annotations say what it takes and gives. `taken`: names that it cannot have. FunctionError: such a name, or
+    annotations that say something else.
+    """
+    word = name.isascii() and name.isidentifier() and name == name.lower()
+    if not word or name in taken:
+        why = "is a function of the language" if name in taken else "is no lower-case name"
+        raise FunctionError(f"a function cannot be called {name!r}: it {why}")
+    if not isinstance(function, FunctionType):
+        raise FunctionError(f"function {name!r} is a {type(function).__name__}; {_WRITE}")
+    try:
+        hints = get_type_hints(function)
+    except NameError as error:
+        raise FunctionError(f"function {name!r}: an annotation is not known: {error}; {_WRITE}") from error
+    words = []
+    for parameter in inspect.signature(function).parameters.values():
+        takes = _TAKES.get(hints.get(parameter.name))
+        if takes is None or parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            raise FunctionError(f"function {name!r}: it is not known what {parameter.name} is; {_WRITE}")
+        words.append(takes.value if parameter.default is parameter.empty else f"[{takes.value}]")
+    gives = _GIVES.get(_without_none(hints.get("return")))
+    if gives is None:
+        raise FunctionError(f"function {name!r}: it is not known what it gives; {_WRITE}")
+    made = Function(f"{name}({', '.join(words)})", gives, _checked(name, function, gives))
+    add(made)
+    return made
+
+
+def add(made: Function) -> None:
+    """Make known a function that another process has registered."""
+    _registry[made.name] = made
+
+
+def find(name: str) -> Function | None:
+    """The registered function of that name."""
+    return _registry.get(name)
+
+
+def require(name: str) -> Function:
+    """The same; FunctionError where this process does not know it."""
+    function = _registry.get(name)
+    if function is None:
+        raise FunctionError(f"function {name!r} is not known in this process; register it with @saffron.function")
+    return function
+
+
+def registered() -> Mapping[str, Function]:
+    """All of them by name."""
+    return dict(_registry)
+
+
+def forget(name: str) -> None:
+    """Take one out."""
+    _registry.pop(name, None)
+
+
+def _without_none(hint: Any) -> Any:
+    """str of `str | None`."""
+    if get_origin(hint) not in (Union, UnionType):
+        return hint
+    left = [one for one in get_args(hint) if one is not NoneType]
+    return left[0] if len(left) == 1 else None
+
+
+def _checked(name: str, function: Callable[..., Any], gives: Kind) -> Callable[..., Any]:
+    """The function, with a FunctionError where it fails or gives what it should not. None is null."""
+
+    def called(*values: Any) -> Any:
+        try:
+            found = function(*values)
+        except Exception as error:
+            shown = ", ".join(repr(value)[:60] for value in values)
+            raise FunctionError(f"function {name!r} failed on ({shown}): {error!r}") from error
+        if found is None:
+            return None
+        good = isinstance(found, {Kind.STRING: str, Kind.BOOL: bool}.get(gives, int | float))
+        if not good or (gives.is_number and isinstance(found, bool)):
+            raise FunctionError(f"function {name!r} gave {found!r:.60}, which is not {gives.noun}")
+        if gives.is_whole and not fits(found, gives):
+            raise FunctionError(f"function {name!r} gave {found!r:.60}, which is no whole number of 64 bits")
+        return float(found) if gives is Kind.FLOAT else found
+
+    return called
