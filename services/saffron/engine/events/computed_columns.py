@@ -115,7 +115,7 @@ class _Kept:
         if len(column.values) > _MANY + 2 * len(column.data):
             column = pruned(column)
             table, texts = self._table([*column.values, None])
-            return Column(self._kind, table[column.data], texts)
+            return Column(self._kind, _at(table, column), texts)
         known = self._last
         if known is None or known.values is not column.values:
             before = () if known is None else known.values
@@ -124,7 +124,7 @@ class _Kept:
             more = self._items(self._found([*column.values[len(before) :], None]), known.codes)
             table = np.concatenate([known.table[:-1], more])  # the last item is for null, which -1 indexes
             known = self._last = _Texts(column.values, table, known.codes, tuple(known.codes))
-        return Column(self._kind, known.table[column.data], known.texts)
+        return Column(self._kind, _at(known.table, column), known.texts)
 
     def _table(self, keys: Sequence[Hashable]) -> tuple[NDArray[Any], tuple[str, ...]]:
         """The results for inputs as a column has them: items, and the texts of those that are codes."""
@@ -176,6 +176,12 @@ class _Kept:
         if value is None:
             return self._kind.null
         return pair_of(value) if self._kind is Kind.NUMBER else value
+
+
+def _at(table: NDArray[Any], column: Column) -> NDArray[Any]:
+    """The items of a column's codes; that of null, -1, is the last one."""
+    items: NDArray[Any] = table.take(column.data.astype(np.intp), mode="wrap")  # faster than an index
+    return items
 
 
 def _input(columns: Columns, name: str) -> Column | None:

@@ -167,7 +167,7 @@ def _step(
     needed: bool = False,
     opens: bool = False,
 ) -> Iterator[Step]:
-    """The step of an event, if it has the key `wanted` or is `needed`; its key value goes into `seen`."""
+    """The step of an event, if it has the key or is `needed`; its key value goes into `seen`."""
     found = [read(event, name) for name in wanted]
     ours = found == list(wanted.values())
     if len(wanted) == 1 and len(seen) < MOST_SEEN and found[0] is not None:

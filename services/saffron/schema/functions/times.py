@@ -8,26 +8,29 @@ from zoneinfo import ZoneInfo
 
 _FIRST, _LAST = -62_135_596_800_000 + 172_800_000, 253_402_300_799_999 - 172_800_000
 """The first and last ms whose local time has a year from 1 to 9999 in every zone."""
+_WHOLE_MINUTES = 94_694_400_000
+"""1973: since then every clock has been put on or back at a whole minute of UTC."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SIZES = {"second": 1000, "minute": 60_000, "hour": 3_600_000}
 UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 
 
 def hour(ts: float, zone: str = "UTC") -> int | None:
     """0 to 23."""
-    local = _local(ts, zone)
-    return None if local is None else local.hour
+    local = _shown(ts, zone)
+    return None if local is None else local // 3_600_000 % 24
 
 
 def minute(ts: float, zone: str = "UTC") -> int | None:
     """0 to 59."""
-    local = _local(ts, zone)
-    return None if local is None else local.minute
+    local = _shown(ts, zone)
+    return None if local is None else local // 60_000 % 60
 
 
 def day_of_week(ts: float, zone: str = "UTC") -> int | None:
-    """1 (Monday) to 7 (Sunday), as in ISO 8601."""
-    local = _local(ts, zone)
-    return None if local is None else local.isoweekday()
+    """1 (Monday) to 7 (Sunday), as in ISO 8601; 1970 began on a Thursday."""
+    local = _shown(ts, zone)
+    return None if local is None else (local // 86_400_000 + 3) % 7 + 1
 
 
 def date_trunc(unit: str, ts: float, zone: str = "UTC") -> int | None:
@@ -35,14 +38,13 @@ def date_trunc(unit: str, ts: float, zone: str = "UTC") -> int | None:
 
     Where a clock is put back, an hour that comes twice has two beginnings.
     """
-    local = _local(ts, zone)
-    if local is None:
+    shown = _shown(ts, zone)
+    if shown is None:
         return None
-    if unit in ("second", "minute", "hour"):
+    if unit in _SIZES:
         # These are as long on every clock: what has passed of one is taken off, whatever the clock is put to.
-        size = {"second": 1, "minute": 60, "hour": 3600}[unit]
-        passed = (local.minute * 60 + local.second) % size
-        return int(ts) - passed * 1000 - local.microsecond // 1000
+        return int(ts) - shown % _SIZES[unit]
+    local = _local(int(ts), zone)
     day = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     if unit == "week":
         day -= timedelta(days=day.weekday())
@@ -52,11 +54,28 @@ def date_trunc(unit: str, ts: float, zone: str = "UTC") -> int | None:
     return _milliseconds(day)
 
 
-def _local(ts: float, zone: str) -> datetime | None:
-    """A time on the clocks of a zone; None for one that is not whole, or too far off."""
+def _shown(ts: float, zone: str) -> int | None:
+    """What the clocks of a zone show, as ms since their 1970; None for a time that is not whole, or too far off."""
     if ts != int(ts) or not _FIRST <= ts <= _LAST:
         return None
-    return (_EPOCH + timedelta(milliseconds=int(ts))).astimezone(_zone(zone))
+    return int(ts) + (_offset(int(ts) // 60_000, zone) if ts >= _WHOLE_MINUTES else _offset_of(int(ts), zone))
+
+
+@lru_cache(maxsize=65_536)
+def _offset(minute: int, zone: str) -> int:
+    """How far a zone's clocks are ahead of UTC in a minute since 1970, in ms."""
+    return _offset_of(minute * 60_000, zone)
+
+
+def _offset_of(ts: int, zone: str) -> int:
+    ahead = _local(ts, zone).utcoffset()
+    assert ahead is not None
+    return ahead // timedelta(milliseconds=1)
+
+
+def _local(ts: int, zone: str) -> datetime:
+    """A time on the clocks of a zone."""
+    return (_EPOCH + timedelta(milliseconds=ts)).astimezone(_zone(zone))
 
 
 def _milliseconds(local: datetime) -> int:

@@ -30,7 +30,7 @@ class Even:
     `spare`: the share of events that the query cannot take. The tuples `frequency`, `needed` and `begins` have an entry
     for each of `types`, the types of its pattern: the share among events that it can take; the number of components
     that take the type; whether a match can begin with it. `taken`: for each component that a match binds, the indices
-    of its types. The type None stands for all types that the pattern does not name, if it has ANY.
+    of its types. The type None stands for all that the pattern does not name, where it has ANY.
     """
 
     spare: float = 0.0
