@@ -64,7 +64,7 @@ class Loop:
             yield merged
 
     def _spend(self, now: float, work: Work, position: int) -> None:
-        """The block takes its time, and its reader reports."""
+        """Advance the clock by the time of a block, and let its reader report."""
         own = self.cost.of(work)
         spent = sum(own.values()) + work.shedding_ns
         self.finished = now + spent / 1e6

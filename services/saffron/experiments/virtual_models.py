@@ -66,7 +66,7 @@ def _ranks(shedder: Shedder) -> bool:
 
 
 def _require_kind(transitions: bool, events: bool, shedder: Shedder) -> None:
-    """What was trained for shedders of the other kind would let drops be chosen by chance."""
+    """Refuse models (InputError) that the shedder cannot rank by: it would drop by chance."""
     lacks = "events" if shedder.partial is None and shedder.events and not events else ""
     lacks = "partial matches" if _ranks(shedder) and not shedder.events and not transitions else lacks
     if lacks:

@@ -200,11 +200,11 @@ class QueryOperator(ABC, Generic[S, R]):
 
     @abstractmethod
     def _record(self) -> Mapping[str, Any]:
-        """What a snapshot keeps as JSON."""
+        """The part of a snapshot that is JSON."""
 
     @abstractmethod
     def _saved(self, runs: R) -> State:
-        """The arrays of what runs a query."""
+        """The arrays of a query's runs, for a snapshot."""
 
     @abstractmethod
     def _restore(self, name: str, runs: R | None, arrays: State) -> None:

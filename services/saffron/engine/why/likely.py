@@ -124,7 +124,7 @@ class LikelyInterpreter:
                 yield event
 
     def _take(self, path: Bindings, edge: Edge, event: Event, search: _Search) -> None:
-        """The path with one more event, if time and conditions let it."""
+        """Extend the path by one event, if time and conditions allow it."""
         self._tried += 1
         if self._tried > MOST_RUNS:
             raise InputError(

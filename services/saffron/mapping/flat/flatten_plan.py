@@ -208,7 +208,7 @@ class _Builder:
         return len(self.roles) - 1
 
     def _add(self, steps: tuple[str, ...], output: int | None) -> None:
-        """A path's last name gets an output; the rest of the path as one name with dots means the same."""
+        """Give the last name of a path an output; also where the rest of the path is one name with dots."""
         self.paths.append(steps)
         whole = ".".join(steps)
         node = self.root

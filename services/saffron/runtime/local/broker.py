@@ -254,7 +254,7 @@ class Broker:
         return False
 
     def _pause(self) -> None:
-        """A short wait, which ends at once when the broker does."""
+        """Wait for a short time, or until the broker ends."""
         if self._child is None:
             time.sleep(_POLL_SECONDS)
             return

@@ -39,7 +39,7 @@ class Half:
     positions: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """The row of one interval, as `FeatureCounts.add` has it."""
+        """Add the row of one interval; see `FeatureCounts.add`."""
         for key, count in row.get("occurrences", {}).items():
             _count(self.occurrences, int(key), int(count))
         for key, count in row.get("begun", {}).items():

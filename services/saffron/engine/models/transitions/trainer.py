@@ -109,7 +109,7 @@ class TransitionCounts:
         return True
 
     def add_time(self, counts: Mapping[tuple[int, int], int], nanoseconds: int) -> None:
-        """A sample for the fit of times: transitions of an interval (see `add`) and what they took together."""
+        """Add a sample for the fit of times: transitions of an interval (see `add`), and their time together (ns)."""
         self.costs.add({cell: count for cell, count in counts.items() if cell[1] != FORKED}, nanoseconds)
 
     def times(self) -> tuple[float, ...]:

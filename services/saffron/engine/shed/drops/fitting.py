@@ -48,7 +48,7 @@ def unfit(one: MatchPlan, spec: FeatureSpec, vectors: Vectors) -> Marks:
 
 @dataclass(frozen=True)
 class _Truth:
-    """Of a condition, bool [n]: where it must hold, and where it may."""
+    """The truth of a condition on n feature vectors: bool [n] where it must hold, and where it may."""
 
     must: Marks
     may: Marks
@@ -95,7 +95,10 @@ class _Truths:
         return _Truth(must, np.logical_or.reduce([one.may for one in found]))
 
     def named(self, name: str, operator: str, value: str | int) -> _Truth:
-        """Of a column that kinds are made of. What no kind names there, null included, is like none that one names."""
+        """The truth of a comparison of an attribute, by which kinds are formed, with a constant.
+
+        Vectors do not separate values that no kind names, null included.
+        """
         if name not in self.spec.kinds:
             return self._anything()
         place = self.spec.kinds.index(name)
@@ -109,7 +112,7 @@ class _Truths:
         return _Truth((named & ~same)[codes], ~same[codes])
 
     def _compared(self, attribute: plan.Attribute, operator: str, value: object) -> _Truth:
-        """With a constant."""
+        """The truth of a comparison of an attribute with a constant."""
         name = attribute.name
         constant = _as_named(value)
         if operator in ("=", "!=") and name in self.spec.kinds and constant is not None:
@@ -123,7 +126,7 @@ class _Truths:
         return _Truth(must[bins], may[bins])
 
     def _computed(self, expr: plan.Binary) -> _Truth:
-        """A comparison of numbers that an event has."""
+        """The truth of a comparison of numbers computed from one event, if it is a feature."""
         found = comparison_in(expr, self.key)
         if found is None or any(one.kind.is_wide for one in attributes_in(expr)):
             return self._anything()

@@ -102,7 +102,7 @@ class View:
             self.failed[name] = str(body["reason"])
 
     def _checkpoint(self, body: Mapping[str, Any]) -> None:
-        """A checkpoint says all that is in force; it replaces what was known, except what it does not speak of."""
+        """Replace the state by that of a checkpoint; fields that it does not have stay."""
         queries = body.get("queries", ())
         entries = list(queries.values()) if isinstance(queries, Mapping) else list(queries)
         self.queries = {str(entry["name"]): int(entry.get("added", entry["version"])) for entry in entries}

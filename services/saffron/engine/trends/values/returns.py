@@ -120,7 +120,7 @@ class Returns:
     def columns(
         self, rows: Rows, groups: Sequence[Sequence[Any]], of: Ints, pieces: Pieces
     ) -> tuple[list[Ints], NDArray[np.bool_]]:
-        """Of each item a piece for each row, its JSON; and for each row whether nothing in it was rounded off.
+        """The JSON pieces of each item, one for each row; and [rows] whether nothing in a row was rounded.
 
         `groups`: the values of each group; `of` [n]: the group of each row.
         """

@@ -70,7 +70,7 @@ class Security:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Those of `more` without which a client is not let in; the others only tune librdkafka."""
+        """The settings of `more` that a client needs to be let in; the others only tune librdkafka."""
         return {name: value for name, value in self.more.items() if name.startswith(_IDENTITY)}
 
     def for_librdkafka(self) -> Mapping[str, str]:
