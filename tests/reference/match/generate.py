@@ -110,7 +110,9 @@ def query(
     """
     made = Patterns(rng, rng.randrange(1, most + 1), types)
     pattern = made.root(rng.choice([0, 1, 1, 2, 2]))
-    keys = rng.choice(["", "", "", "", "[k]", "[g]", "[g, k]", f"[{made.variables[0].type}.k]"])
+    keys = rng.choice(
+        ["", "", "", "", "[k]", "[g]", "[g, k]", "[upper(s)]", "[floor(f), k]", f"[{made.variables[0].type}.k]"]
+    )
     conditions = Conditions(rng, made.variables, functions)
     conjuncts = conditions.some() + (conditions.mixed() if mixed else [])
     chosen = strategies(rng, made.variables, strategy)

@@ -77,7 +77,7 @@ def described(plan: MatchPlan, asked: Question, match: Match) -> dict[str, Any]:
     return {
         "query": "q",
         "partition": 3,
-        "key": {name: first.get(name) for name in plan.key},
+        "key": cases.key_values(plan.key, first),
         "start": first.ts,
         "end": last.ts,
         "window": None if match.window is None else list(match.window),
