@@ -116,7 +116,8 @@ def query(
     """
     made = Patterns(rng, rng.randrange(1, most + 1), types, timed=timed)
     pattern = made.root(rng.choice([0, 1, 1, 2, 2]))
-    keys = rng.choice(["", "", "", "", "[k]", "[g]", "[g, k]", f"[{_owner(made.variables[0])}.k]"])
+    owner = _owner(made.variables[0])
+    keys = rng.choice(["", "", "", "", "[k]", "[g]", "[g, k]", "[upper(s)]", "[floor(f), k]", f"[{owner}.k]"])
     conditions = Conditions(rng, made.variables, functions)
     conjuncts = conditions.some() + (conditions.mixed() if mixed else [])
     chosen = strategies(rng, made.variables, strategy)

@@ -131,9 +131,9 @@ def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[
             message = f"WHEN takes what is true or false, this is {made[place].sort.noun}"
             raise scope.schema_error(message, call.arguments[place].span, "Compare it with something.")
     known = [made[place].sort for place in values if made[place].sort is not Sort.UNKNOWN]
-    if not known and _event_of([one.expr for one in made]) is not None:
+    if not known:
         return made, Kind.NULL  # as of an element of an array: its use tells the kind
-    sort = known[0] if known else Sort.NUMBER
+    sort = known[0]
     for place in values:
         made[place] = settle(made[place], sort, scope)
         if made[place].sort not in (sort, Sort.UNKNOWN):
@@ -162,11 +162,13 @@ def _placed(
     if not leaves and all(map(_is_constant, arguments)):
         value = evaluated(Applied(row.name, tuple(map(tree_of, arguments))), lambda _: None)
         return plan.Const(of_kind(value, kind))
+    event = _event_of(arguments)
+    if kind is Kind.NULL and event is None:
+        kind = Kind.FLOAT  # no event has had any of the values yet
     inline = plan.Call(row.name, tuple(arguments), kind)
     number = kind.is_number and not kind.is_wide
     if row.kernel is not None or (row.name in CHOICES and (number or kind is Kind.BOOL) and _is_inline(row, arguments)):
         return inline
-    event = _event_of(arguments)
     if event is not None:
         one = Computed(Applied(row.name, tuple(map(tree_of, arguments))), kind)
         return replace(event, name=one.name, kind=kind)

@@ -18,6 +18,7 @@ from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.planning.engine import engine_of_runs
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
+from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.plan import (
     Aggregate,
     Attribute,
@@ -361,7 +362,7 @@ def described(made: MatchPlan, match: Match) -> dict[str, Any]:
     return {
         "query": "q",
         "partition": 3,
-        "key": {name: first.get(name) for name in made.key},
+        "key": key_values(made.key, first),
         "start": first.ts,
         "end": last.ts,
         "window": None if match.window is None else list(match.window),
@@ -375,3 +376,9 @@ def parsed(texts: Sequence[bytes]) -> list[dict[str, Any]]:
     objects = [orjson.loads(text) for text in texts]
     assert len({thing["id"] for thing in objects}) == len(objects)
     return [{name: part for name, part in thing.items() if name != "id"} for thing in objects]
+
+
+def key_values(names: Sequence[str], event: Bound) -> dict[str, Any]:
+    """A key as a result has it: its attributes and functions, by their text."""
+    shown = {name: attribute_shown(name) for name in names}
+    return {text: event.get(name if name == text else f"={text}") for name, text in shown.items()}

@@ -77,7 +77,7 @@ def described(plan: MatchPlan, asked: Question, match: Match) -> dict[str, Any]:
     return {
         "query": "q",
         "partition": 3,
-        "key": {name: first.get(name) for name in plan.key},
+        "key": cases.key_values(plan.key, first),
         "start": first.ts,
         "end": last.ts if match.due is None else match.due,
         "window": None if match.window is None else list(match.window),

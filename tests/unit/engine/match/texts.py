@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saffron.language.plan.formulas import formula
+from saffron.language.plan.formulas import attribute_written, formula
 from saffron.language.plan.plan import MatchPlan
 from saffron.language.syntax.tokens import name_text
 
@@ -13,7 +13,7 @@ def text_of(plan: MatchPlan) -> str:
     parts = [
         f"{part.types}{'+' if part.closure else ''} {name}" for part, name in zip(plan.components, names, strict=True)
     ]
-    keys = [f"[{', '.join(plan.key)}]"] if plan.key else []
+    keys = [f"[{', '.join(map(attribute_written, plan.key))}]"] if plan.key else []
     conditions = dict.fromkeys(f"({formula(condition.expr, names)})" for condition in plan.conditions)
     where = " AND ".join([*keys, *conditions])
     returns = ", ".join(f"{formula(item.expr, names)} AS {item.name}" for item in plan.returns)
