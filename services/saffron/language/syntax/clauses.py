@@ -70,7 +70,9 @@ def parse_name(cursor: Cursor, what: str) -> str:
     if found is not None and cursor.text.startswith("--", found.end()):
         end = found.end()
     if found is not None and what == "the stream" and cursor.text.startswith(",", found.end()):
-        hint = "Events of several topics become one stream outside of the query: a producer, or a router, writes them."
+        hint = (
+            "A definition makes one stream of several topics: saffron stream infer TOPIC TOPIC --name NAME proposes it."
+        )
         raise cursor.error("a query reads one stream", Span(found.end(), end), hint=hint)
     if found is None or found.end() != end:
         hint = "A name has letters, digits, '_', '.' and '-', and starts with a letter or '_'."
