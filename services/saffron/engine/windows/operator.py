@@ -506,7 +506,10 @@ class WindowingOperator:
             self._outbox.add_opened(name, positions)
 
     def _add_dead_letters(self, batch: RawBatch, letters: list[tuple[int, str, str]]) -> None:
+        """Notes dead letters of a batch. Those of records that an earlier owner has seen were sent by it."""
         for row, reason, detail in sorted(letters):
+            if batch.offsets[row] < self._next_offset:
+                continue
             timestamp = 0 if batch.times is None else int(batch.times[row])
             value = None if batch.is_absent(row) else batch.original(row)
             self._dead.append(DeadLetter(int(batch.offsets[row]), timestamp, reason, detail, value))
