@@ -34,7 +34,9 @@ def parse_call(cursor: Cursor, parse: Parse) -> Expression:
         return parse_next(cursor, name)
     if name.lower == "cast":
         return _cast(cursor, name, parse)
-    arguments = [] if cursor.token.is_symbol(")") else cursor.separated(lambda at: _argument(at, parse))
+    arguments = [] if cursor.token.is_symbol(")") else [_argument(cursor, parse)]
+    while arguments and cursor.accept(","):
+        arguments.append(_argument(cursor, parse))
     cursor.expect(")", f"after the arguments of {name.value[:20]}")
     cursor.leave()
     function = name.lower
