@@ -20,9 +20,11 @@ CASE_LIMIT = 100
 """Most WHENs of a CASE."""
 NULL = Name("null")
 """The value of a CASE without ELSE."""
-_BEHIND_VALUE = (
-    frozenset({"as", "from", "pattern", "where", "within", "return", "having", "group", "output"}) | RESERVED
-)
+_BEHIND_VALUE = RESERVED | {
+    "as", "between", "confidence", "consume", "exact", "from", "group", "group-by", "into", "is", "like", "output", "query",
+    "regexp", "rlike", "then", "time", "weight",
+}  # fmt: skip
+"""Words behind which `case` is a name: those that follow a value."""
 
 
 def parse_call(cursor: Cursor, parse: Parse) -> Expression:
