@@ -21,8 +21,8 @@ CASE_LIMIT = 100
 NULL = Name("null")
 """The value of a CASE without ELSE."""
 _BEHIND_VALUE = RESERVED | {
-    "as", "between", "confidence", "consume", "exact", "from", "group", "group-by", "into", "is", "like", "output", "query",
-    "regexp", "rlike", "then", "time", "weight",
+    "as", "between", "confidence", "consume", "exact", "from", "group", "group-by", "into", "is", "like", "output",
+    "query", "regexp", "rlike", "then", "time", "weight",
 }  # fmt: skip
 """Words behind which `case` is a name: those that follow a value."""
 

@@ -50,7 +50,7 @@ _ATOM = NEGATE + 1
 """The precedence of an operand without an operator."""
 _CLAUSES = frozenset(CLAUSES) - RESERVED
 _BEHIND_TYPE = _CLAUSES | RESERVED
-_VALUES = RESERVED | {"true", "false", "case", "timestamp"}
+_VALUES = RESERVED | {"true", "false", "case"}
 _CONSUMED = RESERVED | {"none", "all"}
 """Words that need double quotes as a name: behind a type, as a value, and behind CONSUME."""
 
