@@ -109,6 +109,8 @@ def test_hostile_texts_are_understood_or_refused_at_once(name: str, lenient: boo
 DEEPEST = {
     "brackets": "PATTERN A a WHERE " + "(" * 62 + "a.x" + ")" * 62 + "=1" + HOUR,
     "calls": "PATTERN A a WHERE " + "abs(" * 62 + "a.x" + ")" * 62 + "=1" + HOUR,
+    "functions": "PATTERN A a WHERE " + "lower(" * 62 + "a.k" + ")" * 62 + "='x'" + HOUR,
+    "choices": "PATTERN A a WHERE " + "CASE WHEN a.flag THEN " * 62 + "a.x" + " END" * 62 + "=1" + HOUR,
     "and in or": "PATTERN A a WHERE " + "(a.flag or (a.flag and " * 31 + "a.flag" + "))" * 31 + HOUR,
     "patterns": "PATTERN " + "SEQ(A,(" * 31 + "A" + "))+" * 31 + HOUR + " RETURN COUNT(*)",
     "groups of a match": "PATTERN " + "SEQ(A,(" * 29 + "A" + ")+)" * 29 + HOUR,

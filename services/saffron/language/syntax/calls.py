@@ -20,9 +20,11 @@ CASE_LIMIT = 100
 """Most WHENs of a CASE."""
 NULL = Name("null")
 """The value of a CASE without ELSE."""
-_BEHIND_VALUE = (
-    frozenset({"as", "from", "pattern", "where", "within", "return", "having", "group", "output"}) | RESERVED
-)
+_BEHIND_VALUE = RESERVED | {
+    "as", "between", "confidence", "consume", "exact", "from", "group", "group-by", "into", "is", "like", "output",
+    "query", "regexp", "rlike", "then", "time", "weight",
+}  # fmt: skip
+"""Words behind which `case` is a name: those that follow a value."""
 
 
 def parse_call(cursor: Cursor, parse: Parse) -> Expression:
@@ -34,7 +36,9 @@ def parse_call(cursor: Cursor, parse: Parse) -> Expression:
         return parse_next(cursor, name)
     if name.lower == "cast":
         return _cast(cursor, name, parse)
-    arguments = [] if cursor.token.is_symbol(")") else _arguments(cursor, parse)
+    arguments = [] if cursor.token.is_symbol(")") else [_argument(cursor, parse)]
+    while arguments and cursor.accept(","):
+        arguments.append(_argument(cursor, parse))
     cursor.expect(")", f"after the arguments of {name.value[:20]}")
     cursor.leave()
     function = name.lower
@@ -43,13 +47,9 @@ def parse_call(cursor: Cursor, parse: Parse) -> Expression:
     return Call(function, tuple(arguments), span=cursor.span_from(name.start))
 
 
-def _arguments(cursor: Cursor, parse: Parse) -> list[Expression]:
-    """Expressions and stars between commas. A loop, and not `Cursor.separated`, keeps nested calls off the stack."""
-    found: list[Expression] = []
-    while not found or cursor.accept(","):
-        star = cursor.accept("*")
-        found.append(Star(span=Span(star.start, star.end)) if star else parse(cursor))
-    return found
+def _argument(cursor: Cursor, parse: Parse) -> Expression:
+    star = cursor.accept("*")
+    return Star(span=Span(star.start, star.end)) if star else parse(cursor)
 
 
 def _cast(cursor: Cursor, name: Token, parse: Parse) -> Call:

@@ -53,7 +53,7 @@ _ATOM = NEGATE + 1
 _CLAUSES = frozenset(CLAUSES) - RESERVED
 _TYPES = RESERVED | {"any"}
 _BEHIND_TYPE = _CLAUSES | RESERVED
-_VALUES = RESERVED | {"true", "false", "case", "timestamp"}
+_VALUES = RESERVED | {"true", "false", "case"}
 _CONSUMED = RESERVED | {"none", "all"}
 """Words that need double quotes as a name: as a type, behind a type, as a value, and behind CONSUME."""
 

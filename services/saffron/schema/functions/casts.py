@@ -10,7 +10,9 @@ import orjson
 from saffron.schema.functions.times import milliseconds_of
 from saffron.schema.numbers import LIMIT, number_of, number_of_text, shown
 
-_NUMBER = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?|\.\d{1,400})([eE][+-]?\d{1,5})?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_LONGEST = 400
+"""Characters of a number, at most."""
 
 NAMES = {
     "number": "to_number", "double": "to_number", "float": "to_number", "decimal": "to_number", "numeric": "to_number",
@@ -30,7 +32,7 @@ def to_number(value: Any) -> int | float | None:
         return int(value)
     if isinstance(value, int | float):
         return value
-    if not isinstance(value, str) or _NUMBER.fullmatch(text := value.strip()) is None:
+    if not isinstance(value, str) or len(text := value.strip()) > _LONGEST or _NUMBER.fullmatch(text) is None:
         return None
     return number_of_text(text)
 

@@ -41,6 +41,10 @@ def opened(text: str, events: Sequence[Event]) -> tuple[int, ...]:
     return tuple(one.opener.seq for one in windows(question(text), events) if one.opener is not None)
 
 
+class BeyondLimitError(Exception):
+    """A query asks for more than an engine can, and is rejected with the reason."""
+
+
 def run(
     texts: Texts, events: Sequence[dict[str, Any]], cuts: Sequence[int] = (), *, restarts: bool = False
 ) -> list[bytes]:
@@ -51,6 +55,8 @@ def run(
     found = []
     for block in cases.blocks(events, cuts, openers, controls):
         results = operator.apply(block)
+        if any("at most 6 can" in status.reason for status in operator.statuses().values()):
+            raise BeyondLimitError
         assert {status.state for status in operator.statuses().values()} == {"active"}, operator.statuses()
         found += results.json(0, len(results))
         if restarts:
@@ -110,7 +116,10 @@ def test_results_are_those_of_the_definition_whatever_the_blocks_and_restarts(fi
         matches = answers(asked, stream)
         served += any(event.counter for match in matches for event in match.events())
         texts = {"a": maker, "q": reader}
-        results = run(texts, events)
+        try:
+            results = run(texts, events)
+        except BeyondLimitError:
+            continue
         expected = [described(plan, asked, match) for match in matches]
         found = cases.parsed(of("q", results))
         if waits(asked, stream):

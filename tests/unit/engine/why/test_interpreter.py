@@ -11,6 +11,7 @@ import pytest
 
 from saffron.engine.why.bindings import parts
 from saffron.engine.why.interpreter import Interpreter, reads_others
+from saffron.engine.why.values import read
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.plan.plan import MatchPlan
@@ -27,13 +28,13 @@ Row = tuple[Any, ...]
 def interpreted(plan: MatchPlan, events: list[dict[str, Any]], opened: set[int]) -> list[Row]:
     """Matches of every key."""
     found: list[Row] = []
-    keys = dict.fromkeys(tuple(event.get(name) for name in plan.key) for event in events)
+    keys = dict.fromkeys(tuple(read(event, name) for name in plan.key) for event in events)
     for key in keys:
         if None in key:
             continue
         interpreter = Interpreter(plan)
         for event in events:
-            ours = tuple(event.get(name) for name in plan.key) == key
+            ours = tuple(read(event, name) for name in plan.key) == key
             opens = event["seq"] in opened
             if ours or reads_others(plan) or opens:
                 interpreter.step(event, ours=ours, opens=opens)
