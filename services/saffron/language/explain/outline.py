@@ -28,8 +28,9 @@ def outline(shape: Shape, plan: MatchPlan, depth: int = 0) -> Iterator[str]:
         case plans.Take(component=component):
             taken = plan.components[component]
             yield f"{indent}{taken.types} {taken.variable}" + ("[]" if taken.closure else "")
-        case plans.Absent(number=number):
-            yield indent + _absence_heading(number, plan)
+        case plans.Absent(number=number, since=since):
+            counted = ", ".join(plan.components[one].variable for one in sorted(since))
+            yield indent + _absence_heading(number, plan) + (f", since the last of {counted}" if since else "")
         case plans.InOrder(parts=()):
             yield f"{indent}nothing"
         case plans.Loop(body=body, low=low, high=high):
@@ -152,8 +153,9 @@ def shape_json(shape: Shape, plan: MatchPlan) -> dict[str, Any]:
     match shape:
         case plans.Take(component=component):
             return {"event": plan.components[component].variable}
-        case plans.Absent(number=number):
-            return {"not": number}
+        case plans.Absent(number=number, since=since):
+            counted = {"since": [plan.components[one].variable for one in sorted(since)]} if since else {}
+            return {"not": number, **counted}
         case plans.Loop(body=body, low=low, high=high):
             return {"repeat": shape_json(body, plan), "low": low, "high": high}
         case plans.InOrder(parts=parts):

@@ -245,9 +245,14 @@ class Interleaved:
 
 @dataclass(frozen=True)
 class Absent:
-    """NOT: no match of `MatchPlan.absences[number]` here. Neighbouring NOTs are one, the NOT of their SEQ."""
+    """NOT: no match of `MatchPlan.absences[number]` here. Neighbouring NOTs are one, the NOT of their SEQ.
+
+    `since`: of a NOT with a time in an AND, the components before the AND: the time begins with the last of their
+    events. () begins it with the event before the NOT.
+    """
 
     number: int
+    since: frozenset[int] = frozenset()
 
 
 Shape = Take | InOrder | Loop | Choice | Interleaved | Absent
