@@ -46,7 +46,7 @@ def times(asked: Question, bindings: Bindings, window: Window, events: Sequence[
         waited = [gap._replace(due=_times(gap.due, number)) if gap in last else gap for gap in own]
         if _is_over(asked, now, bindings, window) or not stands(asked, waited, bindings, window, events):
             break
-        found.append(now)
+        found.append(now if now >= bindings[-1].event.ts else None)
         if not any(gap.due and gap.due.every for gap in last):
             break
     return found
@@ -128,6 +128,8 @@ def _gaps(
             inner = (*iterations, number)
             yield from _gaps(shape.body, own, inner, _last(earlier) or before, _first(later) or after)
         return
+    if isinstance(shape, Both) and shape.absent is not None:
+        yield Gap(shape.absent[0], iterations, before, after, shape.absent[1])
     parts = [_of(part, mine) for part in shape.parts]
     for index, part in enumerate(shape.parts):
         earlier = [bound.event for other in parts[:index] for bound in other]

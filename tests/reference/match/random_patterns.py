@@ -118,7 +118,12 @@ class Patterns:
         return f" {'EVERY' if last and self.rng.random() < 0.3 else 'FOR'} {self.rng.choice([1, 2, 2, 3, 3, 4, 6])} ms"
 
     def _either(self) -> str:
-        """An OR of events and a NOT that lasts for a time."""
+        """An OR of events and a NOT that lasts for a time, or an AND of one."""
+        if self.rng.random() < 0.4:
+            inside, bounds = ((self.loops,), "+") if self.rng.random() < 0.3 else ((), "")
+            self.loops += len(inside)
+            sides = [self._event(bounds, inside, absent=False), f"NOT {self._event('', (), absent=True)}{self._due()}"]
+            return f"({' AND '.join(sides)})"
         sides = [self._event("", (), absent=False) for _ in range(self.rng.choice([1, 1, 2]))]
         sides.insert(self.rng.randrange(len(sides) + 1), f"NOT {self._event('', (), absent=True)}{self._due()}")
         return f"({' OR '.join(sides)})"

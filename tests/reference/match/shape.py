@@ -52,10 +52,12 @@ class Either:
 
 @dataclass(frozen=True, eq=False)
 class Both:
-    """AND, and ANY over several units: `count` of the parts, interleaved in any way."""
+    """AND, and ANY over several units: `count` of the parts, interleaved in any way. `absent`: of an AND, what must not
+    be there for a time."""
 
     count: int
     parts: tuple[Shape, ...]
+    absent: tuple[Shape, tree.Due] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +199,7 @@ class _Builder:
             case tree.Disjunction(parts=parts):
                 return self._either(parts, loops)
             case tree.Conjunction(parts=parts):
-                return Both(len(parts), tuple(self.shape(part, loops) for part in parts))
+                return self._both(parts, loops)
             case tree.Repeat(pattern=inner, low=low, high=1) if loops or not _written_as_lists(inner):
                 shape = self.shape(inner, loops)
                 return Either((shape, NOTHING)) if low == 0 else shape
@@ -225,6 +227,15 @@ class _Builder:
         if one.due.every or not all(isinstance(side, Take) or side is NOTHING for side in sides):
             raise ValueError("beside a NOT in an OR stand single events")
         return Either(sides, (self.shape(one.pattern, loops), one.due))
+
+    def _both(self, parts: tuple[tree.Pattern, ...], loops: tuple[int, ...]) -> Shape:
+        negated = [part for part in parts if isinstance(part, tree.Negation) and part.due]
+        present = tuple(self.shape(part, loops) for part in parts if part not in negated)
+        if not negated:
+            return Both(len(present), present)
+        (one,) = negated
+        assert one.due is not None
+        return Both(len(present), present, (self.shape(one.pattern, loops), one.due))
 
     def _loop(self, inner: tree.Pattern, low: int, high: int | None, loops: tuple[int, ...]) -> Shape:
         number = next(self.loops)

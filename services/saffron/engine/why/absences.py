@@ -29,7 +29,8 @@ class Opening:
 class Complete:
     """A match but for its NOTs, in one window; `deadline`: when a trailing one is known.
 
-    `ends`: the last instant in the window. `rounds`: how often NOT ... EVERY has lasted by the deadline.
+    `ends`: the last instant in the window. `due`: when the times of the NOTs that end the match are over (None: none
+    has one). `rounds`: how often NOT ... EVERY has lasted by then.
     """
 
     bindings: Bindings
@@ -39,6 +40,7 @@ class Complete:
     deadline: int
     run: int
     ends: int
+    due: int | None = None
     rounds: int = 1
 
 
@@ -65,7 +67,8 @@ def openings(
                 left = _last([bound for other in parts[:place] for bound in _of(other, mine)]) or before
                 right = _first([bound for other in parts[place + 1 :] for bound in _of(other, mine)]) or after
                 if isinstance(part, Absent):
-                    yield Opening(part.number, left, right)
+                    since = [bound for bound in mine if bound.component in part.since]
+                    yield Opening(part.number, _last(since) or left, right)
                 else:
                     yield from openings(part, _of(part, mine), left, right)
 

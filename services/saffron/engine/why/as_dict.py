@@ -50,6 +50,8 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         ],
         "forbidden_events": list(outcome.offenders),
     }
+    if outcome.due is not None:
+        fields["due"] = outcome.due
     if outcome.chance is not None:
         fields |= {"confidence": outcome.chance, "bound": {name: list(seqs) for name, seqs in outcome.bound}}
     return fields

@@ -123,7 +123,8 @@ def sentences(outcome: Outcome) -> list[str]:
         case What.EXPIRES:
             return [f"{runs} expired: the window is over"]
         case What.MATCHES:
-            return ["match" if outcome.runs == 1 else f"{outcome.runs:,} matches"]
+            over = "" if outcome.due is None else f": the time of the last NOT was over at {_time(outcome.due)}"
+            return [("match" if outcome.runs == 1 else f"{outcome.runs:,} matches") + over]
         case What.FORBIDDEN if why:
             return ["no match, by a finished list; refused", *why]
         case What.FORBIDDEN:

@@ -31,7 +31,8 @@ class Decision:
 
     `run`: number of the run, 0 for none. `component`: the one that takes or refuses the event. `made`: numbers of the
     runs that it makes. `waited`: components that the run waits for. `refusals`: the conditions that the event breaks.
-    `offenders`: positions of the events that a NOT forbids. `chance`: over imprecise time, the confidence of `bound`.
+    `offenders`: positions of the events that a NOT forbids. `due`: of a match, when the time of the NOT that ends it is
+    over; None: no NOT has a time there. `chance`: over imprecise time, the confidence of `bound`.
     """
 
     what: What
@@ -41,6 +42,7 @@ class Decision:
     refusals: tuple[Refusal, ...] = ()
     offenders: tuple[int, ...] = ()
     waited: tuple[int, ...] = ()
+    due: int | None = None
     chance: float | None = None
     bound: Bindings = ()
 

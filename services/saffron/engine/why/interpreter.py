@@ -205,8 +205,10 @@ class Interpreter:
         """A match waits until the times of all NOTs that end it are over; of one without a time, with its window."""
         due = [due_at(self.plan, gap, whole.rounds) for gap in whole.gaps if gap.after is None]
         timed = [instant for instant in due if instant is not None]
-        if max(timed, default=whole.ends) <= whole.ends:
-            self._pending.append(replace(whole, deadline=whole.ends if None in due else max(timed)))
+        last = max(timed, default=None)
+        if last is None or last <= whole.ends:
+            deadline = whole.ends if last is None or None in due else last
+            self._pending.append(replace(whole, deadline=deadline, due=last))
 
     def _ended(self, now: int | None) -> list[Decision]:
         """Matches that waited for an instant before an event at `now`."""
@@ -234,7 +236,7 @@ class Interpreter:
                 return
         self._seen.add(same)
         self.matches.append(Found(whole.bindings, whole.window, whole.opener, whole.run))
-        yield Decision(What.MATCHES, whole.run)
+        yield Decision(What.MATCHES, whole.run, due=whole.due)
 
     # ---------------------------------------------------------------- windows
 

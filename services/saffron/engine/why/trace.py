@@ -34,7 +34,8 @@ class Step:
 class Outcome:
     """Equivalent decisions on one event. `runs`: how many; `refusals`: (variable, condition, values) of the first one.
 
-    `chance`: over imprecise time, the highest confidence; `bound`: by variable the events that have it.
+    `due`: see `Decision`. `chance`: over imprecise time, the highest confidence; `bound`: by variable the events that
+    have it.
     """
 
     what: What
@@ -43,6 +44,7 @@ class Outcome:
     refusals: tuple[tuple[str, str, str], ...]
     offenders: tuple[int, ...]
     waited: tuple[str, ...]
+    due: int | None = None
     chance: float | None = None
     bound: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
@@ -205,7 +207,7 @@ def _alike(plan: MatchPlan, decisions: Sequence[Decision]) -> Iterator[Outcome]:
     groups: dict[tuple[object, ...], list[Decision]] = {}
     for one in decisions:
         texts = tuple((refusal.component, refusal.text) for refusal in one.refusals)
-        groups.setdefault((one.what, one.component, texts, one.offenders, one.waited), []).append(one)
+        groups.setdefault((one.what, one.component, texts, one.offenders, one.waited, one.due), []).append(one)
     for (what, component, *_), group in groups.items():
         first: tuple[Refusal, ...] = group[0].refusals
         best = max(group, key=lambda one: one.chance or 0.0)
@@ -217,6 +219,7 @@ def _alike(plan: MatchPlan, decisions: Sequence[Decision]) -> Iterator[Outcome]:
             refusals=tuple((plan.components[one.component].variable, one.text, one.values) for one in first),
             offenders=group[0].offenders,
             waited=tuple(plan.components[number].variable for number in group[0].waited),
+            due=group[0].due,
             chance=best.chance,
             bound=_seqs(plan, best.bound),
         )

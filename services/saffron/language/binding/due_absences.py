@@ -27,7 +27,7 @@ def check_due_absences(query: tree.Query, layout: Layout, scope: Scope) -> None:
             message = "OUTPUT COMPRESSED joins matches when a window closes, and this NOT is reported earlier"
             raise scope.plan_error(message, ruled.due.span, hint)
         if ruled.due.every:
-            _check_every(query, scope)
+            _check_every(query, ruled.due, scope)
             if ends > {number}:
                 hint = "Write FOR, or put an event between the two that every match has."
                 message = "NOT ... EVERY ends a pattern alone, and another NOT may end it too"
@@ -53,8 +53,13 @@ def _check_time(query: tree.Query, due: tree.Due, scope: Scope, *, leads: bool) 
     raise scope.plan_error(message, due.span, f"Write WITHIN {least} or more.")
 
 
-def _check_every(query: tree.Query, scope: Scope) -> None:
-    """Raise QueryError for a choice among matches, as all reports of one match have the same events."""
+def _check_every(query: tree.Query, due: tree.Due, scope: Scope) -> None:
+    """Raise QueryError for too many reports of a match, or a choice among them: all have the same events."""
+    reports = query.within.size.amount // due.amount
+    if reports > plan.MAX_REPORTS:
+        message = f"EVERY {duration(due.amount)} reports a match up to {reports:,} times in a window"
+        hint = f"Write a longer time, or a shorter WITHIN: at most {plan.MAX_REPORTS:,} times are reported."
+        raise scope.plan_error(message, due.span, hint)
     chosen: tree.Node | None = query.output if query.output is not None and query.output.mode != "ALL" else None
     if chosen is None and query.consume is not None and query.consume.scope != "none":
         chosen = query.consume

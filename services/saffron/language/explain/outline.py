@@ -9,7 +9,8 @@ from saffron.language.explain.evaluation_time import evaluation_time
 from saffron.language.patterns.links import Link, positions
 from saffron.language.plan import plan as plans
 from saffron.language.plan.formulas import formula
-from saffron.language.plan.plan import Absence, MatchPlan, Shape, Strategy
+from saffron.language.plan.plan import Absence, Check, MatchPlan, Shape, Strategy
+from saffron.language.plan.rewrite import reads
 from saffron.language.syntax.durations import duration
 from saffron.language.syntax.paths import attribute_text
 
@@ -28,8 +29,9 @@ def outline(shape: Shape, plan: MatchPlan, depth: int = 0) -> Iterator[str]:
         case plans.Take(component=component):
             taken = plan.components[component]
             yield f"{indent}{taken.types} {taken.variable}" + ("[]" if taken.closure else "")
-        case plans.Absent(number=number):
-            yield indent + _absence_heading(number, plan)
+        case plans.Absent(number=number, since=since):
+            counted = ", ".join(plan.components[one].variable for one in sorted(since))
+            yield indent + _absence_heading(number, plan) + (f", since the last of {counted}" if since else "")
         case plans.InOrder(parts=()):
             yield f"{indent}nothing"
         case plans.Loop(body=body, low=low, high=high):
@@ -129,8 +131,19 @@ def condition_lines(plan: MatchPlan) -> list[str]:
         lines.append(f"different {attribute_text(rule.attribute)}: {listed}{inside}")
     for number, absence in enumerate(plan.absences):
         if not absence.or_else:
-            lines.extend(f"{formula(check.expr, names)}  (of NOT {number + 1})" for check in absence.checks)
+            checks = _own_checks(number, plan)
+            lines.extend(f"{formula(check.expr, names)}  (of NOT {number + 1})" for check in checks)
     return lines
+
+
+def _own_checks(number: int, plan: MatchPlan) -> list[Check]:
+    """The checks of a NOT, without those on the events of its OR's other sides."""
+    absence = plan.absences[number]
+    if not _is_side(number, plan):
+        return list(absence.checks)
+    own = {component for sequence in plan.absences[number + 1].sequences for component in sequence}
+    rivals = set(absence.components) - own
+    return [check for check in absence.checks if not rivals & {leaf.component for leaf in reads(check.expr)}]
 
 
 def strategy_line(plan: MatchPlan) -> str:
@@ -152,8 +165,9 @@ def shape_json(shape: Shape, plan: MatchPlan) -> dict[str, Any]:
     match shape:
         case plans.Take(component=component):
             return {"event": plan.components[component].variable}
-        case plans.Absent(number=number):
-            return {"not": number}
+        case plans.Absent(number=number, since=since):
+            counted = {"since": [plan.components[one].variable for one in sorted(since)]} if since else {}
+            return {"not": number, **counted}
         case plans.Loop(body=body, low=low, high=high):
             return {"repeat": shape_json(body, plan), "low": low, "high": high}
         case plans.InOrder(parts=parts):

@@ -139,7 +139,7 @@ class Positions:
     def _part(self, seq: InOrder, index: int, left: Components, absent: tuple[int, ...]) -> Iterator[Stance]:
         """The stances of a SEQ whose parts before `index` are over. `absent`: the NOTs since the last event."""
         if index == len(seq.parts):
-            yield OVER._replace(trailing=(Gap(absent, left),)) if absent else OVER
+            yield OVER._replace(trailing=_gaps(seq, left, absent)) if absent else OVER
             return
         part = seq.parts[index]
         if isinstance(part, Absent):
@@ -158,7 +158,7 @@ class Positions:
                 own = tuple(number for gap in stance.trailing for number in gap.absences if number in sides)
                 yield from self._part(seq, index + 1, left, (*absent, *own))
             else:
-                yield behind(within_part(stance, part_position(index)), left, absent)
+                yield behind(within_part(stance, part_position(index)), left, _gaps(seq, left, absent))
 
     def _then(self, seq: InOrder, index: int, stances: Iterable[Stance]) -> Iterator[Stance]:
         """The stances inside part `index` of a SEQ, and of the next part where this one may be over."""
@@ -229,6 +229,14 @@ class Positions:
                     yield from (Stance((edge._replace(exclusive=True),), over=False, may_stay=False) for edge in edges)
                 else:
                     yield OVER._replace(trailing=trailing)
+
+
+def _gaps(seq: InOrder, left: Components, absent: tuple[int, ...]) -> tuple[Gap, ...]:
+    """The gaps of the NOTs `absent` of a SEQ, behind the components `left` or behind those since which they count."""
+    since = {part.number: part.since for part in seq.parts if isinstance(part, Absent) and part.since}
+    plain = tuple(number for number in absent if number not in since)
+    own = tuple(Gap((number,), since[number]) for number in absent if number in since)
+    return ((Gap(plain, left),) if plain else ()) + own
 
 
 def _absent_sides(shape: Shape) -> frozenset[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from saffron.language.patterns.absences import expand_not
-from saffron.language.patterns.due import check_alternatives, check_due, check_no_due, nots_of
+from saffron.language.patterns.due import check_alternatives, check_conjunction, check_due, check_no_due, nots_of
 from saffron.language.patterns.layout import Choice, Layout, Leaf, NotLayout, loops_of, paths
 from saffron.language.plan import plan
 from saffron.language.plan.plan import InOrder, Shape
@@ -133,7 +133,9 @@ class Builder:
             case tree.Negation():
                 hint = "NOT stands between, before or after the components of a SEQ: SEQ(A a, NOT B b, C c)."
                 if pattern.due is not None:
-                    hint += " NOT ... FOR may also be a side of OR there: SEQ(A a, (C c OR NOT B FOR 5 minutes))."
+                    hint += (
+                        " NOT ... FOR may also be a side of OR or AND there: SEQ(A a, (C c OR NOT B FOR 5 minutes))."
+                    )
                 raise self.scope.plan_error("a NOT outside of SEQ", pattern.span, hint)
 
     def _parts(self, parts: tuple[tree.Pattern, ...], loops: Loops) -> tuple[Shape, ...]:
@@ -178,6 +180,9 @@ class Builder:
                 check_alternatives(part, nullable=all(map(nullable, found)), scope=self.scope)
                 found.append(self._alternatives(part))
                 continue
+            if outermost and isinstance(part, tree.Conjunction) and nots_of(part):
+                found.extend(self._conjunction(part, nullable_before=all(map(nullable, found))))
+                continue
             shape = self.shape(part, loops)
             plain = isinstance(shape, InOrder) and not any(isinstance(one, plan.Absent) for one in shape.parts)
             found.extend(shape.parts if plain and isinstance(shape, InOrder) else (shape,))
@@ -190,6 +195,18 @@ class Builder:
             return []
         self.negated.append(Negated(negations, loops))
         return [plan.Absent(len(self.negated) - 1)]
+
+    def _conjunction(self, both: tree.Conjunction, *, nullable_before: bool) -> list[Shape]:
+        """The shapes of an AND of parts and a NOT ... FOR: the parts, then the NOT, which counts since before them."""
+        since = frozenset(range(len(self.events)))
+        (written,) = check_conjunction(both, nullable=nullable_before, scope=self.scope)
+        sides = tuple(self.shape(part, ()) for part in both.parts if part is not written)
+        shape = sides[0] if len(sides) == 1 else plan.Interleaved(sides, len(sides))
+        if nullable(shape):
+            hint = "Give it a part that is always there, or leave the NOT out of the AND."
+            raise self.scope.plan_error("an AND with a NOT takes an event", both.span, hint)
+        self.negated.append(Negated([written], ()))
+        return [shape, plan.Absent(len(self.negated) - 1, since)]
 
     def _alternatives(self, either: tree.Disjunction) -> Shape:
         """The shape of an OR of events and a NOT ... FOR. Each event stands behind the NOT's counterpart `or_else`."""

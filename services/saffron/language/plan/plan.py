@@ -21,6 +21,8 @@ MAX_COMPONENTS = 30
 """Most components of a match query: its engine keeps two bits of an int64 for each."""
 MAX_SEQUENCES = 128
 """Most sequences in one NOT; AND inside a NOT has one for each order of its events."""
+MAX_REPORTS = 10_000
+"""Most times that NOT ... EVERY ends in one window, as a match is reported each time."""
 MAX_TABLE_STATES = 5_000
 """Most states of the automaton of a pattern that is not flat."""
 MAX_STATES = 62
@@ -245,9 +247,14 @@ class Interleaved:
 
 @dataclass(frozen=True)
 class Absent:
-    """NOT: no match of `MatchPlan.absences[number]` here. Neighbouring NOTs are one, the NOT of their SEQ."""
+    """NOT: no match of `MatchPlan.absences[number]` here. Neighbouring NOTs are one, the NOT of their SEQ.
+
+    `since`: of a NOT with a time in an AND, the components before the AND: the time begins with the last of their
+    events. () begins it with the event before the NOT.
+    """
 
     number: int
+    since: frozenset[int] = frozenset()
 
 
 Shape = Take | InOrder | Loop | Choice | Interleaved | Absent

@@ -174,3 +174,26 @@ def _taken(trace: Trace) -> Iterable[tuple[Any, str | None]]:
         for one in row.outcomes:
             if row.event is not None and one.what in (What.BEGINS, What.TAKES):
                 yield row.event["seq"], one.component
+
+
+def test_a_not_with_a_time_says_when_that_is_over_and_what_it_refuses() -> None:
+    trace = key_trace("PATTERN SEQ(A a, NOT B FOR 5 ms, C c, NOT B EVERY 4 ms) WITHIN 20 ms", "A1 C1 +5 C2 +9 D1")
+    assert body(trace) == [
+        "0 0 A 1 begins a run as a",
+        "1 1 C 1 1 run waits on; it is refused",
+        "as c by NOT B B FOR 5 ms [1 > 5]",
+        "2 7 C 2 taken as c by 1 run",
+        "3 17 D 1 match: the time of the last NOT was over at 11",
+        "match: the time of the last NOT was over at 15",
+        "end match: the time of the last NOT was over at 19",
+    ]
+
+
+def test_an_or_with_a_not_says_which_side_came_first() -> None:
+    trace = key_trace("PATTERN SEQ(A a, (C c OR NOT B FOR 5 ms)) WITHIN 20 ms", "A1 +9 C1")
+    assert body(trace) == [
+        "0 0 A 1 begins a run as a",
+        "1 10 C 1 match: the time of the last NOT was over at 5",
+        "1 run waits on; it is refused",
+        "as c by NOT B B FOR 5 ms came first [10 <= 5]",
+    ]

@@ -19,15 +19,15 @@ class Search:
     """Events of `sequence` in their order, all after row `behind`, which a variable names. `strictly`: and its time.
 
     `lane`: the run whose bindings conditions read; `taken`: the component whose event it is just taking, at place r.
-    `before`: place of the event before which they lie (TIME STRICT: by time). `then`: what to do when they are found.
-    `extra`: what an event must meet besides, with `{0}` for its place.
+    `before`: place of the event before which they lie (TIME STRICT: by time); None: there is none. `then`: what to do
+    when they are found. `extra`: what an event must meet besides, with `{0}` for its place.
     """
 
     sequence: tuple[int, ...]
     checks: tuple[Asked, ...]
     lane: str
     taken: int | None
-    before: str
+    before: str | None
     then: str
     strictly: bool = True
     extra: str = ""
@@ -106,11 +106,17 @@ class AbsentSource:
         for absence in self.text.absences(numbers):
             self._sequences(absence, lane, taken, before)
 
-    def _sequences(self, absence: Absence, lane: str, taken: int | None, before: str) -> None:
+    def so_far(self, gap: Gap) -> None:
+        """`ok` becomes False if something lies behind a gap's beginning already when match y is complete."""
+        self.text.out(f"behind = {self.text.carried(mark(self.text.automaton.table.gaps.index(gap)), 'y')}")
+        for absence in self.text.absences(gap.absences):
+            self._sequences(absence, "y", None, None)
+
+    def _sequences(self, absence: Absence, lane: str, taken: int | None, before: str | None) -> None:
         """`ok` becomes False if any sequence of a NOT lies there, and in its time if it has one."""
         for sequence in absence.sequences:
             timed = f"now[{{0}}] - now[behind & row_mask] <= {self._time(absence)}" if absence.duration else ""
-            self.text.out(f"a = row_before[{before}]")
+            self.text.out("a = row" if before is None else f"a = row_before[{before}]")
             search = Search(sequence, self._asked(absence, sequence), lane, taken, before, "ok = False", extra=timed)
             self._level(search, len(sequence) - 1, {})
 
@@ -210,7 +216,7 @@ class AbsentSource:
                 tests.insert(0, search.extra.format(place))
             if self.text.automaton.plan.strict:
                 later = rows[sequence[at + 1]] if at + 1 < len(sequence) else search.before
-                tests.append(self._later(place, later))
+                tests += [] if later is None else [self._later(place, later)]
                 if search.strictly:
                     tests.append(self._later("behind & row_mask", place))
             out(f"if {' and '.join(tests)}:")

@@ -60,13 +60,17 @@ def since(distinct: int) -> Feature:
 
 @dataclass(frozen=True)
 class GeneralAutomaton:
-    """`state`: rows of the one pool of runs. `uncounted`: some events count in nobody's contiguity."""
+    """`state`: rows of the one pool of runs. `uncounted`: some events count in nobody's contiguity.
+
+    `since`: the gaps of NOTs that count since before the AND that they are a part of.
+    """
 
     plan: MatchPlan
     checks: tuple[Asked, ...]
     table: Table
     state: State
     uncounted: bool = False
+    since: tuple[Gap, ...] = ()
 
     @cached_property
     def local(self) -> Mapping[int, list[Asked]]:
@@ -149,7 +153,8 @@ def build(plan: MatchPlan, derived: frozenset[str] = frozenset()) -> GeneralAuto
     `derived`: types of results of other queries; none where contiguity, in which they do not count, is not asked for.
     """
     checks = tuple(Asked(check) for check in plan.checks)
-    table = Builder(plan, checks, derived).build()
+    builder = Builder(plan, checks, derived)
+    table = builder.build()
     absent = tuple(Asked(check) for absence in plan.absences for check in absence.checks)
     needed = {*_read(plan, (*checks, *absent)), *_looked_back(plan, table, checks)}
     while extra := {more for feature in needed for more in support(feature)} - needed:
@@ -158,7 +163,7 @@ def build(plan: MatchPlan, derived: frozenset[str] = frozenset()) -> GeneralAuto
     ordered = sorted(needed, key=lambda f: (f.component, f.what.value, f.name, -f.back, f.function))
     floats = tuple(feature for feature in ordered if feature.floating)
     ints = (*carried, *(feature for feature in ordered if not feature.floating))
-    return GeneralAutomaton(plan, checks, table, State(0, True, floats, ints), bool(derived))
+    return GeneralAutomaton(plan, checks, table, State(0, True, floats, ints), bool(derived), builder.since)
 
 
 def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[Feature]:

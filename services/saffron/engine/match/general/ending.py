@@ -46,8 +46,7 @@ class EndingSource:
                 if ending.trailing:
                     out(f"if ending == {number}:")
                     with out.block():
-                        self._wait(self.text.automaton.trailing.index(ending.trailing))
-                        out("ok = False")
+                        self._wait_unless_over(ending.trailing)
             out("if ok:")
             out("    found[FIRST_ROW, matches], found[CHAIN, matches] = I0[START, q], chain")
             out("    found[LAST_ROW, matches], found[PART, matches] = row, component")
@@ -60,10 +59,25 @@ class EndingSource:
             out("    if watch:")
             out("        note(log, KINDS * e + ENDED, I0[DEADLINE, q], ordinals[w])")
 
+    def _wait_unless_over(self, gaps: tuple[Gap, ...]) -> None:
+        """The match waits, unless its NOTs count since before its last events and their times are over."""
+        out, number = self.text.out, self.text.automaton.trailing.index(gaps)
+        since = [gap for gap in gaps if gap in self.text.automaton.since]
+        for gap in since:
+            self._absent.so_far(gap)
+        self._due_at(number)
+        if since and self._only_timed(number):
+            out("if ok and due >= t:")
+        elif since:
+            out("due = due if due >= t else AT_ONCE")
+            out("if ok:")
+        with out.block(int(bool(since))):
+            self._wait(number)
+            out("ok = False")
+
     def _wait(self, number: int) -> None:
         """The match waits for the end of each window that holds it, in a run of its own."""
         out, window = self.text.out, self.text.automaton.plan.window
-        self._due_at(number)
         if self.text.alone:
             self._waiter(number, "I0[DEADLINE, q]", str(ALL_WINDOWS), "0")
             return
@@ -87,6 +101,11 @@ class EndingSource:
         gaps = self.text.automaton.trailing[number]
         return [(gap, one) for gap in gaps for one in self.text.absences(gap.absences) if one.duration]
 
+    def _only_timed(self, number: int) -> bool:
+        """Whether each NOT that such a match waits for has a time."""
+        gaps = self.text.automaton.trailing[number]
+        return all(one.duration for gap in gaps for one in self.text.absences(gap.absences))
+
     def _due_at(self, number: int) -> None:
         """`due`: when the times of all NOTs with one are over; AT_ONCE without any."""
         if not self.text.automaton.timed:
@@ -106,11 +125,7 @@ class EndingSource:
             return
         out(f"if due <= {end}:")
         with out.block():
-            absences = self.text.absences(
-                tuple(n for gap in self.text.automaton.trailing[number] for n in gap.absences)
-            )
-            deadline = "due" if all(one.duration for one in absences) else end
-            self._wait_until(number, deadline, low, serial)
+            self._wait_until(number, "due" if self._only_timed(number) else end, low, serial)
             if self.text.automaton.period:
                 out(f"{self.text.carried(UNTIL, 'd')} = {end}")
 

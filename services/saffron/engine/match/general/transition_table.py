@@ -6,7 +6,7 @@ the stances of a position are one state, as a run then stays whatever happens or
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -17,7 +17,17 @@ from saffron.engine.match.general.checks import Asked, joint
 from saffron.errors import SaffronError
 from saffron.language.patterns.positions import Positions, components_of, is_past
 from saffron.language.patterns.stances import Edge, Gap, Position, Stance
-from saffron.language.plan.plan import MAX_TABLE_STATES, Absence, Absent, Loop, MatchPlan, Shape, Strategy, Take
+from saffron.language.plan.plan import (
+    MAX_TABLE_STATES,
+    Absence,
+    Absent,
+    InOrder,
+    Loop,
+    MatchPlan,
+    Shape,
+    Strategy,
+    Take,
+)
 
 START_STATE = 0
 NOWHERE = -1
@@ -88,6 +98,7 @@ class Builder:
         self.plan = plan
         self.positions = Positions(plan.pattern)
         self.listed = frozenset().union(*(asked.finished for asked in checks)) if checks else frozenset()
+        self.since = tuple(_since(plan.pattern))
         self.table = Table()
         self.numbers: dict[Key, int] = {}
         self.queue: list[Key] = []
@@ -227,8 +238,15 @@ class Builder:
         """The gaps that begin behind the event."""
         gaps = [gap for stance in stances for edge in stance.edges for gap in edge.gaps]
         gaps += [gap for stance in stances for gap in stance.trailing]
-        open_here = {gap for gap in gaps if component in gap.left}
+        open_here = {gap for gap in (*gaps, *self.since) if component in gap.left}
         return sum(1 << _index(self.table.gaps, gap) for gap in sorted(open_here, key=repr))
+
+
+def _since(pattern: Shape) -> Iterator[Gap]:
+    """The gaps of NOTs that count since before the AND that they are a part of."""
+    for part in pattern.parts if isinstance(pattern, InOrder) else ():
+        if isinstance(part, Absent) and part.since:
+            yield Gap((part.number,), part.since)
 
 
 def loops_of(shape: Shape) -> dict[int, Components]:
