@@ -14,7 +14,7 @@ from tests.reference.match.events import Bindings, Bound, Event
 from tests.reference.match.shape import Leaf, Pattern
 from tests.reference.match.values import Aggregates, aggregate, at_steps, value
 
-TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE)
+TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE, Index.THROUGH)
 FINISHED = (Index.LAST, Index.ALL)  # v.len is one of them
 
 
@@ -157,9 +157,9 @@ def read(
     if isinstance(expression, tree.Call):
         (argument,) = expression.arguments
         reference = next(references(argument))
-        if reference.index not in (Index.BEFORE, Index.ALL):
+        if reference.index not in (Index.BEFORE, Index.THROUGH, Index.ALL):
             raise ValueError(f"{expression.function} runs over the events of a closure")
-        chosen = events if reference.index is Index.ALL else events[:at]
+        chosen = events if reference.index is Index.ALL else events[: at + (reference.index is Index.THROUGH)]
         if not isinstance(argument, tree.Reference):
             return aggregate(expression.function, [formula_value(argument, event) for event in chosen], functions)
         if reference.attribute is None:

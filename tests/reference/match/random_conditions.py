@@ -59,7 +59,8 @@ class Conditions:
         if roll < 0.5:
             return f"{name}[i-{self.rng.choice([1, 1, 2])}].{attribute}"
         if roll < 0.7:
-            return (self._formula if roll < 0.56 else self._aggregate)(f"{name}[..i-1]")
+            over = f"{name}[..i]" if roll > 0.64 else f"{name}[..i-1]"
+            return (self._formula if roll < 0.56 else self._aggregate)(over)
         if roll > 0.9:
             return f"{name}[{1 + int(20 * (1.0 - roll))}].{attribute}"
         return self._formula(f"{name}[]") if roll > 0.83 else self._whole(variable)

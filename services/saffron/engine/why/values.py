@@ -103,7 +103,7 @@ def _of_formula(event: Event, formula: Expr) -> Any:
 
 
 def _aggregate(leaf: Aggregate, bound: Sequence[Bound], at: At) -> Any:
-    chosen = bound if leaf.scope is Scope.CLOSED else bound[: at[leaf.component]]
+    chosen = bound if leaf.scope is Scope.CLOSED else bound[: at[leaf.component] + (leaf.scope is Scope.THROUGH)]
     if leaf.name is None:
         return len(chosen)
     values = [_read(one.event, leaf.name) for one in chosen]

@@ -16,7 +16,11 @@ from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
 from saffron.schema.schema import Kind
 
-SCOPES = {tree.Index.BEFORE: plan.Scope.BEFORE, tree.Index.ALL: plan.Scope.CLOSED}
+SCOPES = {
+    tree.Index.BEFORE: plan.Scope.BEFORE,
+    tree.Index.THROUGH: plan.Scope.THROUGH,
+    tree.Index.ALL: plan.Scope.CLOSED,
+}
 NO_NUMBERS = {Kind.STRING: "strings", Kind.BOOL: "truth values", Kind.ARRAY: "arrays"}
 """Kinds whose values are no numbers, as errors name them."""
 NUMERIC = ("sum", "avg", "min", "max", "stddev")

@@ -51,7 +51,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     conjuncts = bind_conjuncts(query.conditions, scope)
     checks, absences = _checks(conjuncts, keys, layout, scope)
     one = {*strategies.begins, *strategies.continues} == {strategies.whole}
-    numbered = any(use.index is Index.NTH for conjunct in conjuncts for use in conjunct.uses)
+    numbered = any(use.index in (Index.NTH, Index.THROUGH) for conjunct in conjuncts for use in conjunct.uses)
     flat = is_flat(layout.shape) and one and not strict and not numbered
     returns = _returns(query, layout, scope)
     check_into(query, returns, scope)
@@ -204,7 +204,7 @@ def _leaf(expression: tree.Expression, positive: int, scope: Scope) -> Typed:
     if isinstance(expression, tree.Call):
         argument, component, typed = bind_aggregate(expression, scope)
         _check_bound(component, positive, argument.span, scope)
-        if argument.index is Index.BEFORE:
+        if argument.index in (Index.BEFORE, Index.THROUGH):
             hint = f"Write {argument.variable}[]: the finished closure."
             raise scope.schema_error("in RETURN, no event is being taken", argument.span, hint)
         return typed

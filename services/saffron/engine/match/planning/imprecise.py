@@ -39,7 +39,7 @@ def _refusals(plan: MatchPlan, schema: Schema) -> Iterator[str]:
     if plan.strict:
         yield "the times of a match always increase strictly: leave TIME out"
     if reads_numbered(plan):
-        yield "the events of a list have no numbers in conditions: write b[1].x, b[last].x or an aggregate"
+        yield "conditions read neither b[n] nor b[..i]: write b[1].x, b[last].x, or an aggregate over b[..i-1] or b[]"
     if not plan.flat:
         yield "a pattern is a SEQ of events and A+, all under one strategy: write those alone"
     if len(plan.components) > MAX_COMPONENTS:
