@@ -33,6 +33,8 @@ class Conditions:
 
     def _mixture(self) -> str:
         focus = self.rng.choice(self.variables)
+        if len(self.lists) > 1 and self.rng.random() < 0.2:
+            return f"{self._of_lists()} {self.rng.choice(COMPARISONS)} {self._reference(focus)}"
         read = [self._reference(focus), *(self._reference(self.rng.choice(self.variables)) for _ in range(3))]
         one, two, three, four = self.rng.sample(read, 4)
         sign = self.rng.choice(COMPARISONS)
@@ -174,6 +176,12 @@ class Conditions:
         if function == "count" and self.rng.random() < 0.5:
             return f"count({over})"
         return f"{function}({over}.{self._attribute()})"
+
+    def _of_lists(self) -> str:
+        """An aggregate over two lists."""
+        function, attribute = self.rng.choice(["count", "sum", "avg", "min", "max"]), self._attribute()
+        lists = (f"{one.name}[].{attribute}" for one in self.rng.sample(self.lists, 2))
+        return f"{function}({', '.join(lists)})"
 
     def _formula(self, over: str) -> str:
         """An aggregate of a formula of each event."""

@@ -48,6 +48,24 @@ def greatest(a: float, b: float) -> float:
 
 
 @jitable
+def joined_sum(a: float, b: float) -> float:
+    """The sum of those that are not null; null where both are."""
+    return b if math.isnan(a) else (a if math.isnan(b) else a + b)
+
+
+@jitable
+def joined_min(a: float, b: float) -> float:
+    """The smaller one of those that are not null; null where both are."""
+    return b if math.isnan(a) or b < a else a
+
+
+@jitable
+def joined_max(a: float, b: float) -> float:
+    """The larger one of those that are not null; null where both are."""
+    return b if math.isnan(a) or b > a else a
+
+
+@jitable
 def rest(value: int) -> float:
     """What is left of an int64 behind the nearest float64; 0 for null."""
     upper = value >> 32

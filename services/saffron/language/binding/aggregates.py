@@ -102,7 +102,7 @@ def _formula(call: tree.Call, argument: tree.Expression, place: Place, scope: Sc
         hint = f"Write attributes of the events of {place.written}, numbers, and operators."
         raise scope.schema_error(f"{call.function} runs over values of one event each", expression.span, hint)
 
-    typed = bind_value(argument, scope, leaf)
+    typed = bind_value(argument, scope, leaf, of_event=True)
     if typed.sort is Sort.BOOLEAN and call.function != "count":
         hint = f"{call.function} takes numbers; count takes conditions: count({place.written}[].x > 1)."
         raise scope.schema_error(f"{call.function} of conditions", call.span, hint)

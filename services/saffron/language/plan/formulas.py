@@ -82,6 +82,11 @@ class _Writer:
                 return operands[0] if len(operands) == 1 else tree.Logic(operator, operands)
             case plan.Binary(operator=operator, left=left, right=right):
                 return tree.Operation(operator, self.written(left), self.written(right))
+            case plan.Call(function=function, arguments=arguments) if function in plan.JOINS:
+                calls = [self.written(one) for one in arguments]
+                lists = tuple(one.arguments[0] if isinstance(one, tree.Call) else one for one in calls)
+                name = plan.JOINS[function]
+                return tree.Call({"min": "least", "max": "greatest"}.get(name, name), lists)
             case plan.Call(function=function, arguments=arguments):
                 return tree.Call(function, tuple(self.written(argument) for argument in arguments))
             case plan.In(operand=operand, choices=choices):

@@ -111,10 +111,17 @@ class Binary:
 
 @dataclass(frozen=True)
 class Call:
-    """A scalar function: abs, sqrt, least (min) or greatest (max). sqrt of a negative number is null."""
+    """A scalar function: abs, sqrt, least (min) or greatest (max). sqrt of a negative number is null.
+
+    The functions of JOINS join aggregates over several lists: they skip null, and are null only if all operands are.
+    """
 
     function: str
     arguments: tuple[Expr, ...]
+
+
+JOINS = {"joined_sum": "sum", "joined_min": "min", "joined_max": "max"}
+"""Scalar function -> the aggregates that it joins."""
 
 
 @dataclass(frozen=True)

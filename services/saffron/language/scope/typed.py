@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import reduce
 
 from saffron.language.plan import plan
 from saffron.language.scope.arrays import ARRAY_HINT, computed, is_open, no_array, settled
@@ -53,6 +54,10 @@ GUESS = {Sort.STRING: Kind.STRING, Sort.BOOLEAN: Kind.BOOL}
 """Type -> the kind assumed for an attribute that is compared with such a value, without a schema."""
 SCALARS = {"abs": (1, 1), "sqrt": (1, 1), "least": (2, None), "greatest": (2, None)}
 """Scalar function -> least and greatest number of arguments."""
+OF_LISTS = {aggregate: function for function, aggregate in plan.JOINS.items()}
+"""Aggregate over several lists -> the scalar function that joins those of each list."""
+LISTS = (tree.Index.BEFORE, tree.Index.THROUGH, tree.Index.ALL)
+"""References to a list of events, which an aggregate runs over."""
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
 
 Leaves = Callable[[tree.Expression], Typed]
@@ -81,9 +86,12 @@ def bind_condition(expression: tree.Expression, scope: Scope, leaves: Leaves) ->
     return typed.expr
 
 
-def bind_value(expression: tree.Expression, scope: Scope, leaves: Leaves) -> Typed:
-    """An expression of any type as an expression of a plan; an element of an array by itself is of any kind."""
-    return _settled(_Binder(scope, leaves).bind(expression), Sort.ARRAY, scope)
+def bind_value(expression: tree.Expression, scope: Scope, leaves: Leaves, *, of_event: bool = False) -> Typed:
+    """An expression of any type as an expression of a plan; an element of an array by itself is of any kind.
+
+    `of_event`: references to a list are to one event of it, over which an aggregate around the expression runs.
+    """
+    return _settled(_Binder(scope, leaves, of_event).bind(expression), Sort.ARRAY, scope)
 
 
 def balanced(operator: str, parts: Sequence[plan.Expr]) -> plan.Expr:
@@ -108,9 +116,10 @@ def _settled(typed: Typed, sort: Sort, scope: Scope) -> Typed:
 class _Binder:
     """The recursive binder of one expression."""
 
-    def __init__(self, scope: Scope, leaves: Leaves) -> None:
+    def __init__(self, scope: Scope, leaves: Leaves, of_event: bool = False) -> None:
         self.scope = scope
         self.leaves = leaves
+        self.of_event = of_event
 
     def bind(self, expression: tree.Expression) -> Typed:
         match expression:
@@ -132,6 +141,8 @@ class _Binder:
                 return self._comparison(expression)
             case tree.Membership():
                 return self._membership(expression)
+            case tree.Call() if not self.of_event and _over_lists(expression):
+                return self._of_lists(expression)
             case tree.Call(function=function) if function in SCALARS:
                 return self._scalar(expression)
             case tree.Call(function=function) if function in FUNCTIONS:
@@ -217,6 +228,25 @@ class _Binder:
         arguments = tuple(self._number(argument, f"take {call.function} of") for argument in call.arguments)
         return Typed(plan.Call(call.function, arguments), Sort.NUMBER)
 
+    def _of_lists(self, call: tree.Call) -> Typed:
+        """An aggregate over the events of several lists, made of those over each; QueryError for one that is not."""
+        function = {"least": "min", "greatest": "max"}.get(call.function, call.function)
+
+        def each(name: str) -> tuple[plan.Expr, ...]:
+            return tuple(self.leaves(replace(call, function=name, arguments=(one,))).expr for one in call.arguments)
+
+        def added(parts: Sequence[plan.Expr]) -> plan.Expr:
+            return reduce(lambda left, right: plan.Binary("+", left, right), parts)
+
+        if function == "count":
+            return Typed(added(each("count")), Sort.NUMBER)
+        if function == "avg":
+            return Typed(plan.Binary("/", plan.Call(OF_LISTS["sum"], each("sum")), added(each("count"))), Sort.NUMBER)
+        if function not in OF_LISTS:
+            hint = "Over several lists run count, sum, avg, min and max."
+            raise self.scope.schema_error(f"{function} runs over the events of one list", call.span, hint)
+        return Typed(plan.Call(OF_LISTS[function], each(function)), Sort.NUMBER)
+
     def _of_array(self, call: tree.Call) -> Typed:
         """length(a.x), or contains(a.x, 'v'): of one array of one event, or of one inside it."""
         form = "length(a.x)" if call.function == LENGTH else "contains(a.x, 'v')"
@@ -239,6 +269,12 @@ class _Binder:
         if not isinstance(base.expr, plan.Attribute) or base.sort not in (Sort.ARRAY, Sort.UNKNOWN):
             raise no_array(_noun(base.sort), self.scope, array.span)
         return Typed(computed(base.expr, replace(one, attribute=base.expr.name), self.scope), SORTS[one.kind])
+
+
+def _over_lists(call: tree.Call) -> bool:
+    """Whether a call has several arguments, each over the events of a list."""
+    read = [list(tree.references(one)) for one in call.arguments]
+    return len(read) > 1 and all(found and all(one.index in LISTS for one in found) for found in read)
 
 
 def _literal_sort(value: float | str | bool) -> Sort:

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import math
 
-from saffron.engine.kernels.arithmetic import greatest, least, quotient, remainder, rest, root
+from saffron.engine.kernels.arithmetic import (
+    greatest,
+    joined_max,
+    joined_min,
+    joined_sum,
+    least,
+    quotient,
+    remainder,
+    rest,
+    root,
+)
 from saffron.engine.kernels.jit import jitable
 from saffron.engine.kernels.memory import real_at
 from saffron.schema.schema import NULL_INT
 
-__all__ = ["deviation", "finite", "greatest", "least", "quotient", "real", "real_at", "remainder", "rest", "root"]
+__all__ = [
+    "deviation", "finite", "greatest", "joined_max", "joined_min", "joined_sum", "least", "quotient", "real", "real_at",
+    "remainder", "rest", "root",
+]  # fmt: skip
 
 
 @jitable

@@ -30,6 +30,9 @@ Value = Callable[[str, int], Any]
 
 Evaluate = Callable[[Bound], Any]
 
+_OF_LISTS: dict[str, Callable[[Sequence[float]], float]] = {"joined_sum": sum, "joined_min": min, "joined_max": max}
+"""What joins aggregates over several lists."""
+
 
 def evaluator(expr: Expr, value: Value) -> Evaluate:
     """The expression as a function of a match's events; null is None."""
@@ -167,6 +170,9 @@ def _compare(operator: str, a: Any, b: Any) -> bool:
 
 
 def _call(function: str, values: Sequence[float | None]) -> float | None:
+    if function in _OF_LISTS:
+        present = [x for x in values if x is not None]
+        return _OF_LISTS[function](present) if present else None
     if any(x is None for x in values):
         return None
     numbers = [x for x in values if x is not None]
