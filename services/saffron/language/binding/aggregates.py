@@ -10,7 +10,8 @@ from __future__ import annotations
 from saffron.language.plan import plan
 from saffron.language.plan.event_formulas import counted, formula_name
 from saffron.language.scope.arrays import ARRAY_HINT, element_of, open_error
-from saffron.language.scope.scope import NULL, Found, Place, Scope
+from saffron.language.scope.places import Place
+from saffron.language.scope.scope import NULL, Found, Scope
 from saffron.language.scope.typed import AGGREGATES, SORTS, Sort, Typed, attribute, bind_value, kind_or_guess
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text

@@ -27,7 +27,8 @@ from saffron.language.plan import plan
 from saffron.language.scope.composition import check_into
 from saffron.language.scope.names import item_names
 from saffron.language.scope.paths import with_paths
-from saffron.language.scope.scope import Scope, Slot
+from saffron.language.scope.places import Slot
+from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import Sort, Typed, attribute, bind_value
 from saffron.language.scope.windows import bind_window
 from saffron.language.syntax import tree
