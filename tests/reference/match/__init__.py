@@ -48,10 +48,10 @@ Conditions
     (in a SEQ; in an AND, after the AND), or at the end of the pattern: N3's proceed, also for `{n}`, which might know
     it at once. v[1] is known with the first event.
     v[n] is known once the list has n events; v[i] beside it within one outermost repetition is refused.
-14. v[i], v[i-k], v[..i-1]: the condition is asked of each event of the variable in the most repetitions (of several,
-    the last of the pattern). Another variable read so beside it must lie in all of its own repetitions around that
-    one, and v[i] is its event in the same iteration; v[i-k] and v[..i-1] count back from there in v's whole list. Until
-    that iteration has bound it the condition waits; if it never does, it holds for that event.
+14. v[i], v[i-k], v[..i-1], v[..i]: the condition is asked of each event of the variable in the most repetitions (of
+    several, the last of the pattern). Another variable read so beside it must lie in all of its own repetitions around
+    that one, and v[i] is its event in the same iteration; v[i-k] and v[..i-1] count back from there in v's whole list.
+    Until that iteration has bound it the condition waits; if it never does, it holds for that event.
     Refused: v[i] beside w[i] of another repetition; v[last], v[], v.len beside w[i] within one outermost repetition.
     (A binder may refuse more, as N3 does: v[i] beside what comes after its repetition, or in another part of an AND.
     Here the condition is then asked of all events of v, those taken before and after; `generate` leaves it out.)

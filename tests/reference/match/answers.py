@@ -12,10 +12,11 @@ from saffron.language.syntax.printer import expression_text
 from saffron.language.syntax.tree import Index
 from tests.reference.match.conditions import is_length, read, references
 from tests.reference.match.deadlines import deadline
-from tests.reference.match.events import Event, events_of
+from tests.reference.match.events import Bound, Event, events_of
 from tests.reference.match.matches import Match, all_matches
 from tests.reference.match.output import chosen
 from tests.reference.match.question import Question, question
+from tests.reference.match.shape import Leaf
 from tests.reference.match.values import Aggregates, value
 from tests.reference.match.windows import clock
 
@@ -57,12 +58,15 @@ def _path(expression: tree.Expression) -> str | None:
 
 
 def _item(asked: Question, match: Match, expression: tree.Expression) -> Any:
+    def find(reference: tree.Reference) -> tuple[Leaf, list[Bound], int]:
+        leaf = asked.pattern.leaf(reference.variable)
+        return leaf, [one for one in match.bindings if one.leaf == leaf.number], 0
+
     def look(part: tree.Reference | tree.Call) -> Any:
         reference = next(references(part))
-        leaf = asked.pattern.leaf(reference.variable)
-        bound = [one for one in match.bindings if one.leaf == leaf.number]
+        leaf, bound, _ = find(reference)
         whole = reference.index is Index.ALL or is_length(reference, leaf)
-        return read(part, leaf, bound, 0, asked.functions) if bound or whole else None
+        return read(part, find, asked.functions) if bound or whole else None
 
     return value(expression, look)
 

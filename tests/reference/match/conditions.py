@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,8 +13,12 @@ from saffron.language.syntax.tree import Index
 from tests.reference.match.events import Bindings, Bound, Event
 from tests.reference.match.shape import Leaf, Pattern
 from tests.reference.match.values import Aggregates, aggregate, at_steps, value
+from tests.reference.rewritten import rewritten
 
-TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE)
+Find = Callable[[tree.Reference], tuple[Leaf, Sequence[Bound], int]]
+"""A reference -> its component, what that has bound, and which of these v[i] is."""
+
+TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE, Index.THROUGH)
 FINISHED = (Index.LAST, Index.ALL)  # v.len is one of them
 
 
@@ -144,30 +148,21 @@ class _Reader:
     functions: Aggregates
 
     def __call__(self, expression: tree.Reference | tree.Call) -> Any:
-        reference = next(references(expression))
+        return read(expression, self._find, self.functions)
+
+    def _find(self, reference: tree.Reference) -> tuple[Leaf, list[Bound], int]:
         leaf = next(leaf for known, leaf in self.asked.references if known is reference)
-        return read(expression, leaf, self.lists[leaf.number], self.at.get(leaf.number, 0), self.functions)
+        return leaf, self.lists[leaf.number], self.at.get(leaf.number, 0)
 
 
-def read(
-    expression: tree.Reference | tree.Call, leaf: Leaf, bound: Sequence[Bound], at: int, functions: Aggregates
-) -> Any:
-    """The value of a reference, or of an aggregate over one; `at`: which of the events v[i] is."""
-    events = [one.event for one in bound]
+def read(expression: tree.Reference | tree.Call, find: Find, functions: Aggregates) -> Any:
+    """The value of a reference, or of an aggregate over one or several lists."""
     if isinstance(expression, tree.Call):
-        (argument,) = expression.arguments
-        reference = next(references(argument))
-        if reference.index not in (Index.BEFORE, Index.ALL):
-            raise ValueError(f"{expression.function} runs over the events of a closure")
-        chosen = events if reference.index is Index.ALL else events[:at]
-        if not isinstance(argument, tree.Reference):
-            return aggregate(expression.function, [formula_value(argument, event) for event in chosen], functions)
-        if reference.attribute is None:
-            return len(chosen)
-        values = [at_steps(event.get(reference.attribute), reference.steps) for event in chosen]
-        if reference.steps and expression.function != "count":  # what is no number is null
-            values = [one if isinstance(one, int | float) and not isinstance(one, bool) else None for one in values]
-        return aggregate(expression.function, values, functions)
+        function = {"least": "min", "greatest": "max"}.get(expression.function, expression.function)
+        values = [one for argument in expression.arguments for one in _listed(function, argument, find)]
+        return aggregate(function, values, functions)
+    leaf, bound, at = find(expression)
+    events = [one.event for one in bound]
     if is_length(expression, leaf):
         return len(events)
     if expression.index is Index.NTH and len(events) < expression.back:
@@ -177,9 +172,31 @@ def read(
     return events[place.get(expression.index, 0)].get(str(expression.attribute))
 
 
+def _listed(function: str, argument: tree.Expression, find: Find) -> list[Any]:
+    """The values over which an aggregate runs, of one of its arguments; 1 for each event in count(b[])."""
+    reference = next(references(argument))
+    _, bound, at = find(reference)
+    if reference.index not in (Index.BEFORE, Index.THROUGH, Index.ALL):
+        raise ValueError(f"{function} runs over the events of a closure")
+    events = [one.event for one in bound]
+    chosen = events if reference.index is Index.ALL else events[: at + (reference.index is Index.THROUGH)]
+    if not isinstance(argument, tree.Reference):
+        return [formula_value(argument, event) for event in chosen]
+    if reference.attribute is None:
+        return [1] * len(chosen)
+    values = [at_steps(event.get(reference.attribute), reference.steps) for event in chosen]
+    if reference.steps and function != "count":  # what is no number is null
+        values = [one if isinstance(one, int | float) and not isinstance(one, bool) else None for one in values]
+    return values
+
+
 def formula_value(expression: tree.Expression, event: Event) -> Any:
     """The value of an expression over attributes of one event; of a condition 1 where it holds, else null."""
-    found = value(expression, lambda one: event.get(str(one.attribute)))
+
+    def single(leaf: tree.Expression) -> tree.Expression:
+        return replace(leaf, index=Index.NONE) if isinstance(leaf, tree.Reference) else leaf
+
+    found = value(rewritten(expression, single), lambda one: event.get(str(one.attribute)))
     if isinstance(found, bool):
         return 1 if found else None
     return None if isinstance(found, float) and not math.isfinite(found) else found

@@ -47,6 +47,8 @@ class Conditions:
 
     def _mixture(self) -> str:
         focus = self.rng.choice(self.variables)
+        if len(self.lists) > 1 and self.rng.random() < 0.2:
+            return f"{self._of_lists()} {self.rng.choice(COMPARISONS)} {self._reference(focus)}"
         read = [self._reference(focus), *(self._reference(self.rng.choice(self.variables)) for _ in range(3))]
         one, two, three, four = self.rng.sample(read, 4)
         sign = self.rng.choice(COMPARISONS)
@@ -73,7 +75,8 @@ class Conditions:
         if roll < 0.5:
             return f"{name}[i-{self.rng.choice([1, 1, 2])}].{attribute}"
         if roll < 0.7:
-            return (self._formula if roll < 0.56 else self._aggregate)(f"{name}[..i-1]")
+            over = f"{name}[..i]" if roll > 0.64 else f"{name}[..i-1]"
+            return (self._formula if roll < 0.56 else self._aggregate)(over)
         if roll > 0.9:
             return f"{name}[{1 + int(20 * (1.0 - roll))}].{attribute}"
         return self._formula(f"{name}[]") if roll > 0.83 else self._whole(variable)
@@ -190,6 +193,12 @@ class Conditions:
         if function == "count" and self.rng.random() < 0.5:
             return f"count({over})"
         return f"{function}({over}.{self._attribute()})"
+
+    def _of_lists(self) -> str:
+        """An aggregate over two lists."""
+        function, attribute = self.rng.choice(["count", "sum", "avg", "min", "max"]), self._attribute()
+        lists = (f"{one.name}[].{attribute}" for one in self.rng.sample(self.lists, 2))
+        return f"{function}({', '.join(lists)})"
 
     def _formula(self, over: str) -> str:
         """An aggregate of a formula of each event."""

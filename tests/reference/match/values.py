@@ -36,7 +36,7 @@ def value(expression: tree.Expression, leaf: Callable[[Any], Any]) -> Any:
             found = value(one, leaf)
             return None if compared("=", found, value(other, leaf)) else found
         case tree.Call(function=function, arguments=arguments):
-            if function not in FUNCTIONS:
+            if function not in FUNCTIONS or over_lists(arguments):
                 return leaf(expression)
             return FUNCTIONS[function](*(value(argument, leaf) for argument in arguments))
         case tree.Name(name="null"):
@@ -56,6 +56,17 @@ def value(expression: tree.Expression, leaf: Callable[[Any], Any]) -> Any:
             pair = value(first, leaf), value(second, leaf)
             return _arithmetic(operator, *map(_real, pair)) if operator in "+-*/%" else compared(operator, *pair)
     raise ValueError(f"{expression} has no value in a match query")
+
+
+def over_lists(arguments: Sequence[tree.Expression]) -> bool:
+    """Whether a call has several arguments, each over the events of a list."""
+
+    def read(one: tree.Expression) -> list[tree.Index]:
+        mine = [one.index] if isinstance(one, tree.Reference) else []
+        return mine + [index for part in tree.operands(one) for index in read(part)]
+
+    lists = (tree.Index.BEFORE, tree.Index.THROUGH, tree.Index.ALL)
+    return len(arguments) > 1 and all(found and set(found) <= set(lists) for found in map(read, arguments))
 
 
 def at_steps(found: Any, steps: Sequence[str | int]) -> Any:

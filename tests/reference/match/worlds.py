@@ -111,6 +111,6 @@ def _reads_order(asked: Question, expression: tree.Expression, leaf: Leaf) -> bo
     if isinstance(expression, tree.Call) and expression.function in ("first", "last"):
         return any(asked.pattern.leaf(reference.variable) is leaf for reference in references(expression))
     if isinstance(expression, tree.Reference):
-        ordered = (Index.PREVIOUS, Index.BEFORE, Index.FIRST, Index.LAST)
+        ordered = (Index.PREVIOUS, Index.BEFORE, Index.FIRST, Index.NTH, Index.LAST)
         return expression.index in ordered and asked.pattern.leaf(expression.variable) is leaf
     return any(_reads_order(asked, operand, leaf) for operand in tree.operands(expression))

@@ -11,7 +11,8 @@ from saffron.language.syntax.tree import Index
 from tests.reference.match.conditions import Pair
 from tests.reference.match.question import ANY, Question, question
 from tests.reference.match.shape import Leaf, Loop, Pattern, Seq, Shape, Take, leaves_of, names_of, shape_of
-from tests.reference.paths import rewritten, with_paths
+from tests.reference.paths import with_paths
+from tests.reference.rewritten import rewritten
 
 FUNCTIONS = ("count", "min", "max", "sum", "avg")
 

@@ -17,7 +17,7 @@ from tests.reference.match.events import Event
 from tests.reference.match.matches import all_matches
 from tests.reference.match.question import Question, question
 from tests.reference.match.shape import Both, Leaf, Loop, Seq, Shape, Take
-from tests.reference.paths import rewritten
+from tests.reference.rewritten import rewritten
 from tests.reference.trends.asked import absences
 from tests.reference.trends.order import follows
 from tests.reference.trends.windows import Trend, Window

@@ -85,7 +85,7 @@ def read(event: Event, name: str) -> Any:
 
 
 def _aggregate(leaf: Aggregate, bound: Sequence[Bound], at: At) -> Any:
-    chosen = bound if leaf.scope is Scope.CLOSED else bound[: at[leaf.component]]
+    chosen = bound if leaf.scope is Scope.CLOSED else bound[: at[leaf.component] + (leaf.scope is Scope.THROUGH)]
     if leaf.name is None:
         return len(chosen)
     values = [read(one.event, leaf.name) for one in chosen]

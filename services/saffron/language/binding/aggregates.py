@@ -10,7 +10,8 @@ from __future__ import annotations
 from saffron.language.plan import plan
 from saffron.language.plan.trees import tree_of
 from saffron.language.scope.arrays import ARRAY_HINT, element_of, open_error
-from saffron.language.scope.scope import NULL, Found, Place, Scope
+from saffron.language.scope.places import Place
+from saffron.language.scope.scope import NULL, Found, Scope
 from saffron.language.scope.sorts import SORTS, Sort, Typed
 from saffron.language.scope.typed import AGGREGATES, attribute, bind_value, kind_or_guess
 from saffron.language.syntax import tree
@@ -18,7 +19,11 @@ from saffron.language.syntax.paths import attribute_text
 from saffron.schema.computed import Computed, where_true
 from saffron.schema.schema import Kind
 
-SCOPES = {tree.Index.BEFORE: plan.Scope.BEFORE, tree.Index.ALL: plan.Scope.CLOSED}
+SCOPES = {
+    tree.Index.BEFORE: plan.Scope.BEFORE,
+    tree.Index.THROUGH: plan.Scope.THROUGH,
+    tree.Index.ALL: plan.Scope.CLOSED,
+}
 NO_NUMBERS = {Kind.STRING: "strings", Kind.BOOL: "truth values", Kind.ARRAY: "arrays"}
 """Kinds whose values are no numbers, as errors name them."""
 NUMERIC = ("sum", "avg", "min", "max", "stddev")
@@ -100,7 +105,7 @@ def _formula(call: tree.Call, argument: tree.Expression, place: Place, scope: Sc
         hint = f"Write attributes of the events of {place.written}, numbers, and operators."
         raise scope.schema_error(f"{call.function} runs over values of one event each", expression.span, hint)
 
-    typed = bind_value(argument, scope, leaf)
+    typed = bind_value(argument, scope, leaf, of_event=True)
     if typed.sort is Sort.BOOLEAN and call.function != "count":
         hint = f"{call.function} takes numbers; count takes conditions: count({place.written}[].x > 1)."
         raise scope.schema_error(f"{call.function} of conditions", call.span, hint)

@@ -23,7 +23,7 @@ WHICH = {
     Index.NTH: Which.NTH,
     Index.LAST: Which.LAST,
 }
-TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE)
+TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE, Index.THROUGH)
 """References that only exist while the closure takes events."""
 LOOKING_BACK = (Index.PREVIOUS, Index.BEFORE)
 """References to events before the one being taken."""
@@ -116,7 +116,7 @@ def check_form(reference: tree.Reference, component: int, scope: Scope) -> None:
     if not place.closure and reference.index is not Index.NONE:
         hint = f"Write {place.written}.{name or 'x'}; a closure has a plus: {place.written_types}+."
         raise scope.schema_error(f"{place.written} is one event, not a closure", reference.span, hint)
-    if reference.index in (Index.BEFORE, Index.ALL):
+    if reference.index in (Index.BEFORE, Index.THROUGH, Index.ALL):
         hint = f"Aggregate it, as in max({place.written}[{reference.index.value.strip('[]')}].{name or 'x'})."
         raise scope.schema_error("a list of events where one value is needed", reference.span, hint)
     if name is None:

@@ -67,9 +67,9 @@ def _check_shared(use: Use, focus: int, taking: list[Use], layout: Layout, scope
 def _not_known_yet(use: Use, later: int, scope: Scope) -> QueryError:
     """The error of a condition on v[i] that reads component `later`, which is bound after it."""
     name, other = scope.places[use.component].variable, scope.places[later].variable
-    if use.index is Index.BEFORE:
+    if use.index in (Index.BEFORE, Index.THROUGH):
         hint = f"Aggregate the finished closure: f({name}[].x)."
-        return scope.plan_error(f"{name}[..i-1] is over when {other} comes", use.span, hint)
+        return scope.plan_error(f"{name}[{use.index.value}] is over when {other} comes", use.span, hint)
     hint = f"Write {name}[last].x, {name}[1].x, or an aggregate such as max({name}[].x)."
     message = f"{scope.text[use.span.start : use.span.end][:60]} has no value when {other} comes"
     return scope.plan_error(message, use.span, hint)

@@ -28,7 +28,8 @@ from saffron.language.plan import plan
 from saffron.language.scope.composition import check_into
 from saffron.language.scope.names import item_names
 from saffron.language.scope.paths import with_paths
-from saffron.language.scope.scope import Scope, Slot
+from saffron.language.scope.places import Slot
+from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Sort, Typed
 from saffron.language.scope.typed import attribute, bind_value
 from saffron.language.scope.windows import bind_window
@@ -54,7 +55,11 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     conjuncts = bind_conjuncts(query.conditions, scope)
     checks, absences = _checks(conjuncts, keys, layout, scope)
     one = {*strategies.begins, *strategies.continues} == {strategies.whole}
-    numbered = any(use.index is Index.NTH for conjunct in conjuncts for use in conjunct.uses)
+    numbered = [use for conjunct in conjuncts for use in conjunct.uses if use.index in (Index.NTH, Index.THROUGH)]
+    if numbered and _is_imprecise(query, scope):
+        hint = "Write b[1].x, b[last].x, or an aggregate over b[..i-1] or b[]."
+        message = "with imprecise time, conditions read neither b[n] nor b[..i]"
+        raise scope.plan_error(message, numbered[0].span, hint)
     flat = is_flat(layout.shape) and one and not strict and not numbered
     returns = _returns(query, layout, scope)
     check_into(query, returns, scope)
@@ -106,10 +111,15 @@ def _components(layout: Layout, scope: Scope) -> tuple[plan.Component, ...]:
 def _strategies(query: tree.Query, layout: Layout, scope: Scope) -> Strategies:
     """The strategies of a query; with imprecise time (X2), skip-till-any-match is the only one."""
     default = plan.Strategy.NEXT
-    if query.confidence is not None or (scope.schema is not None and scope.schema.times):
+    if _is_imprecise(query, scope):
         refuse_imprecise(query, scope)
         default = plan.Strategy.ANY
     return bind_strategies(query, layout, scope, default)
+
+
+def _is_imprecise(query: tree.Query, scope: Scope) -> bool:
+    """Whether the query is matched by confidence: it asks for one, or the stream's times are intervals."""
+    return query.confidence is not None or (scope.schema is not None and bool(scope.schema.times))
 
 
 def _check_partition(keys: Keys, query: tree.Query, strategies: Strategies, layout: Layout, scope: Scope) -> None:
@@ -220,7 +230,7 @@ def _leaf(expression: tree.Expression, positive: int, scope: Scope) -> Typed:
     if isinstance(expression, tree.Call):
         argument, component, typed = bind_aggregate(expression, scope)
         _check_bound(component, positive, argument.span, scope)
-        if argument.index is Index.BEFORE:
+        if argument.index in (Index.BEFORE, Index.THROUGH):
             hint = f"Write {argument.variable}[]: the finished closure."
             raise scope.schema_error("in RETURN, no event is being taken", argument.span, hint)
         return typed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from saffron.language.binding.conditions import FINISHED, Conjunct, Use
+from saffron.language.binding.conditions import FINISHED, TAKING, Conjunct, Use
 from saffron.language.patterns.layout import Layout, NotLayout
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Which
@@ -59,7 +59,7 @@ def checks_of_not(conjunct: Conjunct, number: int, layout: Layout, scope: Scope)
 def _check_inside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> None:
     """Raise QueryError unless a reference inside the NOT reads a single event, as no list is built there."""
     name = scope.places[use.component].variable
-    if use.aggregate or use.index is Index.ALL or use.index is Index.BEFORE:
+    if use.aggregate or use.index is Index.ALL:
         hint = f"A NOT asks whether there is such an event: write conditions on {name}[i]."
         raise scope.plan_error(f"no list is built of {name}, which stands inside a NOT", use.span, hint)
     if use.index in (Index.LAST, Index.NTH, Index.PREVIOUS) or (use.index is Index.FIRST and ruled.loops):
@@ -70,7 +70,7 @@ def _check_inside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> N
 def _check_outside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> None:
     """Raise QueryError unless a reference outside the NOT is known there: v[i] is an event of the NOT's iteration."""
     name, loops = scope.places[use.component].variable, layout.leaves[use.component].loops
-    if use.index in (Index.CURRENT, Index.PREVIOUS, Index.BEFORE) and ruled.loops[: len(loops)] != loops:
+    if use.index in TAKING and ruled.loops[: len(loops)] != loops:
         hint = f"Write {name}[1].x, {name}[last].x, or an aggregate such as max({name}[].x)."
         raise scope.plan_error(f"{_written(use, scope)} has no value in a condition of a NOT", use.span, hint)
     if use.index in FINISHED and loops[:1] == ruled.loops[:1]:

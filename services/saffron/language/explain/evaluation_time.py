@@ -42,7 +42,7 @@ def _number(component: int, found: list[Read]) -> str:
 
 def _is_taking(node: Read) -> bool:
     if isinstance(node, Aggregate):
-        return node.scope is Scope.BEFORE
+        return node.scope is not Scope.CLOSED
     return isinstance(node, Attribute) and node.which in TAKING
 
 

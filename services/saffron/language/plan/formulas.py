@@ -24,7 +24,11 @@ INDEX = {
     Which.NTH: tree.Index.NTH,
     Which.LAST: tree.Index.LAST,
 }
-SCOPE = {plan.Scope.BEFORE: tree.Index.BEFORE, plan.Scope.CLOSED: tree.Index.ALL}
+SCOPE = {
+    plan.Scope.BEFORE: tree.Index.BEFORE,
+    plan.Scope.THROUGH: tree.Index.THROUGH,
+    plan.Scope.CLOSED: tree.Index.ALL,
+}
 
 
 def formula(

@@ -47,6 +47,7 @@ class Scope(Enum):
     """The events of a closure that an aggregate runs over."""
 
     BEFORE = "..i-1"  # f(b[..i-1].x)  those taken before the current one
+    THROUGH = "..i"  # f(b[..i].x)    these and the current one
     CLOSED = "[]"  # f(b[].x)       the finished closure
 
 
@@ -289,9 +290,10 @@ class Absence:
 class Check:
     """A conjunct of WHERE, evaluated as soon as all its variables are bound.
 
-    CURRENT, PREVIOUS and BEFORE relate to the event being taken; several components read so are read in one iteration
-    of the repetitions that they share. LAST, CLOSED and Length read a finished list. NTH is known once the list has n
-    events. A check holds if it reads a component that the match has not bound, or an event that a list does not have.
+    CURRENT, PREVIOUS, BEFORE and THROUGH relate to the event being taken; several components read so are read in one
+    iteration of the repetitions that they share. LAST, CLOSED and Length read a finished list. NTH is known once the
+    list has n events. A check holds if it reads a component that the match has not bound, or an event that a list
+    does not have.
     """
 
     expr: Expr
@@ -363,7 +365,7 @@ class MatchPlan:
     `text`: the canonical text without the query's name; ids of results hash it.
     `key`: attributes of [attr], in order; all events of a match have equal values of them, none null.
     `flat`: the pattern is a SEQ of single events and Kleene plus, with one strategy and TIME ORDERED, and no condition
-    reads NTH. `conditions` has the conjuncts of flat plans on their edges; `checks` has those of all plans.
+    reads NTH or THROUGH. `conditions` has the conjuncts of flat plans on their edges; `checks` has those of all plans.
     `begins`, `continues`: by positive component, the strategy while a run waits for it, and between its events, as in
     the next iteration of its loop.
     `strict`: TIME STRICT. `consume`: components whose events serve one match only (CONSUME).

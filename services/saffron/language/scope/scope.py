@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from saffron.carets import quoted, render
 from saffron.errors import QueryError
 from saffron.language.plan.plan import Const
+from saffron.language.scope.places import Place, Slot, default_name, name_of
 from saffron.language.syntax.hints import known_attributes, known_names, listing, suggestion
 from saffron.language.syntax.paths import OWN as OWN_FIELD
 from saffron.language.syntax.paths import attribute_text, own_name
@@ -32,43 +33,6 @@ QUOTED_LEN = f"{OWN_FIELD}len"
 
 WARNING_LIMIT = 20
 """Most warnings that are kept for a query."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """A declared component of the pattern: its name in results, event types, and place in the text.
-
-    `closure`: it stands in a repetition. `original`: see Slot.
-    """
-
-    variable: str
-    types: EventTypes
-    closure: bool
-    span: Span
-    original: int | None = None
-
-    @property
-    def written(self) -> str:
-        """The variable as a query writes it."""
-        return name_text(self.variable)
-
-    @property
-    def written_types(self) -> str:
-        """The types as a query writes them."""
-        return types_text(self.types.known)
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A component to declare. `closure`: it stands in a repetition; `absent`: it stands in a NOT.
-
-    `original`: the component whose further iteration this one is, inside a NOT. No name refers to such a copy.
-    """
-
-    event: Event
-    closure: bool
-    original: int | None = None
-    absent: bool = False
 
 
 @dataclass(frozen=True)
@@ -172,7 +136,7 @@ class Scope:
                 raise self.schema_error(f"two components are called {quoted(event.variable)}", event.span, hint)
             taken.add(event.variable or "")
         places: list[Place] = []
-        count = dict.fromkeys((_name_of(slot.event) for slot in slots), 0)
+        count = dict.fromkeys((name_of(slot.event) for slot in slots), 0)
         for slot in slots:
             event = slot.event
             for name, start in zip(event.types, event.starts, strict=True):
@@ -184,8 +148,8 @@ class Scope:
                 )
             variable = event.variable if slot.original is None else None
             if variable is None:
-                base = _name_of(event) if slot.original is None else places[slot.original].variable
-                variable = _default_name(base, count, taken)
+                base = name_of(event) if slot.original is None else places[slot.original].variable
+                variable = default_name(base, count, taken)
                 taken.add(variable)
             places.append(Place(variable, self._types(event), slot.closure, event.span, slot.original))
         self.places = tuple(places)
@@ -301,19 +265,3 @@ class Scope:
         """The hint for an unknown function: the most similar of the known ones, and those of a user's own."""
         near = suggestion(name, known) or "docs/language.md has a table of all functions."
         return f"Your own: {listing(sorted(self.aggregates))}. {near}" if self.aggregates else near
-
-
-def _name_of(event: Event) -> str:
-    """The name of a component without a variable: its type, or ANY."""
-    return event.types[0] if event.types else "ANY"
-
-
-def _default_name(type_name: str, count: dict[str, int], taken: set[str]) -> str:
-    """The name of a component without a variable: its type A, then A#2, A#3, which no variable can be."""
-    count[type_name] = count.get(type_name, 0) + 1
-    if count[type_name] == 1 and type_name not in taken:
-        return type_name
-    count[type_name] = max(count[type_name], 2)
-    while f"{type_name}#{count[type_name]}" in taken:
-        count[type_name] += 1
-    return f"{type_name}#{count[type_name]}"

@@ -7,6 +7,8 @@ brings a function that binds its leaves; this module binds everything else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial, reduce
 
 from saffron.language.plan import plan
 from saffron.language.plan.rewrite import reads
@@ -19,6 +21,8 @@ from saffron.schema.functions import own
 from saffron.schema.functions.table import BUILT_IN, find
 from saffron.schema.schema import COMPUTED_MARK, Kind
 
+LISTS = (tree.Index.BEFORE, tree.Index.THROUGH, tree.Index.ALL)
+"""References to a list of events, which an aggregate runs over."""
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
 
 Leaves = Callable[[tree.Expression], Typed]
@@ -43,16 +47,20 @@ def bind_condition(expression: tree.Expression, scope: Scope, leaves: Leaves, *,
 
     `returned`: Python evaluates it on results (HAVING).
     """
-    typed = settle(_Binder(scope, leaves, returned).bind(expression), Sort.BOOLEAN, scope)
+    typed = settle(_Binder(scope, leaves, returned=returned).bind(expression), Sort.BOOLEAN, scope)
     if typed.sort in (Sort.NUMBER, Sort.STRING, Sort.ARRAY):
         message = f"a condition is true or false, this is {typed.sort.value}"
         raise scope.schema_error(message, expression.span, "Compare it with something: =, !=, <, <=, >, >= or IN.")
     return _noted(typed, scope).expr
 
 
-def bind_value(expression: tree.Expression, scope: Scope, leaves: Leaves) -> Typed:
-    """An item of RETURN as an expression of a plan; an element of an array by itself is of any kind."""
-    return _noted(settle(_Binder(scope, leaves, True).bind(expression), Sort.ARRAY, scope), scope)
+def bind_value(expression: tree.Expression, scope: Scope, leaves: Leaves, *, of_event: bool = False) -> Typed:
+    """An item of RETURN as an expression of a plan; an element of an array by itself is of any kind.
+
+    `of_event`: references to a list are to one event of it, over which an aggregate around the expression runs.
+    """
+    bound = _Binder(scope, leaves, returned=True, of_event=of_event).bind(expression)
+    return _noted(settle(bound, Sort.ARRAY, scope), scope)
 
 
 def _noted(typed: Typed, scope: Scope) -> Typed:
@@ -73,10 +81,11 @@ def balanced(operator: str, parts: Sequence[plan.Expr]) -> plan.Expr:
 class _Binder:
     """The recursive binder of one expression."""
 
-    def __init__(self, scope: Scope, leaves: Leaves, returned: bool) -> None:
+    def __init__(self, scope: Scope, leaves: Leaves, *, returned: bool, of_event: bool = False) -> None:
         self.scope = scope
         self.leaves = leaves
         self.returned = returned
+        self.of_event = of_event
 
     def bind(self, expression: tree.Expression) -> Typed:
         match expression:
@@ -98,6 +107,8 @@ class _Binder:
                 return self._comparison(expression)
             case tree.Membership():
                 return self._membership(expression)
+            case tree.Call() if not self.of_event and _over_lists(expression):
+                return self._of_lists(expression)
             case tree.Reference(steps=steps) | tree.Next(steps=steps) if steps:
                 return self._element(expression)
             case tree.Call(function=function) if (row := find(function)) is not None:
@@ -179,3 +190,44 @@ class _Binder:
         if not isinstance(base.expr, plan.Attribute) or base.sort not in (Sort.ARRAY, Sort.UNKNOWN):
             raise no_array(base.sort.noun, self.scope, expression.span)
         return Typed(open_element(base.expr, expression.steps), Sort.UNKNOWN)
+
+    def _of_lists(self, call: tree.Call) -> Typed:
+        """An aggregate over the events of several lists, made of those over each; QueryError for one that is not."""
+        function = {"least": "min", "greatest": "max"}.get(call.function, call.function)
+
+        def each(name: str) -> list[plan.Expr]:
+            return [self.leaves(replace(call, function=name, arguments=(one,))).expr for one in call.arguments]
+
+        match function:
+            case "count":
+                return Typed(reduce(_sum, each("count")), Sort.NUMBER)
+            case "sum":
+                return Typed(reduce(partial(_joined, _sum), each("sum")), Sort.NUMBER)
+            case "avg":
+                whole = reduce(partial(_joined, _sum), each("sum"))
+                return Typed(plan.Binary("/", whole, reduce(_sum, each("count"))), Sort.NUMBER)
+            case "min" | "max":
+                choose = partial(_least_or_greatest, "least" if function == "min" else "greatest")
+                return Typed(reduce(partial(_joined, choose), each(function)), Sort.NUMBER)
+        hint = "Over several lists run count, sum, avg, min and max."
+        raise self.scope.schema_error(f"{function} runs over the events of one list", call.span, hint)
+
+
+def _over_lists(call: tree.Call) -> bool:
+    """Whether a call is of an aggregate, and has several arguments, each over the events of a list."""
+    read = [list(tree.references(one)) for one in call.arguments]
+    over = all(found and all(one.index in LISTS for one in found) for found in read)
+    return len(read) > 1 and over and call.function in (*AGGREGATES, "least", "greatest")
+
+
+def _sum(left: plan.Expr, right: plan.Expr) -> plan.Expr:
+    return plan.Binary("+", left, right)
+
+
+def _least_or_greatest(function: str, left: plan.Expr, right: plan.Expr) -> plan.Expr:
+    return plan.Call(function, (left, right))
+
+
+def _joined(join: Callable[[plan.Expr, plan.Expr], plan.Expr], left: plan.Expr, right: plan.Expr) -> plan.Expr:
+    """Two aggregates in one; a null one, as over a list without events, does not count."""
+    return plan.Call("coalesce", (join(left, right), left, right))

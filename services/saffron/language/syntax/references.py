@@ -7,7 +7,7 @@ from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, parse_path, par
 from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import Expression, Index, Key, KeyAttribute, Next, Reference
 
-FORMS = "In brackets stand: a number, first, i, i-1, last, ..i-1, or nothing."
+FORMS = "In brackets stand: a number, first, i, i-1, last, ..i-1, ..i, or nothing."
 
 
 def is_reference(cursor: Cursor) -> bool:
@@ -61,17 +61,19 @@ def _index(cursor: Cursor, variable: Token) -> tuple[Index, int]:
 
 
 def _before(cursor: Cursor) -> Index:
-    """..i-1 or 1..i-1."""
+    """..i-1 or ..i, with or without a 1 before them."""
     start = cursor.token.start
     if cursor.token.kind == "number":
         cursor.advance()
     cursor.advance()
-    good = cursor.accept_word("i") and cursor.accept("-") and cursor.token.value == "1"
-    if not good:
+    current = cursor.accept_word("i")
+    if current and not cursor.accept("-"):
+        return Index.THROUGH
+    if not current or cursor.token.value != "1":
         raise cursor.error(
             "a range runs over the events taken so far",
             cursor.span_from(start),
-            hint="Write b[..i-1] for those, b[] for the finished closure.",
+            hint="Write b[..i-1] for those before b[i], b[..i] for those with it, b[] for the finished closure.",
         )
     cursor.advance()
     return Index.BEFORE

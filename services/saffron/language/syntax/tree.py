@@ -134,6 +134,7 @@ class Index(Enum):
     NTH = "n"  # b[n].x, n > 1
     LAST = "last"  # b[last].x, b[b.len].x
     BEFORE = "..i-1"  # b[..i-1].x, b[1..i-1].x
+    THROUGH = "..i"  # b[..i].x, b[1..i].x
     ALL = "[]"  # b[].x
 
 

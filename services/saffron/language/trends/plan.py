@@ -12,7 +12,8 @@ from saffron.language.patterns.successors import PlaceGraph, Refuse, place_graph
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Strategy, Template
 from saffron.language.scope.paths import with_paths
-from saffron.language.scope.scope import Scope, Slot
+from saffron.language.scope.places import Slot
+from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import kind_or_guess
 from saffron.language.scope.windows import bind_window
 from saffron.language.syntax import tree

@@ -106,7 +106,7 @@ def due_at_end(checks: tuple[Asked, ...], over: Components) -> list[Asked]:
 def _is_taking(leaf: Attribute | Aggregate | Length) -> bool:
     if isinstance(leaf, Attribute):
         return leaf.which in (Which.CURRENT, Which.PREVIOUS)
-    return isinstance(leaf, Aggregate) and leaf.scope is Scope.BEFORE
+    return isinstance(leaf, Aggregate) and leaf.scope is not Scope.CLOSED
 
 
 def _is_finished(leaf: Attribute | Aggregate | Length) -> bool:

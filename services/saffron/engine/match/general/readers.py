@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from saffron.engine.match.core.automaton import Feature, State, What, aggregate_features
 from saffron.engine.match.core.expressions import Term, Writer
-from saffron.engine.match.core.kernel_layout import Names, lane_array
-from saffron.engine.match.core.user_functions import final_name
+from saffron.engine.match.core.kernel_layout import Names, lane_array, updated
+from saffron.engine.match.core.user_functions import final_name, step_name
 from saffron.engine.match.general.automaton import BOUND, FRESH, GeneralAutomaton, held, so_far
 from saffron.engine.match.general.checks import Asked
 from saffron.engine.operators.aggregates import BUILT_IN
@@ -68,13 +68,14 @@ class LaneReader:
 
     def aggregate(self, leaf: Aggregate) -> Term:
         before = leaf.scope is Scope.BEFORE and leaf.component != self.taken  # the current event is in the list
+        through = leaf.scope is Scope.THROUGH and leaf.component == self.taken  # it is not yet
         if leaf.name is None or leaf.kind is None:
             length = self.length(Length(leaf.component))
-            return replace(length, text=f"({length.text} - 1)") if before else length
+            return replace(length, text=f"({length.text} {'-' if before else '+'} 1)") if before or through else length
         kept = {feature.what: feature for feature in (so_far(leaf) if before else aggregate_features(leaf))}
 
         def value(what: What) -> str:
-            return self.text(kept[what])
+            return self._with_event(kept[what]) if through else self.text(kept[what])
 
         if leaf.function not in BUILT_IN:
             ended = f"{final_name(leaf.function)}({value(What.FOLD)}, np.int64({value(What.NUMBER)}))"
@@ -89,6 +90,17 @@ class LaneReader:
         what = next(iter(kept))
         kind = leaf.kind if what in (What.FIRST, What.LAST, What.MIN, What.MAX) else Kind.FLOAT
         return Term(value(what), kind)
+
+    def _with_event(self, feature: Feature) -> str:
+        """The value of a feature once the run has taken the event."""
+        lane = self.text(feature)
+        if feature.what is What.FIRST:
+            event = f"x{self.names.attribute(feature.name, feature.kind)}"
+            return f"({lane} if {self.text(BOUND)} & (1 << {feature.component}) else {event})"
+        if feature.what is What.FOLD:
+            number = self.names.attribute(feature.name, feature.kind)
+            return f"({step_name(feature.function)}({lane}, z{number}) if k{number} != 0.0 else {lane})"
+        return f"({updated(feature, self.names, self)})"
 
     def length(self, leaf: Length) -> Term:
         return Term(self.text(Feature(leaf.component, What.LENGTH)), Kind.INT, False)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from saffron.engine.match.core.automaton import leaves
 from saffron.engine.operators.aggregates import BUILT_IN
-from saffron.language.plan.plan import Aggregate, Attribute, MatchPlan, Strategy, Which
+from saffron.language.plan.plan import Aggregate, Attribute, MatchPlan, Scope, Strategy, Which
 
 
 def table_reason(plan: MatchPlan) -> str:
     """Why runs of a plan walk a table of states, whatever its events are; "" where they need not."""
     if reads_numbered(plan):
-        return "conditions read an event of a list by its number"
+        return "conditions read b[n], an event of a list by its number, or an aggregate over b[..i]"
     if not plan.flat:
         return "the pattern is no plain row of events and closures under one strategy"
     if plan.timeouts:
@@ -30,9 +30,10 @@ def counts_events(plan: MatchPlan) -> bool:
 
 
 def reads_numbered(plan: MatchPlan) -> bool:
-    """Whether a condition reads b[n]."""
-    found = (leaf for check in plan.checks for leaf in leaves(check.expr))
-    return any(isinstance(leaf, Attribute) and leaf.which is Which.NTH for leaf in found)
+    """Whether a condition reads b[n], or an aggregate over b[..i]."""
+    found = [leaf for check in plan.checks for leaf in leaves(check.expr)]
+    nth = any(isinstance(leaf, Attribute) and leaf.which is Which.NTH for leaf in found)
+    return nth or any(isinstance(leaf, Aggregate) and leaf.scope is Scope.THROUGH for leaf in found)
 
 
 def flat_states(plan: MatchPlan) -> int:

@@ -58,6 +58,17 @@ def test_the_share_wanted_goes_and_loses_what_its_rates_lose(
     assert even.lost(min(share, spare), 3) == 0.0
 
 
+def test_a_step_of_several_types_is_served_by_each_of_them() -> None:
+    """Its events go at the mean of the rates of its types, None standing for those that the pattern does not name."""
+    even = even_of(planned("SEQ(A a, (A | B) e, ANY x)"), 0.0, [0.2, 0.3, 0.5])
+    assert even.types == ("A", "B", None)
+    assert even.taken == ((0,), (0, 1), (0, 1, 2))
+    assert even.needed == (3, 2, 1)
+    rates = even.rates(0.4)
+    means = [rates[0], np.average(rates[:2], weights=[0.2, 0.3]), np.average(rates, weights=[0.2, 0.3, 0.5])]
+    assert even.lost(0.4, 3) == pytest.approx(1 - (1 - np.array(means)).prod())
+
+
 def test_a_type_that_begins_matches_goes_more_often() -> None:
     even = even_of(planned("SEQ(A a, B b)"), 0.0, [0.5, 0.5])
     first, second = even.rates(0.2)
