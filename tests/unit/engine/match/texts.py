@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saffron.language.plan.formulas import formula
+from saffron.language.plan.formulas import attribute_written, formula
 from saffron.language.plan.plan import MatchPlan
 
 
@@ -10,7 +10,7 @@ def text_of(plan: MatchPlan) -> str:
     """A query that means what the plan says."""
     names = [component.variable for component in plan.components]
     parts = [f"{part.type}{'+' if part.closure else ''} {part.variable}" for part in plan.components]
-    keys = [f"[{', '.join(plan.key)}]"] if plan.key else []
+    keys = [f"[{', '.join(map(attribute_written, plan.key))}]"] if plan.key else []
     conditions = dict.fromkeys(f"({formula(condition.expr, names)})" for condition in plan.conditions)
     where = " AND ".join([*keys, *conditions])
     returns = ", ".join(f"{formula(item.expr, names)} AS {item.name}" for item in plan.returns)
