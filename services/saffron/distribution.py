@@ -28,7 +28,7 @@ def install(*extras: str) -> str:
 
 
 def lacking(extras: Iterable[str]) -> list[str]:
-    """Those of the extras of which a module is not installed."""
+    """The extras of which a module is not installed."""
     return [extra for extra in extras if not all(_is_installed(module) for module in _MODULES[extra])]
 
 

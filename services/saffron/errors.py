@@ -13,11 +13,11 @@
         ├── StreamError       one stream cannot go on: it waits, the others go on
         │   └── RemadeError       a topic was deleted and made anew: never read on at the old offset
         ├── GapError          a block is missing from an internal topic: never skipped over
-        ├── DeniedError       the user lacks a right, or is not known: nothing mends that but who grants it
-        ├── TooLargeError     a message is larger than its topic takes: nothing mends that but another setting
+        ├── DeniedError       the user lacks a right, or is not known: only whoever grants it can fix that
+        ├── TooLargeError     a message is larger than its topic takes: only another setting fixes that
         └── UnavailableError  no broker answers
 
-A message says what is wrong (with the value), where, and how to mend it.
+A message says what is wrong (with the value), where, and how to fix it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class GapError(LogError):
 
 
 class StreamError(LogError):
-    """One stream cannot go on until somebody has mended what the message names. The others go on."""
+    """One stream cannot go on until somebody has fixed what the message names. The others go on."""
 
 
 class RemadeError(StreamError):
@@ -104,14 +104,18 @@ class QueryError(SaffronError):
 
     `stage` is one of "syntax", "schema", "plan"; `start` and `end` are character offsets into `text`
     (end exclusive) of the whole offending range; `expected` and `hint` are sentences or empty.
-    `str(error)` is the full rendering with carets (see `carets.render`).
+    `unknown`: a type or an attribute is not in the schema. `str(error)` is the full rendering with carets (see
+    `carets.render`).
     """
 
-    def __init__(self, message: str, *, stage: str, text: str, start: int, end: int, hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, stage: str, text: str, start: int, end: int, hint: str = "", unknown: bool = False
+    ) -> None:
         self.message = message
         self.stage = stage
         self.text = text
         self.start = start
         self.end = end
         self.hint = hint
+        self.unknown = unknown
         super().__init__(render(message, text=text, start=start, end=end, hint=hint))

@@ -18,7 +18,9 @@ RUNS = {
         "compile": "the same",
     },
     "engine/kernels/part_cache.py": {"loads": "descriptions of machine code, in the user's own cache"},
-    "control/trial.py": {"load": "what the service has just pickled for its own child; the user's text in it is data"},
+    "control/streams/trial.py": {
+        "load": "what the service has just pickled for its own child; the user's text in it is data"
+    },
 }
 """File -> what runs text there, and which."""
 _BARE = {"exec", "eval", "compile", "__import__"}

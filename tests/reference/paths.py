@@ -14,8 +14,7 @@ from tests.reference.match.shape import shape_of
 def with_paths(text: str | tree.Query) -> tree.Query:
     """A query in which every dotted name without an owner is one name, and a key of a function "=" and its text."""
     query = parse(text) if isinstance(text, str) else text
-    leaves = shape_of(query.pattern).leaves
-    owners = {leaf.variable for leaf in leaves} | {leaf.type for leaf in leaves}
+    owners = shape_of(query.pattern).owners
 
     def attribute(one: tree.KeyAttribute) -> tree.KeyAttribute:
         if one.expression is not None:

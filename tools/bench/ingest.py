@@ -14,7 +14,7 @@ from bench._table import arguments, median, report
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.mapping.definition_reader import read_definition
-from saffron.mapping.flattening import Flattened, Flattener
+from saffron.mapping.flat.flattening import Flattened, Flattener
 from saffron.schema.schema import Kind, Schema
 
 _EVENTS = 200_000

@@ -55,18 +55,21 @@ All runs are on a virtual clock, with a latency bound of one second. The engine 
 check has a stated cost. A rate is a multiple of the events under shedding that the engine alone can process at that
 cost.
 
-`auto` is the shedder of a query that names none. `pm-bl`, `e-bl`, `espice` and `bl` are the papers' baselines. How much
-must go is decided in the same way for all. `auto` and the `gspice` shedders also drop early what loses nothing by what
-they know of events. When the figures below were made, `e-bl`, `espice` and `bl` did so too; they no longer do.
+`auto` is the shedder of a query that names none. `pspice--` (utility without time), `pm-bl`, `e-bl`, `espice` and `bl`
+are the papers' baselines. How much must go is decided in the same way for all. `auto` and the `gspice` shedders also
+drop early what loses nothing by what they know of events. When the figures below were made, `e-bl`, `espice` and `bl`
+did so too; they no longer do.
 
 ```
 .venv/bin/saffron experiment p-q1 --json docs/experiments/p-q1.json   # and so on: `saffron experiment` lists them
 PYTHONPATH=tools:services .venv/bin/python -m experiments.page docs/experiments docs/experiments.md
 ```
 
-The oracle knows which events and partial matches will complete, and drops all others. It misses the least that can be
-missed. The last two columns count the estimates that are within a fifth of the truth plus half a point. The second of
-them also allows for two standard errors, since few matches say little.
+The next table has a row for each experiment. "keeps %" is 100 less the share missed: the median over the rows of the
+experiment's own table, where in each row the best baseline counts. The oracle knows which events and partial matches
+will complete, and drops all others. It misses the least that can be missed. The last two columns count the estimates
+that are within a fifth of the truth plus half a point. The second of them also allows for two standard errors, since
+few matches say little.
 """
 
 _BESIDE = """## With little training, and on streams that change

@@ -104,7 +104,7 @@ class Results:
         explains a missing match. `query`: that of the key, if there are several. `events`: number of a key's events.
         """
         from saffron.api.explanation import Explanation
-        from saffron.runtime.replay.why import Reader, story_of, why
+        from saffron.runtime.replay.why import Reader, trace_of, why
 
         if not self._source.again:
             raise InputError("why reads the events again; give a list, a file or a table instead of an iterator")
@@ -116,9 +116,9 @@ class Results:
         reader = Reader(run.queries, lambda: batches(run.schema), run.schema, run.lenient, run.disorder, merged)
         if "=" in wanted or wanted == "*":
             name = self._named(query)
-            return Explanation(story_of(reader, run.queries[self._names.index(name)], wanted, events))
-        (story,) = why(reader, wanted, shown=events)
-        return Explanation(story)
+            return Explanation(trace_of(reader, run.queries[self._names.index(name)], wanted, events))
+        (trace,) = why(reader, wanted, shown=events)
+        return Explanation(trace)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -186,6 +186,8 @@ class Results:
                 f"{first.reason}: {first.detail}"
             )
             warnings.warn(f"{message} (Results.dead_letters has more)", stacklevel=3)
+        for report in run.reports():
+            warnings.warn(report, stacklevel=3)
 
     def _take_letters(self, run: Replay) -> None:
         for letter in run.dead_letters():

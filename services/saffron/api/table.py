@@ -79,11 +79,11 @@ def _matches(rows: Rows, plan: MatchPlan, schema: Schema) -> dict[str, Column]:
                 ("seq", pa.int64()),
                 ("ts", pa.list_(pa.int64()) if imprecise else pa.int64()),
                 ("type", pa.string()),
-                *((name, _type(schema.kinds[name])) for name in schema.attributes_of(component.type)),
+                *((name, _type(schema.kinds[name])) for name in schema.attributes_of_any(component.types)),
             ]
         )
         kind = pa.list_(event) if component.closure else event
-        kinds = {name: schema.kinds[name] for name in schema.attributes_of(component.type)}
+        kinds = {name: schema.kinds[name] for name in schema.attributes_of_any(component.types)}
         values = [_held_all(row.get("events", {}).get(component.variable), kinds) for row in rows]
         bound[component.variable] = pa.array([_spread(value) for value in values] if imprecise else values, kind)
     return columns | {"events": _struct(bound, len(rows))}

@@ -30,7 +30,7 @@ _COMMANDS = {
     "query": ("queries.query", "Standing queries: check, add, list, show, pause, resume, replace, remove."),
     "produce": ("streams.produce", "Events from files or standard input to a stream."),
     "tail": ("streams.tail", "Complex events, trends, dead letters as they come."),
-    "dlq": ("streams.dlq", "Dead letters: list, show, mend and send again."),
+    "dlq": ("streams.dlq", "Dead letters: list, show, correct and send again."),
     "run": ("system.run", "One service in the foreground, as in a container."),
     "doctor": ("checks.doctor", "What is wrong, and the fix."),
     "completion": ("completion.completion", "Completion of commands, options and names for bash, zsh and fish."),

@@ -108,10 +108,10 @@ class Api:
         stream, beside = checked.plan.stream, self._tables.queries.texts()
         record = self._tables.streams.get(stream)
         try:
-            story = await asyncio.to_thread(self._why, checked.name, view["text"], record, target, events, beside)
+            trace = await asyncio.to_thread(self._why, checked.name, view["text"], record, target, events, beside)
         except InputError as error:
             raise Refused(404, "why", str(error)) from error
-        return answer(story)
+        return answer(trace)
 
     async def check_query(self, request: web.Request) -> web.Response:
         body = await json_body(request, {"text", "name"})

@@ -22,7 +22,7 @@ from faust.exceptions import ProducerSendError
 from saffron.control.kafka_credentials import credentials
 from saffron.control.tables import Tables
 from saffron.errors import DeniedError, LogError
-from saffron.runtime.log.security import Security
+from saffron.runtime.log.security.security import Security
 
 _TAIL = 2000
 """Messages read back at the start from a topic without compaction. Older ones are of no use here."""

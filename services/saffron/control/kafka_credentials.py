@@ -14,8 +14,8 @@ import orjson
 from aiokafka.abc import AbstractTokenProvider
 
 from saffron.errors import SettingsError
-from saffron.runtime.log.python_security import python_obstacles, tls_context
-from saffron.runtime.log.security import Security
+from saffron.runtime.log.security.python_security import python_obstacles, tls_context
+from saffron.runtime.log.security.security import Security
 
 _ASK_SECONDS = 10.0
 _USED_FOR = 0.8

@@ -14,21 +14,21 @@ from aiohttp import web
 
 from saffron.control.api import Api
 from saffron.control.dead_letters_api import DeadLettersApi
-from saffron.control.definitions_api import DefinitionsApi
 from saffron.control.faust_app import Feed
 from saffron.control.guard import guards, require_safe
 from saffron.control.log_limits import limit_repeats
-from saffron.control.streams_api import StreamsApi
+from saffron.control.streams.definitions_api import DefinitionsApi
+from saffron.control.streams.streams_api import StreamsApi
+from saffron.control.streams.trials import Trials
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
-from saffron.control.trials import Trials
 from saffron.errors import LogError, SettingsError
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.log import Log
 from saffron.runtime.log.inspect import Inspector
 from saffron.runtime.log.kafka_log import connect
 from saffron.runtime.log.rights import require_joinable, require_readable
-from saffron.runtime.log.security import security_of
+from saffron.runtime.log.security.security import security_of
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import Settings
 from saffron.runtime.process.own_modules import import_modules

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from saffron.engine.why.as_dict import to_dict
-from saffron.engine.why.telling import TOLD
-from saffron.engine.why.words import lines
+from saffron.engine.why.as_text import lines
+from saffron.engine.why.block_traces import NEWEST_EVENTS
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import Log
 from saffron.runtime.log.topics import Topics
@@ -27,14 +27,14 @@ def why(
 ) -> Mapping[str, Any]:
     """The explanation as JSON and as text, and the events searched.
 
-    `events`: number of a key's events to explain, `TOLD` if None. The other parameters are those of `Question`.
+    `events`: number of a key's events to explain, `NEWEST_EVENTS` if None. `Question` has the other parameters.
     InputError: not found, or not explainable.
     """
-    question = Question(query, text, stream, target, TOLD if events is None else events, beside)
+    question = Question(query, text, stream, target, NEWEST_EVENTS if events is None else events, beside)
     answered = why_now(log, topics, group, question)
     return {
-        **to_dict(answered.story),
-        "text": "\n".join(lines(answered.story)),
+        **to_dict(answered.trace),
+        "text": "\n".join(lines(answered.trace)),
         "partition": answered.partition,
         "looked_at": {"events": answered.events, "since": answered.since},
     }

@@ -26,7 +26,7 @@ _POINTS = 257
 
 @dataclass(frozen=True)
 class KindCut:
-    """`rates` [codes]: with which an event of each kind is dropped. The others are as in `curve.Cut`."""
+    """A cut by kind. `rates` [codes]: the drop rate of each kind of event. The others are as in `curve.Cut`."""
 
     rates: Floats
     share: float
@@ -36,7 +36,10 @@ class KindCut:
 
 @dataclass(frozen=True)
 class KindRates:
-    """`frequency`, `utility` [codes]; `lost`, `false` [257]: at shares 0, 1/256, ..., 1 of events dropped."""
+    """The drop rates by kind of event, at all shares.
+
+    `frequency`, `utility` [codes]. `lost`, `false` [257]: at shares 0, 1/256, ..., 1 of events dropped.
+    """
 
     frequency: Floats
     utility: Floats

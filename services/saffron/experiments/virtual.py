@@ -168,6 +168,7 @@ class VirtualReplay(Replay):
         return Learning(spec, self._acting.shedder)
 
     def _stated(self) -> Mapping[str, float] | None:
+        """The stated ns of a check, by query; None if none is stated. InputError: a query lacks one."""
         stated = self._run.stated
         if stated is None:
             return None
@@ -192,6 +193,7 @@ class VirtualReplay(Replay):
         return found
 
     def _shedder(self, chain: Chain, rest: Sequence[Block]) -> ShedderOperator:
+        """The shedder of a chain, with models, at the beginning of `rest`. InputError: it refuses a model."""
         shedders = acting(self._run.shedder, self.rates).shedders
         shedder = _standing(ShedderOperator(0, self.stream, self._run.overload, shedders=shedders), chain, rest)
         for offset, (key, value) in enumerate(self.models() if self._run.models is None else self._run.models):

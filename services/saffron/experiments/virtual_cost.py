@@ -53,7 +53,10 @@ class Cost(Protocol):
 
 @dataclass(frozen=True)
 class StatedCost:
-    """`each`: ns of a check, by query: one check for each event kept, one for each partial match it meets."""
+    """A stated cost of checks.
+
+    `each`: ns of a check, by query: one for each event kept, one for each partial match it meets.
+    """
 
     each: Mapping[str, float]
 

@@ -21,7 +21,10 @@ VERSION = (0, 0)
 
 @dataclass(frozen=True)
 class Learning:
-    """`spec`: the features of events, None: none are learned. `shedder`: which may need trees."""
+    """What is learned in training. `spec`: the features of events; None: none are learned.
+
+    `shedder`: it may need trees.
+    """
 
     spec: FeatureSpec | None
     shedder: Shedder

@@ -22,11 +22,11 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class Loop:
-    """`results`, `events`: latencies in ms, from the arrival of a result's last event, and of each event, to the end
-    of its block. `finished`: when the last block was done (ms). `shedding_ns`: what shedding itself took. `seconds`:
-    for how long shedder and server have really been at work.
+    """The loop of a virtual run: shedder, server and clock.
 
-    A result that is due to a deadline is late from the event on before which it stands.
+    `results`, `events`: latencies in ms, to the end of the block; from the arrival of a result's last event, and of
+    each event. `finished`: end of the last block (ms). `shedding_ns`: time of shedding itself. `seconds`: real time of
+    shedder and server. The latency of a result that is due to a deadline begins with the event before which it stands.
     """
 
     server: Server
@@ -64,7 +64,7 @@ class Loop:
             yield merged
 
     def _spend(self, now: float, work: Work, position: int) -> None:
-        """The block takes its time, and its reader reports."""
+        """Advance the clock by the time of a block, and let its reader report."""
         own = self.cost.of(work)
         spent = sum(own.values()) + work.shedding_ns
         self.finished = now + spent / 1e6

@@ -15,6 +15,7 @@ from saffron.engine.shed.drops.shedders import Shedder
 from saffron.errors import InputError, SaffronError
 from saffron.language.plan.plan import MatchPlan
 from saffron.runtime.replay.fused import QUERY_VERSION
+from saffron.schema.event_types import type_names
 
 Records = Sequence[tuple[bytes, bytes]]
 
@@ -44,6 +45,7 @@ def require_fitting(
 
 
 def _read(given: Records) -> tuple[dict[str, TransitionModel], dict[str, EventModel]]:
+    """The transition models and event models in records, by query. InputError: a record is no model."""
     reader = ModelReader()
     transitions: dict[str, TransitionModel] = {}
     events: dict[str, EventModel] = {}
@@ -64,7 +66,7 @@ def _ranks(shedder: Shedder) -> bool:
 
 
 def _require_kind(transitions: bool, events: bool, shedder: Shedder) -> None:
-    """What was trained for shedders of the other kind would let drops be chosen by chance."""
+    """Refuse models (InputError) that the shedder cannot rank by: it would drop by chance."""
     lacks = "events" if shedder.partial is None and shedder.events and not events else ""
     lacks = "partial matches" if _ranks(shedder) and not shedder.events and not transitions else lacks
     if lacks:
@@ -86,9 +88,9 @@ def _of_events(model: EventModel, plan: MatchPlan, columns: Columns) -> str:
     spec = model.spec
     place = spec.kinds.index("type") if "type" in spec.kinds else None
     known = {values[place] for values in spec.known} if place is not None else set()
-    missing = [one.type for one in plan.components if one.type not in known]
+    missing = [name for name in type_names(one.types for one in plan.components) if name not in known]
     if place is not None and missing and len(spec.known) < MOST_KINDS:
-        return f"its features know no events of type {', '.join(dict.fromkeys(missing))}"
+        return f"its features know no events of type {', '.join(missing)}"
     try:
         FeatureKeys(spec).apply(columns)
     except FeatureError as error:

@@ -34,8 +34,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class Trained:
-    """`capacity`: events a second that the server does. `seconds`: that its engines really took. `models`: as a
-    builder would publish them. `rates`: of kinds of events, by query."""
+    """The outcome of training. `capacity`: events a second of the server. `seconds`: the real time of its engines.
+
+    `models`: as a builder would publish them. `rates`: of kinds of events, by query.
+    """
 
     capacity: float
     seconds: float

@@ -68,7 +68,7 @@ def compared(shed: Found, truth: Found, weights: Mapping[str, float]) -> dict[st
 
 
 def positions(value: Any) -> Iterator[int]:
-    """Those of a result's events, however its components are nested."""
+    """The positions of a result's events, however its components are nested."""
     if isinstance(value, list):
         for item in value:
             yield from positions(item)

@@ -26,7 +26,7 @@ from saffron.mapping.definition import (
     TimeRule,
     TypeRule,
 )
-from saffron.mapping.mapper import RESERVED
+from saffron.mapping.mapper import RESERVED, is_type
 from saffron.mapping.paths import PATH_FORM, Path, PathError
 from saffron.mapping.times import TimeError, zone_of
 from saffron.mapping.where import condition
@@ -183,12 +183,19 @@ def _start(node: Node) -> Start | int:
 
 def _type(node: Node) -> TypeRule:
     if node.is_text:
-        return TypeRule(constant=node.scalar())
+        return TypeRule(constant=_name_of_type(node))
     fields = node.fields(TYPE_FIELDS)
-    names = {key.scalar(): value.scalar() for key, value in fields["map"].pairs()} if "map" in fields else {}
+    names = {key.scalar(): _name_of_type(value) for key, value in fields["map"].pairs()} if "map" in fields else {}
     if "constant" in fields:
-        return TypeRule(constant=fields["constant"].scalar())
+        return TypeRule(constant=_name_of_type(fields["constant"]))
     return TypeRule(origin=_origin(node, fields, "field"), names=MappingProxyType(names))
+
+
+def _name_of_type(node: Node) -> str:
+    name = node.scalar()
+    if not is_type(name):
+        node.error("an event's type is not empty and does not begin with $", "Those with $ are Saffron's own.")
+    return name
 
 
 def _time(node: Node) -> TimeRule:
@@ -225,7 +232,8 @@ def _attributes(node: Node) -> Mapping[str, AttributeRule]:
     for key, value in node.pairs():
         name = key.scalar()
         if name in RESERVED:
-            key.error(f"an event has its own `{name}`", f"Name the attribute otherwise, as event_{name}.")
+            other = f"event_{name.removeprefix('$')}"
+            key.error(f"an event has its own `{name}`", f"Name the attribute otherwise, as {other}.")
         found[name] = _attribute(value)
     return MappingProxyType(found)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from saffron.mapping.definition import SourceDefinition, TimeFormat
 from saffron.mapping.envelopes import Filtered
-from saffron.mapping.mapper import Mapped, Refused, outcomes_of
+from saffron.mapping.mapper import Mapped, Refused, is_type, outcomes_of
 from saffron.mapping.message import Message
 
 _DAY = 86_400_000
@@ -94,7 +94,10 @@ def _warning(source: SourceDefinition, times: Sequence[tuple[int, int]], finer: 
 
 
 def _another_unit(source: SourceDefinition, times: Sequence[tuple[int, int]]) -> str:
-    """Whether another unit would bring the times to the messages' own."""
+    """A hint that another unit of epoch time brings the times near to the messages' own; "" if none does.
+
+    `times`: (event time, message time) in ms. The hint needs a median distance over 300 days, and one under 30 days.
+    """
     form = source.time.form
     if not times or not isinstance(form, TimeFormat) or form not in _UNITS:
         return ""
@@ -108,8 +111,15 @@ def _another_unit(source: SourceDefinition, times: Sequence[tuple[int, int]]) ->
 
 
 def judged(one: Mapped | Refused, message: Message, max_future: int) -> Mapped | Refused:
-    """An event, refused where it is further ahead of its message's own time than a stream takes (ms)."""
-    if isinstance(one, Refused) or message.time is None or one.ts <= message.time + max_future:
+    """An event, refused as its stream would refuse it.
+
+    `max_future`: how far it may be ahead of its message's own time (ms).
+    """
+    if isinstance(one, Refused):
+        return one
+    if not is_type(one.type):
+        return Refused(one.number, "no-type", f"type {one.type!r} is empty or begins with $: `map` gives it another")
+    if message.time is None or one.ts <= message.time + max_future:
         return one
     detail = f"ts {one.ts} is more than {max_future} ms ahead of the message's own time {message.time}"
     return Refused(one.number, "future-ts", detail)

@@ -99,7 +99,11 @@ def opened_of(value: Any, message: Message, source: SourceDefinition) -> Mapping
 
 
 def _of_debezium(whole: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The row as it is after the change, or before it where it was deleted, with `__op`, `__table` and the like."""
+    """The row after a change, or before it if it was deleted, with `__op`, `__table` and the like.
+
+    None: the message has no row, as after a truncation. A message that the connector has flattened is returned as it
+    is.
+    """
     change = whole["payload"] if "payload" in whole and "schema" in whole else whole
     if change is None:
         return None

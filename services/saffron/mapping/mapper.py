@@ -23,6 +23,7 @@ from saffron.mapping.envelopes import Filtered, elements, text
 from saffron.mapping.message import Message, MessageError, Number, noun
 from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.times import TimeError, instant, is_finer
+from saffron.schema.origin import ORIGIN
 
 _LOG = logging.getLogger(__name__)
 
@@ -32,15 +33,17 @@ Value = str | bool | list[Any]
 _NUMBER = re.compile(r"\s*(?:\+|(?P<sign>-))?0*(?P<rest>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*", re.ASCII)
 """A text that holds a number; in the event it stands without a plus sign and leading zeros, as JSON has numbers."""
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
-RESERVED = ("type", "ts")
+FIELDS = ("type", "ts")
+RESERVED = (*FIELDS, *ORIGIN)
 """Names of an event's own fields; a message's fields of these names are kept under `OWN` before them."""
 OWN = "$."
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """An event, element `number` of its message. `misfits`: attributes whose value is not what its rule says: null.
+    """An event, element `number` of its message.
 
+    `misfits`: attributes whose value is not what its rule says, and null; names of fields that another one displaced.
     `finer`: its time had digits finer than milliseconds, which are cut.
     """
 
@@ -91,10 +94,14 @@ def outcomes_of(
 def _event(
     number: int, content: Mapping[str, Any], message: Message, source: SourceDefinition, *, strict: bool
 ) -> Mapped:
+    """An event from one element of a message. `number`: of the element.
+
+    MessageError: it has no type or time, or (`strict`) a value that is not what its rule says.
+    """
     kind = _type(content, message, source.type)
     ts, finer = _time(content, message, source.time)
-    values: dict[str, Value] = {} if source.only else _rest(content, source)
-    misfits = []
+    values, doubled = ({}, []) if source.only else _rest(content, source)
+    misfits: list[str] = []
     for name, rule in source.attributes.items():
         found = _valued(content, message, rule)
         if found is MISSING:
@@ -103,7 +110,7 @@ def _event(
             values[name] = found
     if misfits and strict:
         raise MessageError("schema", f"{misfits[0]!r} is not what its rule says")
-    return Mapped(number, kind, ts, values, tuple(misfits), finer)
+    return Mapped(number, kind, ts, values, (*misfits, *doubled), finer)
 
 
 def _at(origin: Origin, content: Mapping[str, Any], message: Message) -> Any:
@@ -126,6 +133,7 @@ def _at(origin: Origin, content: Mapping[str, Any], message: Message) -> Any:
 
 
 def _type(content: Mapping[str, Any], message: Message, rule: TypeRule) -> str:
+    """The type of an event by its rule. MessageError: the message has none, or one that `map` does not name."""
     if rule.constant is not None:
         return rule.constant
     assert rule.origin is not None
@@ -185,12 +193,13 @@ def _text(found: Any) -> Any:
     return str(found) if isinstance(found, str) else MISSING
 
 
-def _rest(content: Mapping[str, Any], source: SourceDefinition) -> dict[str, Value]:
-    """The leaves that no rule names, under their paths."""
+def _rest(content: Mapping[str, Any], source: SourceDefinition) -> tuple[dict[str, Value], list[str]]:
+    """The leaves that no rule names, under their paths, and the names of those that another one displaced."""
     origins = (rule.origin for rule in source.attributes.values())
     named = {*_dotted(origins), *source.attributes}
     roles = set(_dotted((source.type.origin, source.time.origin)))
     values: dict[str, Value] = {}
+    doubled: list[str] = []
     for steps, value in leaves(content):
         name = ".".join(steps)
         if name in named:
@@ -199,9 +208,11 @@ def _rest(content: Mapping[str, Any], source: SourceDefinition) -> dict[str, Val
             if name in roles:
                 continue
             name = OWN + name
+        if name in values:
+            doubled.append(name)
         if name not in values or len(steps) == 1:  # a flat name counts before a nested one
             values[name] = value
-    return values
+    return values, doubled
 
 
 def _dotted(origins: Iterable[Origin | None]) -> Iterator[str]:
@@ -234,6 +245,11 @@ def _is_deeper(value: Any, levels: int) -> bool:
         return False
     inner = value.values() if isinstance(value, dict) else value
     return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
+
+
+def is_type(name: str) -> bool:
+    """Whether an event may have this type: those that begin with $ are Saffron's own."""
+    return bool(name) and not name.startswith("$")
 
 
 def described(origin: Origin) -> str:

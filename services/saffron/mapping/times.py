@@ -64,6 +64,7 @@ def is_finer(value: object, form: TimeFormat | str) -> bool:
 
 
 def _of_number(value: object, form: TimeFormat) -> int:
+    """A time in ms since 1970, from a number in the unit of `form`. TimeError: it is no number."""
     text = value.strip() if isinstance(value, str) else ""
     if not text or len(text) > _MOST_DIGITS or not _NUMBER.fullmatch(text):
         raise TimeError(f"{form.value} is a number, or a text that holds one")
@@ -75,6 +76,7 @@ def _of_number(value: object, form: TimeFormat) -> int:
 
 
 def _of_iso(value: object, zone: ZoneInfo | None) -> int:
+    """A time in ms since 1970, from ISO 8601 text; `zone`: of text without an offset. TimeError: it is none."""
     found = _ISO.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise TimeError("iso8601 is a text like 2026-05-01T12:00:00.123+02:00")
@@ -95,33 +97,32 @@ def _of_iso(value: object, zone: ZoneInfo | None) -> int:
 
 
 def _of_pattern(value: object, pattern: str, zone: ZoneInfo | None, received: int | None) -> int:
+    """A time in ms since 1970, by a strptime pattern.
+
+    `received`: the message's time (ms), which gives the year to a pattern without one. TimeError: the text does not
+    fit.
+    """
     if not isinstance(value, str):
         raise TimeError(f"the pattern {pattern} reads texts")
-    text = " ".join(value.split())
-    if "%Z" in pattern:  # Python takes names of the machine's own zone there, and forgets which it was
-        text, pattern = _UTC_NAME.sub("+0000", text), pattern.replace("%Z", "%z")
-    if _WITHOUT_YEAR.search(pattern):
-        return _ms_of(_parsed(text, pattern), zone)
-    if received is None:
+    text, form = " ".join(value.split()), pattern
+    if "%Z" in form:  # Python takes names of the machine's own zone there, and forgets which it was
+        text, form = _UTC_NAME.sub("+0000", text), form.replace("%Z", "%z")
+    if _WITHOUT_YEAR.search(form):
+        parsed = [_parsed(text, form)]
+    elif received is None:
         raise TimeError(f"the pattern {pattern} has no year, and the message has no time to take it from")
-    year = (_EPOCH + received * _MS).year
-    parsed = (_of_year(text, pattern, near) for near in range(year - 1, year + 2))
+    else:
+        year = (_EPOCH + received * _MS).year
+        parsed = [_parsed(f"{near} {text}", f"%Y {form}") for near in range(year - 1, year + 2)]
     found = [_ms_of(one, zone) for one in parsed if one is not None]
     if not found:
         raise TimeError(f"it does not fit the pattern {pattern}")
-    return min(found, key=lambda ms: abs(ms - received))
+    return min(found, key=lambda ms: abs(ms - (received or 0)))
 
 
-def _parsed(text: str, pattern: str) -> datetime:
+def _parsed(text: str, pattern: str) -> datetime | None:
     try:
         return datetime.strptime(text, pattern)  # noqa: DTZ007 (its zone is looked for)
-    except ValueError:
-        raise TimeError(f"it does not fit the pattern {pattern}") from None
-
-
-def _of_year(text: str, pattern: str, year: int) -> datetime | None:
-    try:
-        return datetime.strptime(f"{year} {text}", f"%Y {pattern}")  # noqa: DTZ007 (its zone is looked for)
     except ValueError:
         return None
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from saffron.errors import SaffronError
 from saffron.model_builder import feature_rows, rows
 from saffron.model_builder.batch import Batches, BatchResult
-from saffron.runtime.log.java_security import java_settings
-from saffron.runtime.log.security import Security
+from saffron.runtime.log.security.java_security import java_settings
+from saffron.runtime.log.security.security import Security
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

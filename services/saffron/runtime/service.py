@@ -37,7 +37,7 @@ Make = Callable[[Log, Settings, Metrics, Health], Service]
 
 
 def run(name: str, settings: Settings, make: Make) -> int:
-    """Runs a service until SIGTERM or SIGINT. Exit status: 0 when stopped; 1 after an error that a retry cannot mend.
+    """Runs a service until SIGTERM or SIGINT. Exit status: 0 when stopped; 1 after an error that a retry cannot fix.
 
     After a log error (no broker, topics missing) the service is created again until it works; /readyz gives the reason.
     """

@@ -142,6 +142,11 @@ def of_kind(value: Any, kind: Kind) -> Any:
     return value if isinstance(value, str if kind is Kind.STRING else bool) else None
 
 
+def where_true(condition: Tree) -> Tree:
+    """1 where a condition holds, else null: what `count` of a condition counts."""
+    return Applied("case", (condition, Constant(1), Constant(None)))
+
+
 def element_of(array: Tree, steps: tuple[Step, ...]) -> Tree:
     """What lies at steps in an array; the array itself for none."""
     return Applied(ELEMENT, (array, *map(Constant, steps))) if steps else array

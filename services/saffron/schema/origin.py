@@ -8,3 +8,4 @@ SOURCE, PARTITION, OFFSET, NUMBER = ORDER = "$source", "$partition", "$offset", 
 
 Number 0 is left out. Events of one ts stand in the order of these attributes.
 """
+ORIGIN = (TOPIC, *ORDER)

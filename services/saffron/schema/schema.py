@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Self
 
+from saffron.schema.event_types import EventTypes
 from saffron.schema.origin import SOURCE
 
 _SQL_PAIR = "struct<nearest: double, rest: double>"
@@ -152,6 +153,11 @@ class Schema:
         unseen = () if self.given else tuple(name for name in self.kinds if not name.startswith(COMPUTED_MARK))
         names = self.types.get(type_name, unseen)
         return names if SOURCE not in self.kinds else tuple(sorted(names, key=lambda name: (name[:1] == "$", name)))
+
+    def attributes_of_any(self, types: EventTypes) -> tuple[str, ...]:
+        """Names of the attributes that events of at least one of the types have, each once."""
+        names = types.named if not types.others else tuple(name for name in self.types if name in types) or ("",)
+        return tuple(dict.fromkeys(attribute for name in names for attribute in self.attributes_of(name)))
 
     def distribution(self, type_name: str) -> Distribution | None:
         """How the time of such events lies in its interval; None where only exact times are allowed."""

@@ -24,7 +24,7 @@ _FORM = re.compile(
     flags=re.ASCII | re.VERBOSE,
 )
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
-_MS_OF_DAY, _MS_OF_MINUTE, _US_OF_DAY = 86_400_000, 60_000, 86_400_000_000
+_MS_OF_DAY, _MS_OF_MINUTE, _NS_OF_DAY = 86_400_000, 60_000, 86_400_000_000_000
 
 
 def parse_iso(text: str) -> int | None:
@@ -51,12 +51,17 @@ def parse_iso(text: str) -> int | None:
     return _day_number(year, month, day) * _MS_OF_DAY + of_day
 
 
-def iso_text(microseconds: int, zone: str) -> str:
+def iso_text(nanoseconds: int, zone: str) -> str:
     """A time since 1970 as ISO 8601 text, of any year; `zone` stands behind it."""
-    days, rest = divmod(microseconds, _US_OF_DAY)
-    seconds, fraction = divmod(rest, 1_000_000)
-    of_day = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-    return f"{iso_date(days)}T{of_day}" + (f".{fraction:06d}" if fraction else "") + zone
+    days, of_day = divmod(nanoseconds, _NS_OF_DAY)
+    return f"{iso_date(days)}T{iso_of_day(of_day)}{zone}"
+
+
+def iso_of_day(nanoseconds: int) -> str:
+    """A time of day as ISO 8601 text: no fraction, six digits of it, or nine."""
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    fraction = f".{rest:09d}" if rest % 1000 else f".{rest // 1000:06d}" if rest else ""
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
 
 
 def iso_date(days: int) -> str:

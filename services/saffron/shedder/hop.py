@@ -86,6 +86,10 @@ class ShedderHop:
         self._reader.state = ReaderState(claim, counter)
 
     def begin(self, partition: InputPartition, now_ms: int) -> int:
+        """The offset of `windows` to read from; counts records that retention has deleted.
+
+        RemadeError: the topic was deleted and made again.
+        """
         last = self.operator.input["windows"]
         if self.input.state.remade(partition.topic.id):
             raise RemadeError(self._topic)

@@ -30,7 +30,7 @@ class Killed(BaseException):
 
 @dataclass(slots=True)
 class Fault:
-    """`error` is raised by the next `operation`, after it has been done (`after`) or instead of it."""
+    """A planned failure: the next `operation` raises `error`, after it is done (`after`) or instead of it."""
 
     operation: str
     error: Exception

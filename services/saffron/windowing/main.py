@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from saffron.runtime.process.config import Settings
 from saffron.runtime.service import run
 from saffron.windowing.service import WindowingService
@@ -9,4 +11,4 @@ from saffron.windowing.service import WindowingService
 
 def main(settings: Settings) -> int:
     """Run until SIGTERM or SIGINT; the exit status."""
-    return run("windowing", settings, WindowingService)
+    return run("windowing", settings, partial(WindowingService, background=None))

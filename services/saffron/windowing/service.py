@@ -49,7 +49,7 @@ class WindowingService:
     """The service on one group member: all its chains. A `Service` of `runtime.service`."""
 
     def __init__(
-        self, log: Log, settings: Settings, metrics: Metrics, health: Health, *, background: Background | None = None
+        self, log: Log, settings: Settings, metrics: Metrics, health: Health, *, background: Background | None
     ) -> None:
         """`background`: runs commits and registry requests; own threads if None."""
         jit.prepare()

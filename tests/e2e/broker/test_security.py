@@ -23,10 +23,10 @@ from saffron.runtime.local import jars, jvm
 from saffron.runtime.local.broker_settings import JVM
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.ends import read_to_end
-from saffron.runtime.log.java_security import java_settings
 from saffron.runtime.log.kafka_log import KafkaLog, connect
 from saffron.runtime.log.kafka_settings import Cluster
-from saffron.runtime.log.security import security_of
+from saffron.runtime.log.security.java_security import java_settings
+from saffron.runtime.log.security.security import security_of
 from saffron.runtime.process.config import Settings
 from tests.e2e.broker.guarded import CERTIFICATES, Guarded, guarded_broker
 

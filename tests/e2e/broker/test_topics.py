@@ -17,8 +17,10 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from saffron.runtime.log import TopicPartition
+from saffron.runtime.log import TopicPartition, TopicSpec, kafka_log
+from saffron.runtime.log.inspect import Inspector
 from saffron.runtime.log.topics import topic_files
+from saffron.runtime.process.config import Settings
 from tests.e2e.broker.processes import SERVICES, System
 
 pytestmark = [pytest.mark.kafka]
@@ -132,3 +134,11 @@ def test_topics_grow_are_trimmed_and_made_anew_and_groups_are_deleted(living: Li
     system.send("windowing", signal.SIGCONT)
     living.wait("first", "second", "third", "added", "kept", *anew)
     system.wait(lambda: living.told() == {"grown", "lost", "remade"}, PATIENCE_S, "not all was told")
+
+
+def test_a_topic_of_the_users_own_keeps_messages_of_the_past(broker: str, prefix: str) -> None:
+    """The embedded broker would else remove those of last week, half a minute after its start."""
+    log, topic = kafka_log.connect(Settings(bootstrap=broker)), prefix + "orders"
+    log.create_topics([TopicSpec(topic, 1, {})])
+    log.close()
+    assert Inspector(Settings(bootstrap=broker)).topics([topic])[topic].config["retention.ms"] == "-1"

@@ -12,13 +12,13 @@ from aiohttp.test_utils import TestServer
 
 from saffron.control import api
 from saffron.control.dead_letters_api import DeadLettersApi
-from saffron.control.definitions_api import DefinitionsApi
 from saffron.control.guard import guards
 from saffron.control.requests import Send
-from saffron.control.streams_api import StreamsApi
+from saffron.control.streams.definitions_api import DefinitionsApi
+from saffron.control.streams.streams_api import StreamsApi
+from saffron.control.streams.trials import Trials
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
-from saffron.control.trials import Trials
 from saffron.control.why import why
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.log import Log

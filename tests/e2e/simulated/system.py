@@ -102,7 +102,9 @@ def makers(
         return make
 
     return {
-        "windowing": lambda log: WindowingService(log, chosen, metrics("windowing"), Health("test")),
+        "windowing": lambda log: WindowingService(
+            log, chosen, metrics("windowing"), Health("test"), background=background
+        ),
         "shedder": lambda log: ShedderService(log, chosen, metrics("shedder"), Health("test")),
         "matcher": results(MATCHER),
         "greta": results(GRETA),

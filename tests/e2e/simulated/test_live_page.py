@@ -106,14 +106,14 @@ def test_why_and_why_not(look: Look) -> None:
         await tab.value(fill("#why-query", "rally") + ";" + fill("#why-ask", "symbol=IBM"))
         await tab.value(click("#why-form button"))
         told = await tab.until(
-            "document.querySelector('#why-answer').textContent.match(/matches[^]*told from/)?.[0]", "story"
+            "document.querySelector('#why-answer').textContent.match(/matches[^]*computed from/)?.[0]", "trace"
         )
         assert "refused" in told or "match" in told
         await tab.value(fill("#why-ask", "symbol=IBN") + ";" + click("#why-form button"))
         await tab.until(text("#why-answer.bad") + "?.includes(\"Did you mean 'IBM'\")", "what was meant")
         rows = "[...document.querySelectorAll('#results details')]"
         await tab.value(f"{rows}.find((one) => one.innerText.includes('rally')).querySelector('button').click()")
-        await tab.until(text("#why-answer") + "?.startsWith('rally, symbol=')", "story of a result")
+        await tab.until(text("#why-answer") + "?.startsWith('rally, symbol=')", "trace of a result")
 
     look(talk, refusals=("status of 404",))
 
@@ -215,8 +215,8 @@ def test_topics_become_a_stream_and_a_query_is_tried_on_their_messages(look: Loo
         assert await tab.value(count("#results details")) == 30
         await tab.value("document.querySelector('#results details').open = true")
         await tab.value(click("#results button"))
-        story = "document.querySelector('#why-answer').textContent.match(/order_id=O-[^]*match/)?.[0]"
-        await tab.until(story, "story", seconds=300)
+        trace = "document.querySelector('#why-answer').textContent.match(/order_id=O-[^]*match/)?.[0]"
+        await tab.until(trace, "trace", seconds=300)
         await tab.value(click("#add-query"))
         await tab.until(text("#query-answer.good") + "?.startsWith('added: paid')", "query")
         for width, dark in ((360, False), (360, True), (768, False), (1600, True)):

@@ -23,6 +23,7 @@ from saffron.runtime.replay.merged import InnerFiles, MergedFiles
 from saffron.runtime.replay.replay import Replay
 from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import TOPICS, blocks, makers, settings, undated
+from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World
 
 NAME, TOPIC, PARTITIONS = "all", "t.all", 2
@@ -40,6 +41,8 @@ QUERIES = {
     "absent": "FROM all PATTERN SEQ(B a, NOT A b) WHERE [k] WITHIN 1 second",
 }
 
+DRAWN = 300
+"""Events, each with its number `n`."""
 Place = tuple[str, int]
 Lanes = dict[Place, list[list[dict[str, Any]]]]
 """By source partition its messages, each an array of events."""
@@ -50,7 +53,7 @@ def drawn(seed: int) -> Lanes:
     draw = random.Random(seed)
     lanes: Lanes = {(topic, part): [] for topic, count in COUNTS.items() for part in range(count)}
     ts = 1_000_000
-    for number in range(300):
+    for number in range(DRAWN):
         ts += draw.choice((0, 0, 1, 200))
         lane = lanes[draw.choice(list(lanes))]
         event = {"kind": draw.choice("AAB"), "at": ts, "k": draw.choice(KEYS), "x": draw.randrange(9), "n": number}
@@ -70,7 +73,8 @@ class System:
         self.world = world = World(seed, directory / "snapshots")
         world.topics(*topic_specs("t.", PARTITIONS), topic_files()["events"].spec(TOPIC, PARTITIONS))
         world.topics(*stream_topics("t.", NAME, PARTITIONS), *(TopicSpec(topic, n, {}) for topic, n in COUNTS.items()))
-        for name, make in makers(replace(settings(directory, PARTITIONS), disorder_ms=0)).items():
+        chosen = replace(settings(directory, PARTITIONS), disorder_ms=0)
+        for name, make in makers(chosen, background=SomeTime(world.random)).items():
             world.add(name, make)
         self.producer = MemoryLog(world.broker).producer()
         applied = AppliedDefinition(definition, {topic: number for number, topic in enumerate(COUNTS)}, 1)
@@ -97,6 +101,12 @@ class System:
             [text for topic in topics for text in undated(self.world.read(topic, one, committed_only=True))]
             for one in range(PARTITIONS)
         ]
+
+    def numbers(self) -> list[int]:
+        """The numbers of all events on the stream's own topic."""
+        records = [one for part in range(PARTITIONS) for one in self.world.read(TOPIC, part, committed_only=True)]
+        bodies = [orjson.loads(record.value or b"") for record in records]
+        return [body["n"] for body in bodies if "n" in body]
 
     def _send(self, place: Place, left: Lanes) -> None:
         self.producer.send(*place, orjson.dumps(left[place].pop(0)), timestamp=END + self.world.now)
@@ -159,6 +169,7 @@ def test_where_idle_decided_a_replay_of_the_inner_topic_gives_the_same_bytes(see
         records = system.world.read(TOPIC, partition, committed_only=True)
         files[-1].write_bytes(b"\n".join(record.value or b"" for record in records))
         assert any(b'"silent":true' in (record.value or b"") for record in records)
+    assert sorted(system.numbers()) == list(range(DRAWN)), "each event once"
     inner = InnerFiles(read_definition(DEFINITION), files)
     run = Replay(queries(), merged=inner, partitions=PARTITIONS)
     found = [text for results in run.results(inner.batches()) for texts in results.json() for text in texts]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ CHUNKS, NIGHTLY = 6, 60
 _DATED = 30
 """Bytes that say when a result was detected, at most."""
 Turn = Callable[[int], None]
+SILENT = "PATTERN SEQ(Stock a, NOT Stock b EVERY 900 ms) WHERE [symbol] WITHIN 4 seconds"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -26,16 +28,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("chunk", range(NIGHTLY if nightly else CHUNKS))
 
 
-def live(seed: int, directory: Path, *, turns: int, each_turn: Turn = lambda _: None, **changes: Any) -> Counter[str]:
+def live(
+    seed: int,
+    directory: Path,
+    *,
+    turns: int,
+    each_turn: Turn = lambda _: None,
+    beside: Mapping[str, str] = MappingProxyType({}),
+    **changes: Any,
+) -> Counter[str]:
     """One seed: events and changes under faults, rest, and the reckoning; returns the number of results by topic.
 
-    `each_turn`: does something more, by the turn's number. `changes`: of settings.
+    `each_turn`: does something more, by the turn's number. `beside`: more queries. `changes`: of settings.
     """
     world = make_system(seed, directory, partitions=PARTITIONS, **{"result_bytes": RESULT_BYTES, **changes})
     source = Source(world, PARTITIONS, random.Random(seed + 1))
     counter = itertools.count()
     source.query("rally", RALLY)
     source.query("falls", FALLS)
+    for name, text in beside.items():
+        source.query(name, text)
 
     def each() -> None:
         turn = next(counter)
@@ -64,3 +76,11 @@ def test_every_result_stands_exactly_once_whatever_dies(chunk: int, tmp_path: Pa
     assert total[TOPICS.complex_events] > 500, "a test without results proves nothing"
     assert total[TOPICS.trends] > 100
     assert total[TOPICS.dead_letters] > 50, "results that are too large"
+
+
+def test_absences_stand_exactly_once_whatever_dies(chunk: int, tmp_path: Path) -> None:
+    alone, silent = Counter[str](), Counter[str]()
+    for seed in range(chunk * 2, chunk * 2 + 2):
+        alone += live(seed, tmp_path / f"{seed}-alone", turns=300)
+        silent += live(seed, tmp_path / str(seed), turns=300, beside={"silent": SILENT})
+    assert silent[TOPICS.complex_events] > alone[TOPICS.complex_events] + 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from tests.e2e.simulated.system import TOPICS
 from tests.e2e.simulated.test_recovery import live
@@ -17,7 +18,7 @@ def test_every_result_stands_exactly_once_in_avro_too(tmp_path: Path) -> None:
         def asleep(turn: int) -> None:
             registry.down = turn < 100
 
-        avro = {"results_format": "avro", "results_registry": registry.url}
+        avro: dict[str, Any] = {"results_format": "avro", "results_registry": registry.url}
         for seed in range(3):
             total += live(seed, tmp_path / str(seed), turns=400, each_turn=asleep, **avro)
     assert total[TOPICS.complex_events] > 100

@@ -105,8 +105,10 @@ COMPOSED = {
     "quiet": "PATTERN SEQ(Rise r, NOT Stock s) WHERE [symbol] WITHIN 2 s RETURN r.gain AS last INTO Quiet",
     "steeper": "PATTERN SEQ(Rise r, Rise s) WHERE [symbol] AND s.gain > r.gain WITHIN 9 s RETURN s.gain",
     "resting": "PATTERN SEQ(Quiet q, Stock s) WHERE strict-contiguity WITHIN 9 s RETURN q.last, s.symbol",
+    "still": "PATTERN SEQ(Rise r, NOT Stock s EVERY 700 ms) WHERE [symbol] WITHIN 2 s RETURN r.gain AS last INTO Still",
+    "woken": "PATTERN SEQ(Still q, NOT Rise FOR 1 s, Stock s) WITHIN 9 s RETURN q.last, s.symbol",
 }
-"""Queries over each other's results; `Quiet` is known when a window closes."""
+"""Queries over each other's results; `Quiet` is known when a window closes, `Still` when a NOT's time is over."""
 
 
 @pytest.mark.usefixtures("sparing")

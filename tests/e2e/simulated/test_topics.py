@@ -16,8 +16,8 @@ import pytest
 
 from saffron.cli.client import Client
 from saffron.cli.streams.present import present
-from saffron.control.stream_change import StreamChange
-from saffron.control.stream_changes import check_removal, plan_change
+from saffron.control.streams.change import StreamChange
+from saffron.control.streams.stream_changes import check_removal, plan_change
 from saffron.errors import DeniedError
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs

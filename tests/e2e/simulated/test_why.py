@@ -1,4 +1,4 @@
-"""Why, asked of the running system: the story that the interpreter tells of the events that the matcher got."""
+"""Why, asked of the running system: the trace that the interpreter tells of the events that the matcher got."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from saffron.engine.why.bindings import MADE
 from saffron.engine.why.decisions import What
-from saffron.engine.why.story import Story
+from saffron.engine.why.trace import Trace
 from saffron.errors import InputError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.replay.recent import Answer, Question, why_now
@@ -59,8 +59,8 @@ def ask(
     return why_now(MemoryLog(world.broker), TOPICS, "why", question)
 
 
-def matches(story: Story) -> int:
-    return sum(outcome.runs for row in story.rows for outcome in row.outcomes if outcome.what is What.MATCHES)
+def matches(trace: Trace) -> int:
+    return sum(outcome.runs for row in trace.rows for outcome in row.outcomes if outcome.what is What.MATCHES)
 
 
 def test_each_result_is_explained_by_its_id(world: World) -> None:
@@ -69,9 +69,9 @@ def test_each_result_is_explained_by_its_id(world: World) -> None:
         for record in world.read(TOPICS.complex_events, partition, committed_only=True)[-5:]:
             result = orjson.loads(record.value or b"")
             answer = ask(world, result["id"][:16])
-            taken = [row.event["seq"] for row in answer.story.rows if row.event and row.outcomes]
+            taken = [row.event["seq"] for row in answer.trace.rows if row.event and row.outcomes]
             wanted = [event["seq"] for event in [*result["events"]["a"], result["events"]["b"]]]
-            assert (answer.partition, matches(answer.story)) == (partition, 1)
+            assert (answer.partition, matches(answer.trace)) == (partition, 1)
             assert set(wanted) <= set(taken)
             told += 1
     assert told > 4
@@ -81,7 +81,7 @@ def test_a_key_is_told_of_with_all_its_matches(world: World) -> None:
     answer = ask(world, "symbol=IBM", told=10_000)
     records = world.read(TOPICS.complex_events, answer.partition, committed_only=True)
     results = [orjson.loads(record.value or b"") for record in records]
-    assert matches(answer.story) == sum(result["key"] == {"symbol": "IBM"} for result in results) > 3
+    assert matches(answer.trace) == sum(result["key"] == {"symbol": "IBM"} for result in results) > 3
     assert answer.events > 100
     assert answer.since == 1_000_000 or (answer.since or 0) > 990_000
 
@@ -110,10 +110,10 @@ def test_results_of_other_queries_are_made_again_from_the_blocks(tmp_path: Path)
     records = world.read(TOPICS.complex_events, answer.partition, committed_only=True)
     results = [orjson.loads(record.value or b"") for record in records]
     mine = [one for one in results if one["query"] == "steeper" and one["key"] == {"symbol": "IBM"}]
-    assert matches(answer.story) == len(mine) > 3
+    assert matches(answer.trace) == len(mine) > 3
     ids = {one["id"] for one in results if one["query"] == "rise"}
-    origins = [orjson.loads(row.event[MADE].result) for row in answer.story.rows if row.event and MADE in row.event]
+    origins = [orjson.loads(row.event[MADE].result) for row in answer.trace.rows if row.event and MADE in row.event]
     assert {one["id"] for one in origins} <= ids
     told = ask(world, mine[-1]["id"], "steeper", COMPOSED["steeper"], beside=COMPOSED)
-    assert matches(told.story) == 1
-    assert matches(ask(world, "symbol=IBM", "steeper", COMPOSED["steeper"]).story) == 0, "who makes them is not known"
+    assert matches(told.trace) == 1
+    assert matches(ask(world, "symbol=IBM", "steeper", COMPOSED["steeper"]).trace) == 0, "who makes them is not known"

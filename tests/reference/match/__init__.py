@@ -47,6 +47,7 @@ Conditions
 13. v[last], v[], v.len are known once the run has taken an event that comes after the outermost repetition around v
     (in a SEQ; in an AND, after the AND), or at the end of the pattern: N3's proceed, also for `{n}`, which might know
     it at once. v[1] is known with the first event.
+    v[n] is known once the list has n events; v[i] beside it within one outermost repetition is refused.
 14. v[i], v[i-k], v[..i-1]: the condition is asked of each event of the variable in the most repetitions (of several,
     the last of the pattern). Another variable read so beside it must lie in all of its own repetitions around that
     one, and v[i] is its event in the same iteration; v[i-k] and v[..i-1] count back from there in v's whole list. Until

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,7 +10,7 @@ from typing import Any
 
 from saffron.language.syntax import tree
 from saffron.language.syntax.tree import Index
-from tests.reference.match.events import Bindings, Bound
+from tests.reference.match.events import Bindings, Bound, Event
 from tests.reference.match.shape import Leaf, Pattern
 from tests.reference.match.values import Aggregates, aggregate, at_steps, value
 
@@ -21,6 +22,7 @@ FINISHED = (Index.LAST, Index.ALL)  # v.len is one of them
 class Condition:
     """`taking`: components read as the event being taken; `finished`: those whose complete list is read.
 
+    `numbered`: components of which the n-th event is read, with n.
     `events`: components of which an event is read, not only an aggregate over the list or its length.
     `focus`: that of `taking` which lies in the most repetitions: the condition is asked of each of its events.
     """
@@ -29,6 +31,7 @@ class Condition:
     references: tuple[tuple[tree.Reference, Leaf], ...]
     taking: tuple[Leaf, ...]
     finished: tuple[Leaf, ...]
+    numbered: tuple[tuple[Leaf, int], ...]
     events: frozenset[int]
     focus: Leaf | None
 
@@ -82,16 +85,17 @@ def condition(expression: tree.Expression, pattern: Pattern) -> Condition:
             raise ValueError(f"{leaf.variable} is {'a list' if leaf.loops else 'one event'}")
     taking = tuple(leaf for reference, leaf in read if reference.index in TAKING)
     finished = tuple(leaf for reference, leaf in read if reference.index in FINISHED or is_length(reference, leaf))
+    numbered = tuple((leaf, reference.back) for reference, leaf in read if reference.index is Index.NTH)
     focus = max(taking, key=lambda leaf: (len(leaf.loops), leaf.number), default=None)
     for leaf in taking:
         assert focus is not None
         if focus.loops[: len(leaf.loops)] != leaf.loops:
             raise ValueError(f"{leaf.variable}[i] has no value when {focus.variable} comes")
-    if any(one.loops[0] == other.loops[0] for one in taking for other in finished):
+    if any(one.loops[0] == other.loops[0] for one in taking for other in (*finished, *(leaf for leaf, _ in numbered))):
         raise ValueError("a condition on each event cannot know the end of its closure")
     lists = {id(reference) for reference, leaf in read if reference.index is Index.ALL or is_length(reference, leaf)}
     events = frozenset(leaf.number for reference, leaf in read if id(reference) not in lists)
-    return Condition(expression, read, taking, finished, events, focus)
+    return Condition(expression, read, taking, finished, numbered, events, focus)
 
 
 def violated(asked: Condition, bindings: Bindings, over: Callable[[Leaf], bool], functions: Aggregates) -> bool:
@@ -99,6 +103,8 @@ def violated(asked: Condition, bindings: Bindings, over: Callable[[Leaf], bool],
     lists = {leaf.number: [b for b in bindings if b.leaf == leaf.number] for _, leaf in asked.references}
     if not all(lists[number] for number in asked.events) or not all(map(over, asked.finished)):
         return False
+    if any(len(lists[leaf.number]) < number for leaf, number in asked.numbered):
+        return False  # not known yet, or there is none
     instances: Sequence[Bound | None] = [None] if asked.focus is None else lists[asked.focus.number]
     for focus in instances:
         at = _current(asked, lists, focus)
@@ -138,8 +144,7 @@ class _Reader:
     functions: Aggregates
 
     def __call__(self, expression: tree.Reference | tree.Call) -> Any:
-        reference = expression.arguments[0] if isinstance(expression, tree.Call) else expression
-        assert isinstance(reference, tree.Reference)
+        reference = next(references(expression))
         leaf = next(leaf for known, leaf in self.asked.references if known is reference)
         return read(expression, leaf, self.lists[leaf.number], self.at.get(leaf.number, 0), self.functions)
 
@@ -150,11 +155,13 @@ def read(
     """The value of a reference, or of an aggregate over one; `at`: which of the events v[i] is."""
     events = [one.event for one in bound]
     if isinstance(expression, tree.Call):
-        (reference,) = expression.arguments
-        assert isinstance(reference, tree.Reference)
+        (argument,) = expression.arguments
+        reference = next(references(argument))
         if reference.index not in (Index.BEFORE, Index.ALL):
             raise ValueError(f"{expression.function} runs over the events of a closure")
         chosen = events if reference.index is Index.ALL else events[:at]
+        if not isinstance(argument, tree.Reference):
+            return aggregate(expression.function, [formula_value(argument, event) for event in chosen], functions)
         if reference.attribute is None:
             return len(chosen)
         values = [at_steps(event.get(reference.attribute), reference.steps) for event in chosen]
@@ -163,5 +170,16 @@ def read(
         return aggregate(expression.function, values, functions)
     if is_length(expression, leaf):
         return len(events)
+    if expression.index is Index.NTH and len(events) < expression.back:
+        return None
     place = {Index.FIRST: 0, Index.LAST: -1, Index.CURRENT: at, Index.PREVIOUS: at - expression.back}
+    place[Index.NTH] = expression.back - 1
     return events[place.get(expression.index, 0)].get(str(expression.attribute))
+
+
+def formula_value(expression: tree.Expression, event: Event) -> Any:
+    """The value of an expression over attributes of one event; of a condition 1 where it holds, else null."""
+    found = value(expression, lambda one: event.get(str(one.attribute)))
+    if isinstance(found, bool):
+        return 1 if found else None
+    return None if isinstance(found, float) and not math.isfinite(found) else found

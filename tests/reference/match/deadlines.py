@@ -8,7 +8,7 @@ from tests.reference.match.absence import is_trailing
 from tests.reference.match.events import Event
 from tests.reference.match.matches import Match
 from tests.reference.match.question import Question
-from tests.reference.match.shape import Loop, Seq, Shape, Take, nullable
+from tests.reference.match.shape import Both, Either, Loop, Seq, Shape, Take, nullable
 from tests.reference.match.windows import clock, reach, windows
 
 
@@ -25,7 +25,7 @@ def deadline(asked: Question, match: Match, events: Sequence[Event]) -> int | No
         return _latest(asked, last, events)
     if late and consumes:
         return clock(asked, last) + reach(asked) if match.window is None else by_first
-    return by_first if is_trailing(asked, match.bindings) else None
+    return by_first if is_trailing(asked, match.bindings) else match.due
 
 
 def may_trail(asked: Question) -> bool:
@@ -39,7 +39,7 @@ def _may_trail(shape: Shape) -> bool:
     if isinstance(shape, Loop):
         return _may_trail(shape.body)
     if not isinstance(shape, Seq):
-        return any(map(_may_trail, shape.parts))
+        return any(map(_may_trail, shape.parts)) or (isinstance(shape, Either | Both) and shape.absent is not None)
     rest = [all(map(nullable, shape.parts[place:])) for place in range(len(shape.parts) + 1)]
     own = any(place and rest[place] for place, _ in shape.absent)
     return own or any(_may_trail(part) and rest[place] for place, part in enumerate(shape.parts, 1))

@@ -55,8 +55,8 @@ def strategies(rng: random.Random, variables: Sequence[Variable], chosen: str | 
     return ", ".join(filter(None, [whole, *steps]))
 
 
-def window(rng: random.Random) -> str:
-    unit = rng.choice(["ms", "ms", "EVENTS"])
+def window(rng: random.Random, *, timed: bool = False) -> str:
+    unit = "ms" if timed else rng.choice(["ms", "ms", "EVENTS"])
     size = rng.randrange(3, 12 if unit == "EVENTS" else 20)
     roll = rng.random()
     text = f"WITHIN {size} {unit}"
@@ -89,6 +89,11 @@ def _copied(rng: random.Random, variables: Sequence[Variable]) -> str:
     return ", ".join(f"{variable.name}{place}.{name} AS {name}" for name in "xfstkg")
 
 
+def _owner(variable: Variable) -> str:
+    """What a key calls the component by: its type, if that is one."""
+    return variable.type if variable.type in TYPES else variable.name
+
+
 def query(
     rng: random.Random,
     *,
@@ -96,31 +101,31 @@ def query(
     functions: Sequence[str] = (),
     most: int = 5,
     plain: bool = False,
-    types: str = TYPES,
+    types: Sequence[str] = TYPES,
     into: str = "",
     timeouts: bool = False,
     mixed: bool = False,
+    timed: bool = False,
 ) -> str:
     """The text of a match query that has a meaning.
 
     `strategy`: for all components. `functions`: user-defined aggregates that it may call. `most`: about how many
     components. `plain`: without OUTPUT, CONSUME and TIME. `types`: of its events. `into`: the type of its results,
     which then have all attributes. `timeouts`: with OUTPUT ALL WITH TIMEOUTS. `mixed`: with conditions of all kinds of
-    references together, which may have no meaning.
+    references together, which may have no meaning. `timed`: with NOTs that last for a time.
     """
-    made = Patterns(rng, rng.randrange(1, most + 1), types)
+    made = Patterns(rng, rng.randrange(1, most + 1), types, timed=timed)
     pattern = made.root(rng.choice([0, 1, 1, 2, 2]))
-    keys = rng.choice(
-        ["", "", "", "", "[k]", "[g]", "[g, k]", "[upper(s)]", "[floor(f), k]", f"[{made.variables[0].type}.k]"]
-    )
+    owner = _owner(made.variables[0])
+    keys = rng.choice(["", "", "", "", "[k]", "[g]", "[g, k]", "[upper(s)]", "[floor(f), k]", f"[{owner}.k]"])
     conditions = Conditions(rng, made.variables, functions)
     conjuncts = conditions.some() + (conditions.mixed() if mixed else [])
     chosen = strategies(rng, made.variables, strategy)
     if PARTITION in chosen and any(variable.absent for variable in made.variables):
-        keys = keys.replace(f"{made.variables[0].type}.", "")  # what is next is told by a key of all types
+        keys = keys.replace(f"{_owner(made.variables[0])}.", "")  # what is next is told by a key of all types
     where = " AND ".join(filter(None, [keys, *conjuncts]))
     braces = f"{{ {where} }}" if where else ""
-    parts = ["PATTERN", pattern, f"WHERE {chosen} {braces}" if chosen or braces else "", window(rng)]
+    parts = ["PATTERN", pattern, f"WHERE {chosen} {braces}" if chosen or braces else "", window(rng, timed=timed)]
     if timeouts:
         parts.append("OUTPUT ALL WITH TIMEOUTS")
     elif not plain:

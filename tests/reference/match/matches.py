@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.reference.match.absence import stands
+from tests.reference.match.absence import times
 from tests.reference.match.events import Bindings, Event
 from tests.reference.match.question import ANY, Question, names
 from tests.reference.match.runs import Run, runs_from
@@ -20,13 +20,15 @@ Place = tuple[int, int]
 class Match:
     """`parts`: the events of each component by number, in order; () for one that is not bound.
 
-    `bindings`: one way to take them (a match found in several ways is one match).
+    `bindings`: one way to take them (a match found in several ways is one match). `due`: when the time of a NOT that
+    ends it is over; None: no such NOT ends it.
     """
 
     parts: tuple[tuple[Event, ...], ...]
     window: tuple[int, int] | None
     opener: Event | None
     bindings: Bindings
+    due: int | None = None
 
     def events(self) -> list[Event]:
         return [bound.event for bound in self.bindings]
@@ -38,11 +40,12 @@ class Match:
         return tuple(tuple(event.seq for event in part) for part in self.parts)
 
     def order(self) -> tuple[Any, ...]:
-        """The order of results: last seq, first seq, all seqs, seqs by component (one not bound last), window."""
+        """The order of results: last seq, first seq, all seqs, seqs by component (one not bound last), window, due."""
         ordered = tuple(event.place() for event in self.events())
         opener = self.opener.place() if self.opener else ()
+        due = () if self.due is None else (self.due,)
         components = tuple((not part, part) for part in self.places())
-        return ordered[-1], ordered[0], ordered, components, self.window or (), opener
+        return ordered[-1], ordered[0], ordered, components, self.window or (), opener, due
 
 
 def parts_of(asked: Question, bindings: Bindings) -> tuple[tuple[Event, ...], ...]:
@@ -54,8 +57,8 @@ def all_matches(asked: Question, events: Sequence[Event]) -> list[Match]:
     found: dict[Any, Match] = {}
     for window in windows(asked, events):
         for bindings in _accepted(asked, window):
-            if stands(asked, bindings, window, events):
-                match = Match(parts_of(asked, bindings), window.bounds, window.opener, bindings)
+            for due in times(asked, bindings, window, events):
+                match = Match(parts_of(asked, bindings), window.bounds, window.opener, bindings, due)
                 found.setdefault(match.order(), match)
     return [found[order] for order in sorted(found)]
 
@@ -70,7 +73,7 @@ def waiting_runs(asked: Question, events: Sequence[Event]) -> Iterator[tuple[Win
     for window in windows(asked, events):
         for start in range(window.starts):
             outcome = runs_from(asked, window.events[start:])
-            matched = [one for one in outcome.accepted if stands(asked, one, window, events)]
+            matched = [one for one in outcome.accepted if times(asked, one, window, events)]
             for run in outcome.waiting:
                 yield window, run, any(one[: len(run.bindings)] == run.bindings for one in matched)
 
@@ -78,11 +81,13 @@ def waiting_runs(asked: Question, events: Sequence[Event]) -> Iterator[tuple[Win
 def all_matches_by_subsets(asked: Question, events: Sequence[Event]) -> set[Any]:
     """The orders of all matches under skip-till-any-match: every choice of events that the pattern derives."""
     assert {*asked.begins.values(), *asked.continues.values()} == {ANY}
-    found = set()
+    found: set[Any] = set()
     for window in windows(asked, events):
         for bindings in any_matches(asked, window.events):
             if window.starts == 1 and bindings[0].event is not window.events[0]:
                 continue
-            if stands(asked, bindings, window, events):
-                found.add(Match(parts_of(asked, bindings), window.bounds, window.opener, bindings).order())
+            found.update(
+                Match(parts_of(asked, bindings), window.bounds, window.opener, bindings, due).order()
+                for due in times(asked, bindings, window, events)
+            )
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from saffron.language.syntax import tree
-from tests.reference.match.conditions import Condition, Pair, condition
+from tests.reference.match.conditions import Condition, Pair, condition, violated
 from tests.reference.match.events import Bindings, Event
 from tests.reference.match.shape import Leaf, Pattern, shape_of
 from tests.reference.match.values import Aggregates, compared
@@ -96,7 +96,7 @@ def _asked(owner: str | None, pattern: Pattern) -> frozenset[int]:
     """The components of which an attribute is asked: all, those of a type, or that of a variable."""
     if owner is None:
         return frozenset(range(len(pattern.leaves)))
-    typed = frozenset(leaf.number for leaf in pattern.leaves if leaf.type == owner)
+    typed = frozenset(leaf.number for leaf in pattern.leaves if leaf.types == (owner,))
     return typed or frozenset([pattern.leaf(owner).number])
 
 
@@ -138,6 +138,11 @@ def distinct_differ(asked: Question, bindings: Bindings) -> bool:
                     return False
                 values.append(mine)
     return True
+
+
+def complete(asked: Question, bindings: Bindings) -> bool:
+    """Whether all conditions hold now that every list is finished."""
+    return not any(violated(one, bindings, lambda _: True, asked.functions) for one in asked.conditions)
 
 
 def adjacent(asked: Question, before: Event, after: Event) -> bool:

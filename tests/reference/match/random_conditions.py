@@ -72,7 +72,11 @@ class Conditions:
             return f"{name}[i].{attribute}"
         if roll < 0.5:
             return f"{name}[i-{self.rng.choice([1, 1, 2])}].{attribute}"
-        return self._aggregate(f"{name}[..i-1]") if roll < 0.7 else self._whole(variable)
+        if roll < 0.7:
+            return (self._formula if roll < 0.56 else self._aggregate)(f"{name}[..i-1]")
+        if roll > 0.9:
+            return f"{name}[{1 + int(20 * (1.0 - roll))}].{attribute}"
+        return self._formula(f"{name}[]") if roll > 0.83 else self._whole(variable)
 
     def returned(self) -> str:
         """Values of finished components, as the items of RETURN."""
@@ -186,6 +190,18 @@ class Conditions:
         if function == "count" and self.rng.random() < 0.5:
             return f"count({over})"
         return f"{function}({over}.{self._attribute()})"
+
+    def _formula(self, over: str) -> str:
+        """An aggregate of a formula of each event."""
+        one, sign = f"{over}.{self._attribute()}", self.rng.choice(COMPARISONS)
+        forms = [
+            f"count({one} {sign} {self._number()})",
+            f"count({over}.s = 'a' OR {one} {sign} {over}.k)",
+            f"{self.rng.choice(['sum', 'avg', 'max', 'min', 'first', 'last'])}({one} * {over}.k)",
+            f"sum(abs({one} - {over}.f))",
+            f"stddev(min({one}, 2) / {over}.x)",
+        ]
+        return self.rng.choice(forms)
 
     def _back(self) -> str:
         if not self.lists:

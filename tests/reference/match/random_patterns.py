@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 TYPES = "ABC"
+SETS = ("A", "B", "C", "(A | B)", "(C | A)", "ANY")
+"""Steps of one type, of several and of any."""
 
 
 @dataclass(frozen=True)
@@ -25,17 +28,21 @@ class Variable:
 
 @dataclass
 class Patterns:
-    """Makes one pattern; `variables` are its components from the left. `lists`: also lists of at most one event."""
+    """Makes one pattern; `variables` are its components from the left. `lists`: also lists of at most one event.
+
+    `timed`: with many NOTs that last for a time.
+    """
 
     lists: ClassVar[bool] = True
 
     rng: random.Random
     most: int
-    types: str = TYPES
+    types: Sequence[str] = TYPES
     variables: list[Variable] = field(default_factory=list)
     loops: int = 0
     sides: list[tuple[int, int]] = field(default_factory=list)
     conjunctions: int = 0
+    timed: bool = False
 
     def root(self, depth: int) -> str:
         roll = self.rng.random()
@@ -88,20 +95,38 @@ class Patterns:
         parts = []
         size = self.rng.choice([1, 2, 2, 3] if outermost else [2, 2, 3])
         for index in range(size):
-            if (outermost or index > 0) and not absent and self.rng.random() < 0.12:
+            if (outermost or index > 0) and not absent and self.rng.random() < (0.35 if self.timed else 0.12):
                 parts.append(self._negation(loops))
-            parts.append(self._pattern(depth, loops, absent))
+            if self.timed and outermost and index > 0 and self.rng.random() < 0.25:
+                parts.append(self._either())
+            else:
+                parts.append(self._pattern(depth, loops, absent))
             if self._full() and index > 0:
                 break
-        if outermost and self.rng.random() < 0.08:
-            parts.append(self._negation(loops))
+        if outermost and self.rng.random() < (0.5 if self.timed else 0.08):
+            parts.append(self._negation(loops, last=True))
         return f"SEQ({', '.join(parts)})"
 
-    def _negation(self, loops: tuple[int, ...]) -> str:
+    def _negation(self, loops: tuple[int, ...], *, last: bool = False) -> str:
+        due = self._due(last=last) if self.timed and self.rng.random() < 0.85 else ""
         if self.rng.random() < 0.7:
-            return f"NOT {self._event('', loops, absent=True)}"
+            return f"NOT {self._event('', loops, absent=True)}{due}"
         inner = [self._event("", loops, absent=True) for _ in range(2)]
-        return f"NOT SEQ({', '.join(inner)})"
+        return f"NOT SEQ({', '.join(inner)}){due}"
+
+    def _due(self, *, last: bool = False) -> str:
+        return f" {'EVERY' if last and self.rng.random() < 0.3 else 'FOR'} {self.rng.choice([1, 2, 2, 3, 3, 4, 6])} ms"
+
+    def _either(self) -> str:
+        """An OR of events and a NOT that lasts for a time, or an AND of one."""
+        if self.rng.random() < 0.4:
+            inside, bounds = ((self.loops,), "+") if self.rng.random() < 0.3 else ((), "")
+            self.loops += len(inside)
+            sides = [self._event(bounds, inside, absent=False), f"NOT {self._event('', (), absent=True)}{self._due()}"]
+            return f"({' AND '.join(sides)})"
+        sides = [self._event("", (), absent=False) for _ in range(self.rng.choice([1, 1, 2]))]
+        sides.insert(self.rng.randrange(len(sides) + 1), f"NOT {self._event('', (), absent=True)}{self._due()}")
+        return f"({' OR '.join(sides)})"
 
     def _any(self, loops: tuple[int, ...], absent: bool) -> str:
         distinct = self.rng.choice(["", "", " DISTINCT k", " DISTINCT x"])

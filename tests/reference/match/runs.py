@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tests.reference.match.absence import in_time
 from tests.reference.match.conditions import pairs_hold, violated
 from tests.reference.match.events import Bindings, Bound, Event
 from tests.reference.match.positions import Edge, State, begin, left, onward
@@ -13,6 +14,7 @@ from tests.reference.match.question import (
     NEXT,
     PARTITION,
     Question,
+    complete,
     distinct_differ,
     in_order,
     keys_agree,
@@ -35,17 +37,19 @@ class Outcome(NamedTuple):
 
 def runs_from(asked: Question, events: Sequence[Event]) -> Outcome:
     """All runs that begin with the first of the events of a window."""
-    first, *later = events
+    _, *later = events
     accepted: dict[Bindings, None] = {}
     runs: dict[Run, None] = {}
     for stance in begin(asked.pattern.root):
         for edge in stance.edges:
-            _go_on(asked, (), edge, first, accepted, runs)
-    for event in later:
+            _go_on(asked, (), edge, events, 0, accepted, runs)
+    for place, event in enumerate(later, 1):
         kept: dict[Run, None] = {}
         for run in runs:
             ours = _same_key(asked, run.bindings, event)
-            fired = [edge for edge in run.edges if ours and _go_on(asked, run.bindings, edge, event, accepted, kept)]
+            fired = [
+                edge for edge in run.edges if ours and _go_on(asked, run.bindings, edge, events, place, accepted, kept)
+            ]
             staying = tuple(edge for edge in run.edges if _may_skip(asked, edge, event, ours, fired))
             if staying:
                 kept[Run(run.bindings, staying)] = None
@@ -57,13 +61,14 @@ def _go_on(
     asked: Question,
     bindings: Bindings,
     edge: Edge,
-    event: Event,
+    events: Sequence[Event],
+    place: int,
     accepted: dict[Bindings, None],
     runs: dict[Run, None],
 ) -> bool:
-    """Whether the edge takes the event; the runs that this makes go into `runs`, and into `accepted`."""
-    taken = (*bindings, Bound(event, edge.leaf.number, edge.iterations))
-    if not _allowed(asked, taken, edge.state):
+    """Whether the edge takes `events[place]`; the runs that this makes go into `runs`, and into `accepted`."""
+    taken = (*bindings, Bound(events[place], edge.leaf.number, edge.iterations))
+    if not _allowed(asked, taken, edge.state) or not in_time(asked, taken, events):
         return False
     stances = onward(asked.pattern.root, edge.state)
     if any(stance.over for stance in stances) and complete(asked, taken):
@@ -77,7 +82,7 @@ def _go_on(
 def _allowed(asked: Question, taken: Bindings, state: State) -> bool:
     """Whether the last event may be taken, by everything that is known now."""
     event, number, _ = taken[-1]
-    if event.type != asked.pattern.leaves[number].type:
+    if not asked.pattern.leaves[number].takes(event):
         return False
     if not in_order(asked, taken[-2:]):
         return False
@@ -89,11 +94,6 @@ def _allowed(asked: Question, taken: Bindings, state: State) -> bool:
     return not any(
         violated(one, taken, lambda leaf: left(root, state, leaf), asked.functions) for one in asked.conditions
     )
-
-
-def complete(asked: Question, bindings: Bindings) -> bool:
-    """Whether all conditions hold now that every list is finished."""
-    return not any(violated(one, bindings, lambda _: True, asked.functions) for one in asked.conditions)
 
 
 def _same_key(asked: Question, bindings: Bindings, event: Event) -> bool:

@@ -7,16 +7,24 @@ from dataclasses import dataclass
 from itertools import count
 
 from saffron.language.syntax import tree
+from tests.reference.match.events import Event
 
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A component. `loops`: the repetitions around it, outermost first; it is a list if there is any."""
+    """A component. `types`: of its events, () for ANY.
+
+    `loops`: the repetitions around it, outermost first; it is a list if there is any.
+    """
 
     number: int
     variable: str
-    type: str
+    types: tuple[str, ...]
     loops: tuple[int, ...]
+
+    def takes(self, event: Event) -> bool:
+        """Whether the event is of its types; ANY takes no result of another query."""
+        return event.type in self.types if self.types else event.counter == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,25 +34,30 @@ class Take:
 
 @dataclass(frozen=True, eq=False)
 class Seq:
-    """`absent`: (how many parts stand before it, what must not be there)."""
+    """`absent`: (how many parts stand before it, what must not be there). `due`: by that number, its FOR or EVERY."""
 
     parts: tuple[Shape, ...]
     absent: tuple[tuple[int, Shape], ...]
+    due: tuple[tuple[int, tree.Due], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Either:
-    """OR; with an empty Seq as one side it is `?`."""
+    """OR; with an empty Seq as one side it is `?`. `absent`: what must not be there for a time, of a side that is NOT;
+    that side is an empty Seq among the parts."""
 
     parts: tuple[Shape, ...]
+    absent: tuple[Shape, tree.Due] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Both:
-    """AND, and ANY over several units: `count` of the parts, interleaved in any way."""
+    """AND, and ANY over several units: `count` of the parts, interleaved in any way. `absent`: of an AND, what must not
+    be there for a time."""
 
     count: int
     parts: tuple[Shape, ...]
+    absent: tuple[Shape, tree.Due] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +96,15 @@ class Pattern:
     distinct: tuple[Distinct, ...]
     closures: frozenset[int]
 
+    @property
+    def owners(self) -> set[str]:
+        """The variables, and the types that are the only one of a component."""
+        return {name for leaf in self.leaves for name in (leaf.variable, *(leaf.types if len(leaf.types) == 1 else ()))}
+
     def leaf(self, name: str) -> Leaf:
         """The component that a variable names, or the only one of a type of that name."""
         named = [leaf for leaf in self.leaves if leaf.variable == name]
-        found = named or [leaf for leaf in self.leaves if leaf.type == name]
+        found = named or [leaf for leaf in self.leaves if leaf.types == (name,)]
         if len(found) != 1:
             raise ValueError(f"{name} names {len(found)} components")
         return found[0]
@@ -144,16 +162,22 @@ def names_of(pattern: tree.Pattern) -> dict[int, tuple[int, str]]:
     taken = {event.variable for event, _ in components if event.variable}
     if len(taken) < sum(event.variable is not None for event, _ in components):
         raise ValueError("two components have the same variable")
-    result, seen = {}, dict.fromkeys((event.type for event, _ in components), 0)
+    result, seen = {}, dict.fromkeys((_type(event) for event, _ in components), 0)
     for number, (event, _) in enumerate(components):
         name = event.variable
         if name is None:
-            seen[event.type] += 1
-            if event.type in taken and seen[event.type] == 1:
-                seen[event.type] = 2
-            name = event.type if seen[event.type] == 1 else f"{event.type}#{seen[event.type]}"
+            kind = _type(event)
+            seen[kind] += 1
+            if kind in taken and seen[kind] == 1:
+                seen[kind] = 2
+            name = kind if seen[kind] == 1 else f"{kind}#{seen[kind]}"
         result[id(event)] = number, name
     return result
+
+
+def _type(event: tree.Event) -> str:
+    """The name of an event without a variable."""
+    return event.types[0] if event.types else "ANY"
 
 
 class _Builder:
@@ -167,15 +191,15 @@ class _Builder:
     def shape(self, pattern: tree.Pattern, loops: tuple[int, ...], *, outermost: bool = False) -> Shape:
         match pattern:
             case tree.Event():
-                leaf = Leaf(*self.names[id(pattern)], pattern.type, loops)
+                leaf = Leaf(*self.names[id(pattern)], pattern.types, loops)
                 self.leaves.append(leaf)
                 return Take(leaf)
             case tree.Sequence(parts=parts):
                 return self._sequence(parts, loops, outermost)
             case tree.Disjunction(parts=parts):
-                return Either(tuple(self.shape(part, loops) for part in parts))
+                return self._either(parts, loops)
             case tree.Conjunction(parts=parts):
-                return Both(len(parts), tuple(self.shape(part, loops) for part in parts))
+                return self._both(parts, loops)
             case tree.Repeat(pattern=inner, low=low, high=1) if loops or not _written_as_lists(inner):
                 shape = self.shape(inner, loops)
                 return Either((shape, NOTHING)) if low == 0 else shape
@@ -193,6 +217,26 @@ class _Builder:
             case tree.Negation():
                 raise ValueError("NOT stands inside SEQ")
 
+    def _either(self, parts: tuple[tree.Pattern, ...], loops: tuple[int, ...]) -> Shape:
+        negated = [part for part in parts if isinstance(part, tree.Negation) and part.due]
+        sides = tuple(NOTHING if part in negated else self.shape(part, loops) for part in parts)
+        if not negated:
+            return Either(sides)
+        (one,) = negated
+        assert one.due is not None
+        if one.due.every or not all(isinstance(side, Take) or side is NOTHING for side in sides):
+            raise ValueError("beside a NOT in an OR stand single events")
+        return Either(sides, (self.shape(one.pattern, loops), one.due))
+
+    def _both(self, parts: tuple[tree.Pattern, ...], loops: tuple[int, ...]) -> Shape:
+        negated = [part for part in parts if isinstance(part, tree.Negation) and part.due]
+        present = tuple(self.shape(part, loops) for part in parts if part not in negated)
+        if not negated:
+            return Both(len(present), present)
+        (one,) = negated
+        assert one.due is not None
+        return Both(len(present), present, (self.shape(one.pattern, loops), one.due))
+
     def _loop(self, inner: tree.Pattern, low: int, high: int | None, loops: tuple[int, ...]) -> Shape:
         number = next(self.loops)
         body = self.shape(inner, (*loops, number))
@@ -205,12 +249,15 @@ class _Builder:
         present: list[Shape] = []
         absent: list[tuple[int, Shape]] = []
         missing: list[Shape] = []
+        due = []
         for part in parts:
             if isinstance(part, tree.Negation):
                 inner = part.pattern
                 if isinstance(inner, tree.Negation):
                     raise ValueError("NOT of a NOT")
                 missing.append(self.shape(inner, loops))
+                if part.due is not None:
+                    due.append((len(present), part.due))
                 continue
             if missing:
                 absent.append((len(present), _joined(missing)))
@@ -222,7 +269,7 @@ class _Builder:
             raise ValueError("SEQ of NOTs alone")
         if not outermost and any(gap in (0, len(present)) for gap, _ in absent):
             raise ValueError("a leading or trailing NOT stands in the outermost SEQ only")
-        return Seq(tuple(present), tuple(absent))
+        return Seq(tuple(present), tuple(absent), tuple(due))
 
 
 def _written_as_lists(pattern: tree.Pattern) -> bool:

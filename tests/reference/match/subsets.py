@@ -8,8 +8,7 @@ from itertools import combinations, product
 
 from tests.reference.match.conditions import pairs_hold
 from tests.reference.match.events import Bindings, Bound, Event
-from tests.reference.match.question import Question, distinct_differ, in_order, keys_agree
-from tests.reference.match.runs import complete
+from tests.reference.match.question import Question, complete, distinct_differ, in_order, keys_agree
 from tests.reference.match.shape import Both, Either, Loop, Seq, Shape, Take
 
 Events = tuple[Event, ...]
@@ -20,7 +19,7 @@ def derived(shape: Shape, events: Events) -> frozenset[Bindings]:
     """All ways to fill the shape with exactly these events."""
     match shape:
         case Take(leaf=leaf):
-            fits = len(events) == 1 and events[0].type == leaf.type
+            fits = len(events) == 1 and leaf.takes(events[0])
             return frozenset([(Bound(events[0], leaf.number, ()),)]) if fits else frozenset()
         case Either(parts=parts):
             return frozenset(way for part in parts for way in derived(part, events))

@@ -200,7 +200,7 @@ def absences(shape: Shape) -> Iterator[Shape]:
 
 def _keys(key: tree.Key, pattern: Pattern) -> Iterator[tree.Key]:
     """Of a side, only what is asked of something in it."""
-    known = {leaf.variable for leaf in pattern.leaves} | {leaf.type for leaf in pattern.leaves}
+    known = pattern.owners
     for attribute in key.attributes:
         if attribute.owner is None or attribute.owner in known:
             yield tree.Key((attribute,))

@@ -14,8 +14,8 @@ from itertools import combinations, pairwise, product
 
 from tests.reference.match.conditions import pairs_hold
 from tests.reference.match.events import Bindings, Bound, Event
-from tests.reference.match.question import ANY, NEXT, PARTITION, Question, adjacent, keys_agree
-from tests.reference.match.runs import complete, runs_from
+from tests.reference.match.question import ANY, NEXT, PARTITION, Question, adjacent, complete, keys_agree
+from tests.reference.match.runs import runs_from
 from tests.reference.match.shape import Both, Either, Leaf, Loop, Seq, Shape, Take
 from tests.reference.trends.windows import Trend, Window, windows
 
@@ -150,7 +150,7 @@ class _Graph:
                 return set(self._interleaved(shape))
 
     def _taken(self, leaf: Leaf) -> list[Event]:
-        return [event for event in self.events if event.type == leaf.type]
+        return [event for event in self.events if leaf.takes(event)]
 
     def _sequence(self, seq: Seq) -> set[Piece]:
         found = {Piece()}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from saffron.language.syntax import tree
 from saffron.language.syntax.parser import parse
+from saffron.language.syntax.printer import types_text
 from tests.reference.match import generate as match
 from tests.reference.match.question import ANY, NEXT, PARTITION, STRICT
 from tests.reference.match.random_patterns import Patterns, Variable
@@ -72,14 +73,14 @@ class TrendPatterns(Patterns):
             return " OR ".join(self._pattern(depth, loops, absent) for _ in range(2))
         return self._any(loops, absent)
 
-    def _negation(self, loops: tuple[int, ...]) -> str:
+    def _negation(self, loops: tuple[int, ...], *, last: bool = False) -> str:
         roll = self.rng.random()
         if roll < 0.55:
             return f"NOT {self._event(self.rng.choice(['', '', '', '+']), loops, absent=True)}"
-        first, last = (self._event(self.rng.choice(["", "", "+"]), loops, absent=True) for _ in range(2))
+        begin, end = (self._event(self.rng.choice(["", "", "+"]), loops, absent=True) for _ in range(2))
         if roll < 0.8:
-            return f"NOT SEQ({first}, {last})"
-        return f"NOT SEQ({first}, NOT {self._event('', loops, absent=True)}, {last})"
+            return f"NOT SEQ({begin}, {end})"
+        return f"NOT SEQ({begin}, NOT {self._event('', loops, absent=True)}, {end})"
 
     def _any(self, loops: tuple[int, ...], absent: bool) -> str:
         return super()._any(loops, absent).split(" DISTINCT")[0]
@@ -97,14 +98,17 @@ class Made:
     def variables(self) -> list[Variable]:
         """The components in the order of their numbers: those inside NOTs last."""
         return [
-            Variable(leaf.variable, leaf.type, leaf.loops, leaf.number >= self.shape.positive, ())
+            Variable(leaf.variable, types_text(leaf.types), leaf.loops, leaf.number >= self.shape.positive, ())
             for leaf in self.shape.leaves
         ]
 
 
-def pattern(rng: random.Random, *, long: bool = False) -> Made:
-    """`edges`: numbers into `shape.leaves`; those inside NOTs too. `long`: every other one has lists on end."""
-    made = TrendPatterns(rng, rng.choice([1, 2, 2, 3, 3, 4]), rng.choice(["AB", "ABC", "ABC", TYPES]))
+def pattern(rng: random.Random, *, long: bool = False, types: Sequence[str] = ()) -> Made:
+    """`edges`: numbers into `shape.leaves`; those inside NOTs too. `long`: every other one has lists on end.
+
+    `types`: of its events.
+    """
+    made = TrendPatterns(rng, rng.choice([1, 2, 2, 3, 3, 4]), types or rng.choice(["AB", "ABC", "ABC", TYPES]))
     text = made.root(rng.choice([0, 1, 1, 2, 2, 3]))
     if long and rng.random() < 0.5:
         text = rng.choice(GROWING)
@@ -117,10 +121,13 @@ def pattern(rng: random.Random, *, long: bool = False) -> Made:
     return Made(text, shape, tuple(sorted(edges)))
 
 
-def query(rng: random.Random, *, long: bool = False) -> str:
-    """The text of an aggregate query. `long`: for long streams, with wide windows and plain aggregates."""
-    made = pattern(rng, long=long)
-    conditions = Conditions(rng, made.shape, made.edges)
+def query(rng: random.Random, *, long: bool = False, types: Sequence[str] = (), formula: str = "") -> str:
+    """The text of an aggregate query. `long`: for long streams, with wide windows and plain aggregates.
+
+    `types`: of its events. `formula`: see `Conditions`.
+    """
+    made = pattern(rng, long=long, types=types)
+    conditions = Conditions(rng, made.shape, made.edges, formula)
     chosen = _strategies(rng, made)
     keys = "" if long and PARTITION not in chosen and rng.random() < 0.5 else _keys(rng, made, chosen)
     where = " AND ".join(filter(None, [keys, *conditions.some()]))
@@ -163,7 +170,7 @@ def long_case(rng: random.Random) -> tuple[str, list[dict[str, Any]]]:
 
 def stream(rng: random.Random, text: str, size: int) -> list[dict[str, Any]]:
     """Events for a query: mostly of its types, in the order of its components; keys often agree."""
-    named = list(_types(parse(text).pattern))
+    named = list(_types(parse(text).pattern)) or TYPES
     events = match.stream(rng, size)
     common = rng.choice([0.3, 0.7, 1.0])
     at = 0
@@ -178,7 +185,7 @@ def stream(rng: random.Random, text: str, size: int) -> list[dict[str, Any]]:
 
 def _types(written: tree.Pattern) -> Iterator[str]:
     if isinstance(written, tree.Event):
-        yield written.type
+        yield from written.types
     elif isinstance(written, tree.Repeat | tree.Negation):
         yield from _types(written.pattern)
     else:
@@ -196,7 +203,7 @@ def _unnamed(text: str, made: Made) -> str:
     """Without the variables of components that are the only one of their type: these are called by it."""
     kinds = [variable.type for variable in made.variables]
     for variable in made.variables:
-        if kinds.count(variable.type) == 1:
+        if variable.type in TYPES and kinds.count(variable.type) == 1:
             text = re.sub(rf"\b({variable.type}(?:[+*?]|{{[\d,]*}})?) {variable.name}\b", r"\1", text)
             text = re.sub(rf"\b{variable.name}\b", variable.type, text)
     return text
@@ -215,6 +222,7 @@ def _keys(rng: random.Random, made: Made, chosen: str) -> str:
     """[attr], now and then of one type only; partition contiguity tells what is next by a key of all types."""
     if PARTITION in chosen:
         return rng.choice(["[k]", "[g]", "[k, g]"])
-    kind = rng.choice([variable.type for variable in made.variables if not variable.absent])
+    chosen_one = rng.choice([variable for variable in made.variables if not variable.absent])
+    kind = chosen_one.type if chosen_one.type in TYPES else chosen_one.name
     outside = any(variable.absent and variable.type == kind for variable in made.variables)
     return rng.choice(["", "", "", "[k]", "[g]", "[g, k]", "" if outside or "AND" in made.text else f"[{kind}.k]"])

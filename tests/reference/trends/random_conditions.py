@@ -20,8 +20,12 @@ OF_ONE_EVENT = (
 class Conditions:
     """`edges`: pairs of components of which the second may directly follow the first."""
 
-    def __init__(self, rng: random.Random, pattern: Pattern, edges: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self, rng: random.Random, pattern: Pattern, edges: Sequence[tuple[int, int]], formula: str = ""
+    ) -> None:
+        """`formula`: what stands behind each value that is aggregated, with {0} for its variable."""
         self.rng = rng
+        self.formula = formula
         self.leaves = pattern.leaves
         self.present = pattern.leaves[: pattern.positive]
         self.closures = pattern.closures
@@ -135,7 +139,8 @@ class Conditions:
         leaf = self.rng.choice(self.present)
         if self.rng.random() < 0.25:
             return f"COUNT({leaf.variable})"
-        return f"{self.rng.choice(['MIN', 'MAX', 'SUM', 'AVG'])}({leaf.variable}.{self.rng.choice('xxf')})"
+        function, attribute = self.rng.choice(["MIN", "MAX", "SUM", "AVG"]), self.rng.choice("xxf")
+        return f"{function}({leaf.variable}.{attribute}{self.formula.format(leaf.variable)})"
 
     def _computed(self) -> str:
         one, other = self._aggregate(), self._aggregate()

@@ -10,6 +10,8 @@ from typing import Any
 
 from saffron.language.syntax import tree
 from tests.reference.functions import FUNCTIONS as FUNCTIONS_OF_VALUES
+from tests.reference.match.conditions import formula_value, references
+from tests.reference.match.events import Event
 from tests.reference.match.shape import Pattern
 from tests.reference.match.values import compared
 from tests.reference.trends.asked import FUNCTIONS
@@ -31,9 +33,8 @@ def aggregate(call: tree.Call, pattern: Pattern, trends: Collection[Trend]) -> A
     if isinstance(argument, tree.Name):
         number = pattern.leaf(argument.name).number
         return sum(leaf == number for trend in trends for leaf, _ in trend)
-    assert isinstance(argument, tree.Reference)
-    number = pattern.leaf(argument.variable).number
-    given = [event.get(str(argument.attribute)) for trend in trends for leaf, event in trend if leaf == number]
+    number = pattern.leaf(next(references(argument)).variable).number
+    given = [_given(argument, event) for trend in trends for leaf, event in trend if leaf == number]
     present = [Fraction(x) for x in given if x is not None]
     if call.function == "count":
         return len(present)
@@ -44,6 +45,13 @@ def aggregate(call: tree.Call, pattern: Pattern, trends: Collection[Trend]) -> A
     if call.function == "avg":
         return sum(present, Fraction(0)) / len(present)
     return {"min": min, "max": max}[call.function](present)
+
+
+def _given(argument: tree.Expression, event: Event) -> Any:
+    """E.x of an event, or the value of a formula over it."""
+    if isinstance(argument, tree.Reference):
+        return event.get(str(argument.attribute))
+    return formula_value(argument, event)
 
 
 def computed(expression: tree.Expression, known: Callable[[tree.Expression], Any]) -> Any:

@@ -217,7 +217,7 @@ class Graph:
 
     def _fits(self, state: int, event: Event) -> bool:
         component = self.plan.components[self.template.states[state].component]
-        return event.type == component.type and all(
+        return event.type in component.types and all(
             _holds(condition, event, event) for condition in self.template.local[state]
         )
 

@@ -154,6 +154,16 @@ class TestResults:
         shuffled = saffron.replay(MATCHES, EVENTS[::-1], disorder=timedelta(seconds=10))
         assert shuffled.counts() == {"peaks": 2}
 
+    @pytest.mark.parametrize("value", [2**64 - 1, [2**64 - 1], float("inf"), pa.scalar(2**64 - 1, pa.uint64())])
+    def test_values_that_are_not_kept_are_warned_of(self, value: Any) -> None:
+        is_scalar = isinstance(value, pa.Scalar)
+        row: dict[str, Any] = {"type": "A", "ts": 1, "x": value}
+        events = (
+            pa.table({"type": ["A"], "ts": [1], "x": pa.array([value.as_py()], value.type)}) if is_scalar else [row]
+        )
+        with pytest.warns(UserWarning, match="values are left out and null: 1 of 'x'"):
+            list(saffron.replay("PATTERN A a WITHIN 1 ms", events))
+
     def test_a_query_that_can_grow_exponentially_is_warned_of_before_it_runs(self) -> None:
         with pytest.warns(UserWarning, match="exponentially"):
             results = saffron.replay("PATTERN Rise+ a[] WHERE skip-till-any-match WITHIN 5 s", EVENTS)
@@ -252,4 +262,4 @@ class TestTables:
         assert isinstance(match, saffron.Match)
         assert match.confidence is not None
         assert match._repr_html_().count("<circle") == 2
-        assert results.why("*").story.matches == 2
+        assert results.why("*").trace.matches == 2

@@ -41,14 +41,14 @@ def test_the_matches_told_of_are_those_of_the_engine(query: str) -> None:
     for seed in range(4):
         results = saffron.replay(query, stream(seed))
         found = results.counts()["query"]
-        assert sum(results.why(f"k={key}", events=1000).story.matches for key in "pq") == found
+        assert sum(results.why(f"k={key}", events=1000).trace.matches for key in "pq") == found
         total += found
     assert total > 0
 
 
 @pytest.mark.filterwarnings("ignore:query warning")
 @pytest.mark.parametrize("query", QUERIES)
-def test_every_match_has_a_story_that_takes_its_events(query: str) -> None:
+def test_every_match_has_a_trace_that_takes_its_events(query: str) -> None:
     results = saffron.replay(query, stream(7))
     for match in results.head(5):
         assert isinstance(match, saffron.Match)
@@ -105,12 +105,12 @@ def test_results_of_other_queries_are_told_of_as_events() -> None:
     for seed in range(2):
         results = saffron.replay(list(COMPOSED.values()), stream(seed, 90))
         for name, found in results.counts().items():
-            stories = [results.why(f"k={key}", query=name, events=1000).story for key in "pq"]
-            assert sum(story.matches for story in stories) == found, (seed, name)
+            traces = [results.why(f"k={key}", query=name, events=1000).trace for key in "pq"]
+            assert sum(trace.matches for trace in traces) == found, (seed, name)
             totals[name] += found
         for match in results.head(40)[::4]:
             assert isinstance(match, saffron.Match)
-            assert results.why(match).story.matches == 1
+            assert results.why(match).trace.matches == 1
     assert min(totals.values()) > 2, totals
 
 
@@ -122,11 +122,11 @@ def test_such_an_event_shows_what_made_it_one_level_down() -> None:
         {"type": "B", "ts": 4, "k": "p", "x": 9},
     ]
     results = saffron.replay([COMPOSED["rise"], COMPOSED["pairs"]], events)
-    story = results.why("k=p", query="pairs")
+    trace = results.why("k=p", query="pairs")
     first = next(match for match in results if isinstance(match, saffron.Match) and match.query == "rise")
-    squeezed = [" ".join(line.split()) for line in repr(story).splitlines()]
+    squeezed = [" ".join(line.split()) for line in repr(trace).splitlines()]
     assert f"1 2 Rise 2 is result {first.id[:12]} of rise: a = 0, b = 1" in squeezed
-    made = [row for row in story.to_dict()["events"] if "made_by" in row]
+    made = [row for row in trace.to_dict()["events"] if "made_by" in row]
     assert [row["event"] for row in made] == [
         {"seq": 1, "ts": 2, "type": "Rise", "k": "p", "by": 2.0},
         {"seq": 3, "ts": 4, "type": "Rise", "k": "p", "by": 8.0},
@@ -150,13 +150,13 @@ LOADS: list[dict[str, Any]] = [
 @pytest.mark.filterwarnings("ignore:query warning")
 def test_confidences_are_told_with_the_intervals() -> None:
     results = saffron.replay(LIKELY, LOADS, disorder=60_000)
-    story = results.why("task=r")
-    squeezed = [" ".join(line.split()) for line in repr(story).splitlines()]
+    trace = results.why("task=r")
+    squeezed = [" ".join(line.split()) for line in repr(trace).splitlines()]
     assert "(imprecise time: a match has a confidence, and 0.3 is asked for)" in squeezed
     assert "0 5 .. 14 Load 0.2 nothing that it could follow is there" in squeezed
     assert "2 12 .. 21 Load 0.3 can be b in 2 ways: up to 1 (a = 1, b = 2)" in squeezed
     assert "3 matches, confidence up to 1 (a = 1, b = 2, c = 3)" in squeezed
-    told = story.to_dict()
+    told = trace.to_dict()
     assert (told["confidence"], told["matches"]) == (0.3, 3)
     assert told["events"][0]["event"]["ts"] == [5, 14]
     assert told["events"][2]["event"] == {"seq": 2, "ts": [12, 21], "type": "Load", "task": "r", "val": 0.3}
@@ -175,7 +175,7 @@ def test_a_prefix_that_is_too_unlikely_is_named() -> None:
 
 def test_a_query_without_a_key_is_asked_for_by_a_star() -> None:
     told = saffron.replay("PATTERN SEQ(Rise a, Fall b) WITHIN 2 s", EVENTS).why("*", events=3)
-    assert (told.story.left_out, len(told.story.rows)) == (2, 3)
+    assert (told.trace.left_out, len(told.trace.rows)) == (2, 3)
 
 
 class TestCommand:

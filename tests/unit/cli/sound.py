@@ -57,9 +57,11 @@ def digests(service: str, partition: int, **fields: Any) -> list[Digest]:
     ]  # fmt: skip
 
 
-def event(key: bytes | None, *, partition: int | None = None, at: int = NOW - 500) -> Record:
+def event(
+    key: bytes | None, *, partition: int | None = None, at: int = NOW - 500, value: bytes | None = b"{}"
+) -> Record:
     place = partition_of(key or b"", PARTITIONS) if partition is None else partition
-    return Record("saffron.events", place, 0, at, key, b"{}")
+    return Record("saffron.events", place, 0, at, key, value)
 
 
 def letter(reason: str, number: int = 0, at: int = NOW - 1000) -> Letter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -127,3 +128,37 @@ def test_an_event_far_ahead_of_its_message_is_refused_as_the_stream_would(files:
     done = saffron("check", "one.yaml", "one=one.ndjson", "--json")
     (one,) = json.loads(done.stdout)
     assert (one["events"], one["refused"]["future-ts"]["first"]) == (2, "one/0/2")
+
+
+def test_a_type_that_no_stream_takes_is_refused(files: Path) -> None:
+    (files / "one.yaml").write_text("stream: one\nsources:\n- {topic: one, type: {field: event}}\n")
+    lines = [{"time": NOON, "value": {"event": event}} for event in ("$pageview", "", "order")]
+    (files / "one.ndjson").write_text("".join(f"{json.dumps(one)}\n" for one in lines), "utf-8")
+    (one,) = json.loads(saffron("check", "one.yaml", "one=one.ndjson", "--json").stdout)
+    assert (one["types"], one["refused"]["no-type"]["count"]) == ({"order": 1}, 2)
+    assert one["refused"]["no-type"]["detail"].startswith("type '$pageview' is empty or begins with $: `map`")
+
+
+def test_a_key_that_no_event_has_and_fields_that_are_displaced_are_said(files: Path) -> None:
+    (files / "one.yaml").write_text("stream: one\nkey: order_id\nsources: [{topic: one}]\n")
+    (files / "one.ndjson").write_text('{"time": 1, "value": {"order": {"id": 5}, "order.id": 6}}\n', "utf-8")
+    done = saffron("check", "one.yaml", "one=one.ndjson")
+    assert done.exit_code == 0
+    assert "one: no event has the stream's key 'order_id'; `order_id: PATH` under `attributes`" in done.output
+    assert "one: 1 value of 'order.id' beside another field of that name, and left out; the first" in (done.output)
+    (files / "one.yaml").write_text("stream: one\nkey: order.id\nsources: [{topic: one}]\n")
+    assert "no event has" not in saffron("check", "one.yaml", "one=one.ndjson").output
+
+
+@pytest.mark.parametrize(
+    ("source", "value", "said"),
+    [
+        ("{topic: one, format: csv}", "1,x", "hold no event: each first line is read as names; without names say"),
+        ("{topic: one, format: {csv: {columns: [a, b]}}}", "", "hold no event"),
+        ("{topic: one, explode: items}", {"items": []}, "hold no event"),
+    ],
+)
+def test_messages_without_any_event_are_said(files: Path, source: str, value: Any, said: str) -> None:
+    (files / "one.yaml").write_text(f"stream: one\nsources: [{source}]\n")
+    (files / "one.ndjson").write_text(json.dumps({"time": 1, "value": value}) + "\n", "utf-8")
+    assert said in saffron("check", "one.yaml", "one=one.ndjson").output

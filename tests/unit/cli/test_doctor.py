@@ -251,6 +251,15 @@ def test_each_seeded_fault_of_a_system_is_named(seeded: str) -> None:
     assert {finding.check for finding in found} <= {one.check, "dead letters", "schemas"}, "and nothing else is blamed"
 
 
+def test_watermarks_need_no_key() -> None:
+    marks = (event(None, partition=0, value=b'{"type":"$watermark","ts":1}'),) * 9
+    others = tuple(event(None, partition=0, value=value) for value in (None, b"no JSON", b"[]"))
+    look = replace(sound(), events={"events": (*marks, event(b"IBM"))})
+    assert bad(judge(look)) == []
+    (found,) = bad(judge(replace(look, events={"events": (*marks, *others)})))
+    assert found.what == "the stream's key is 'symbol', but 3 of 3 events have none"
+
+
 def test_old_snapshots_are_named(tmp_path: Path) -> None:
     look = told("matcher", events=5)(replace(sound(), settings=replace(SETTINGS, snapshots=tmp_path)))
     look = replace(look, digests=tuple(replace(one, at=one.at - 60_000) for one in look.digests) + look.digests)

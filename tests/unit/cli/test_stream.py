@@ -12,8 +12,8 @@ import pytest
 from saffron.cli.client import Client
 from saffron.cli.streams.present import present
 from saffron.control.checks import Refused
-from saffron.control.stream_change import StreamChange
-from saffron.control.stream_changes import check_removal, plan_change, plan_update
+from saffron.control.streams.change import StreamChange
+from saffron.control.streams.stream_changes import check_removal, plan_change, plan_update
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import topic_specs

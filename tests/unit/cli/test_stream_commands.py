@@ -187,7 +187,8 @@ def test_removing_a_stream_waits_for_its_queries(console: Console) -> None:
 
 def test_a_changed_definition_is_said_by_its_version(console: Console) -> None:
     applied = AppliedDefinition("stream: shop\nidle: 10s\nsources: [{topic: trades}]\n", {"trades": 0}, 4)
-    console.put(StreamRecord("shop", "trades", idle=10_000, definition=applied))
+    console.log.create_topics([TopicSpec("saffron.shop", 2, {})])
+    console.put(StreamRecord("shop", "saffron.shop", idle=10_000, definition=applied))
     said = console.run("stream set shop --idle 1500ms")
     assert "definition: version 4 -> version 5" in said
     assert "idle: 10000 ms -> 1500 ms" in said

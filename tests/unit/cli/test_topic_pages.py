@@ -12,6 +12,7 @@ from tests.unit.cli.page import Reader, blocks_of, fits
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGES = [*sorted((DOCS / "topics").glob("*.md")), DOCS / "streams.md"]
+LINKED = [*PAGES, DOCS / "compare.md", *sorted((DOCS / "coming-from").glob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:)(?P<file>[^)#\s]*)(?:#(?P<section>[^)\s]+))?\)")
 
 
@@ -31,7 +32,7 @@ def test_blocks_are_of_a_kind_that_is_tested(page: Path) -> None:
         assert block.name or block.kind in ("sh", "text"), block
 
 
-@pytest.mark.parametrize("page", [*PAGES, DOCS / "compare.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.stem)
 def test_links_lead_to_files_and_sections(page: Path) -> None:
     for link in LINK.finditer(page.read_text("utf-8")):
         target = (page.parent / link["file"]).resolve() if link["file"] else page

@@ -9,7 +9,7 @@ import fastavro
 import orjson
 import pytest
 
-from saffron.control import definitions_api
+from saffron.control.streams import definitions_api
 from saffron.engine.events.formats.framed import frame_head
 from saffron.mapping.definition_reader import read_definition
 from saffron.runtime.log import TopicSpec

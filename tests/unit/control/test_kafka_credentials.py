@@ -12,7 +12,7 @@ from aiohttp import web
 
 from saffron.control.kafka_credentials import Tokens, credentials
 from saffron.errors import SettingsError
-from saffron.runtime.log.security import Security
+from saffron.runtime.log.security.security import Security
 
 _UNSECURED = {"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.config": "principal=me"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saffron.control.stream_change import StreamChange, StreamContext
-from saffron.control.stream_definitions import plan_bounds, plan_definition
+from saffron.control.streams.change import StreamChange, StreamContext
+from saffron.control.streams.definitions import plan_bounds, plan_definition
 from saffron.mapping.definition_reader import read_definition
 
 LINES = st.sampled_from(

@@ -11,9 +11,9 @@ import pytest
 from saffron.cli.client import Client
 from saffron.cli.streams.present import present
 from saffron.control.checks import Refused
-from saffron.control.stream_change import StreamChange, StreamPlan
-from saffron.control.stream_changes import plan_change, plan_update
-from saffron.control.stream_definitions import plan_definition, sentences_of
+from saffron.control.streams.change import StreamChange, StreamPlan
+from saffron.control.streams.definitions import plan_definition, sentences_of
+from saffron.control.streams.stream_changes import plan_change, plan_update
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import topic_specs
@@ -116,6 +116,14 @@ def test_what_changes_is_said(client: Client) -> None:
 )
 def test_a_definition_that_cannot_be_is_refused(client: Client, text: str, part: str) -> None:
     assert part in refused(client, text)
+
+
+def test_no_source_is_a_topic_that_saffron_writes_for_a_stream(client: Client) -> None:
+    apply(client, SHOP)
+    for name in ("shop", "other"):
+        text = f"stream: {name}\nkey: order_id\nsources:\n- topic: t.shop\n"
+        assert "topic 't.shop' is stream 'shop''s, which Saffron writes: ask FROM shop" in refused(client, text)
+    apply(client, "stream: other\nkey: order_id\nsources: [{topic: orders}]\n")
 
 
 def test_key_and_partitions_of_a_stream_that_is_there_stay(client: Client) -> None:

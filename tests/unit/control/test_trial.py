@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from saffron.control.checks import Refused
-from saffron.control.trial import MOST_RESULTS, Trial, explain, try_query
-from saffron.control.trials import Trials
+from saffron.control.streams.trial import MOST_RESULTS, Trial, explain, try_query
+from saffron.control.streams.trials import Trials
 from saffron.errors import InputError, QueryError
 from saffron.mapping.definition_reader import read_definition
 from saffron.runtime.log import Record, TopicPartition
@@ -73,9 +73,9 @@ def test_a_query_of_another_stream_is_refused() -> None:
 
 def test_a_key_is_explained() -> None:
     trial = Trial(DEFINITION, PAID, shop(3), 2, 10.0)
-    story = explain(trial, "order_id=O-1")
-    assert (story["query"], story["key"], story["matches"]) == ("paid", {"order_id": "O-1"}, 1)
-    assert "match" in story["text"]
+    trace = explain(trial, "order_id=O-1")
+    assert (trace["query"], trace["key"], trace["matches"]) == ("paid", {"order_id": "O-1"}, 1)
+    assert "match" in trace["text"]
     with pytest.raises(InputError, match="Did you mean"):
         explain(trial, "order_id=O-8")
     with pytest.raises(InputError, match="begin with FROM"):

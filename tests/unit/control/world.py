@@ -13,14 +13,14 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from saffron.control.api import Api
 from saffron.control.dead_letters_api import DeadLettersApi
-from saffron.control.definitions_api import DefinitionsApi
 from saffron.control.guard import guards
-from saffron.control.stream_change import StreamContext
-from saffron.control.stream_definitions import plan_definition
-from saffron.control.streams_api import StreamsApi
+from saffron.control.streams.change import StreamContext
+from saffron.control.streams.definitions import plan_definition
+from saffron.control.streams.definitions_api import DefinitionsApi
+from saffron.control.streams.streams_api import StreamsApi
+from saffron.control.streams.trials import Trials
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
-from saffron.control.trials import Trials
 from saffron.control.why import why
 from saffron.errors import UnavailableError
 from saffron.runtime.dead_letters.reading import DeadLetters

@@ -19,6 +19,7 @@ from saffron.language.plan.plan import MatchPlan, Output, TrendPlan
 from tests.reference.match import generate
 from tests.reference.match.answers import answers
 from tests.reference.match.question import ANY, Question, question
+from tests.reference.match.random_patterns import SETS, TYPES
 from tests.reference.trends import generate as trends
 from tests.reference.trends.asked import ask
 from tests.unit.engine.match import cases, test_general
@@ -33,7 +34,7 @@ VARIANTS, STREAMS = 5, 2
 
 _SIZE = re.compile(r"(?<=WITHIN )\d+|(?<=SLIDE )\d+")
 _NUMBER = re.compile(r"(?<=[<>=] )-?\d+(?:\.\d+)?(?![\w.])")
-_KINDS = ("match", "match", "match", "match", "chosen", "chosen", "trend", "trend", "imprecise")
+_KINDS = ("match", "match", "match", "match", "chosen", "chosen", "timed", "timed", "trend", "trend", "imprecise")
 _RETURN = re.compile(r" RETURN .*$")
 
 
@@ -83,16 +84,24 @@ def varied(rng: random.Random, text: str) -> str:
 
 
 def _match(rng: random.Random) -> str:
-    return generate.query(rng, mixed=rng.random() < 0.7, plain=rng.random() < 0.5, most=rng.choice([2, 3, 4]))
+    types = rng.choice([TYPES, SETS])
+    plain = rng.random() < 0.5
+    return generate.query(rng, mixed=rng.random() < 0.7, plain=plain, most=rng.choice([2, 3, 4]), types=types)
 
 
 def _chosen(rng: random.Random) -> str:
     """With graphs, timed-out runs, and all choices among matches."""
-    text = generate.query(rng, mixed=rng.random() < 0.5, plain=True, most=3, strategy=rng.choice([ANY, None]))
+    types, strategy = rng.choice([TYPES, SETS]), rng.choice([ANY, None])
+    text = generate.query(rng, mixed=rng.random() < 0.5, plain=True, most=3, strategy=strategy, types=types)
     mode = rng.choice(test_selection.MODES)
     text = _RETURN.sub("", text) if mode == "COMPRESSED" else text
     timeouts = " WITH TIMEOUTS" if rng.random() < 0.3 else ""
     return f"{text} OUTPUT {mode}{timeouts}" + (" CONSUME ALL" if rng.random() < 0.3 else "")
+
+
+def _timed(rng: random.Random) -> str:
+    """With NOTs that last for a time."""
+    return generate.query(rng, timed=True, plain=rng.random() < 0.6, most=rng.choice([2, 3, 4]))
 
 
 def _ask_match(rng: random.Random, text: str) -> None:
@@ -126,7 +135,7 @@ def _place(found: Any) -> str:
     if not isinstance(found, dict):
         return repr(found)
     bound = [one if isinstance(one, list) else [one or {}] for one in found["events"].values()]
-    return repr((found["window"], [[event.get("seq") for event in part] for part in bound]))
+    return repr((found["window"], found.get("end"), [[event.get("seq") for event in part] for part in bound]))
 
 
 def _results(wanted: Question, plan: MatchPlan, events: list[dict[str, Any]], rng: random.Random) -> list[bytes]:
@@ -142,6 +151,15 @@ def _results(wanted: Question, plan: MatchPlan, events: list[dict[str, Any]], rn
 
 
 # ---------------------------------------------------------------- trends, imprecise time
+
+
+def _trend(rng: random.Random) -> str:
+    return trends.query(rng, types=rng.choice([(), SETS]), formula=rng.choice(["", " * {0}.k", " - {0}.f"]))
+
+
+def _imprecise(rng: random.Random) -> str:
+    text = imprecise.random_query(rng)
+    return re.sub(r"\bB(\+?) b", rng.choice([r"(B | C)\1 b", r"ANY\1 b"]), text) if rng.random() < 0.5 else text
 
 
 def _ask_trend(rng: random.Random, text: str) -> None:
@@ -162,12 +180,14 @@ def _ask_imprecise(rng: random.Random, text: str) -> None:
 _TEXTS: dict[str, Callable[[random.Random], str]] = {
     "match": _match,
     "chosen": _chosen,
-    "trend": trends.query,
-    "imprecise": imprecise.random_query,
+    "timed": _timed,
+    "trend": _trend,
+    "imprecise": _imprecise,
 }
 _ASK: dict[str, Callable[[random.Random, str], None]] = {
     "match": _ask_match,
     "chosen": _ask_match,
+    "timed": _ask_match,
     "trend": _ask_trend,
     "imprecise": _ask_imprecise,
 }

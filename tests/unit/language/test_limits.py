@@ -14,7 +14,7 @@ from saffron.engine.windows.outbox import _BLOCK_BYTES
 from saffron.errors import QueryError
 from saffron.language import bind
 from saffron.language.plan import plan
-from saffron.language.syntax import calls, clauses, cursor, paths, patterns, references, tokens
+from saffron.language.syntax import calls, clauses, cursor, paths, patterns, references, sizes, tokens
 from saffron.mapping import definition_reader
 from saffron.runtime.log.kafka_settings import _MESSAGE_BYTES
 from saffron.runtime.process.config import Settings
@@ -33,13 +33,15 @@ LIMITS = {
     "name of a query or stream": clauses.NAME_LIMIT,
     "`{n,m}`": patterns.REPEAT_LIMIT,
     "`k` of `b[i-k]`": references.LOOK_BACK_LIMIT,
+    "`n` of `b[n]`": references.NUMBER_LIMIT,
     "number of an array's element": paths.ELEMENT_LIMIT,
     "WHENs of a CASE": calls.CASE_LIMIT,
     "pattern of LIKE": text.PATTERN_LIMIT,
     "text that a function makes": text.LONGEST,
-    "WITHIN": clauses.SIZE_LIMIT,
+    "WITHIN": sizes.SIZE_LIMIT,
     "components of a match query": plan.MAX_COMPONENTS,
     "sequences that one NOT rules out": plan.MAX_SEQUENCES,
+    "reports of a match by `NOT B EVERY` in a window": plan.MAX_REPORTS,
     "states of a match query's automaton": plan.MAX_TABLE_STATES,
     "states of an aggregate query": plan.MAX_STATES,
     "windows that an event of an aggregate query lies in": plan.MAX_WINDOWS,
@@ -62,12 +64,14 @@ BEYOND = {
     "name of a query or stream": "QUERY " + "q" * 201 + " PATTERN A" + HOUR,
     "`{n,m}`": "PATTERN SEQ(A, B{1001})" + HOUR,
     "`k` of `b[i-k]`": "PATTERN SEQ(A a, B+ b[]) WHERE b[i].x > b[i-1001].x" + HOUR,
+    "`n` of `b[n]`": "PATTERN A+ b[] WHERE b[1000001].x = 1" + HOUR,
     "number of an array's element": "PATTERN A a WHERE a.x[1000001] = 1" + HOUR,
     "WHENs of a CASE": "PATTERN A a WHERE CASE " + "WHEN a.x = 1 THEN true " * 101 + "END" + HOUR,
     "pattern of LIKE": "PATTERN A a WHERE a.k LIKE '" + "x" * 10_001 + "'" + HOUR,
     "WITHIN": "PATTERN A WITHIN 9007199254740993 ms",
     "components of a match query": "PATTERN SEQ(" + ",".join(["A"] * 31) + ")" + HOUR,
     "sequences that one NOT rules out": "PATTERN SEQ(A, NOT (" + " AND ".join(["B"] * 6) + "), C)" + HOUR,
+    "reports of a match by `NOT B EVERY` in a window": "PATTERN SEQ(A, NOT B EVERY 1 ms)" + HOUR,
     "states of a match query's automaton": "PATTERN " + " AND ".join(["A"] * 13) + HOUR,
     "states of an aggregate query": "PATTERN SEQ(" + ",".join(["A"] * 63) + ")" + HOUR + " RETURN COUNT(*)",
     "windows that an event of an aggregate query lies in": "PATTERN A+ WITHIN 1 h SLIDE 10 ms RETURN COUNT(*)",

@@ -1,4 +1,4 @@
-"""Every example of docs/language.md: it binds, and finds what the page says (by the reference matcher)."""
+"""Every example of docs/language.md and docs/coming-from: it binds, and finds what the page says (by the reference)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from saffron.language import bind, compile_query
 from saffron.language.plan.plan import TrendPlan
 from saffron.schema.numbers import shown
 from tests.reference.match.answers import answers, returned
+from tests.reference.match.events import events_of as stream_of
 from tests.reference.match.matches import Match
+from tests.reference.match.output import Parts, timeouts
 from tests.reference.match.question import Question, names, question
 from tests.reference.trends import results as trends
 
-PAGE = Path(__file__).parents[3] / "docs" / "language.md"
-TEXT = PAGE.read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+TEXT = (DOCS / "language.md").read_text()
+PAGES = [TEXT, *(page.read_text() for page in sorted((DOCS / "coming-from").glob("*.md")))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-BLOCKS = BLOCK.findall(TEXT)
+BLOCKS = [block for page in PAGES for block in BLOCK.findall(page)]
 EXAMPLES = [block for kind, block in BLOCKS if kind == ""]
 SPOKEN = [(kind, block) for kind, block in BLOCKS if kind in ("error", "warning")]
 EVENT = re.compile(r"(?P<type>[A-Za-z]+)(?P<ts>\d+)(?:\((?P<attributes>[^)]*)\))?")
@@ -39,12 +42,23 @@ def events_of(line: str) -> list[dict[str, Any]]:
     return events
 
 
+def bound(asked: Question, parts: Parts) -> str:
+    """a=1 b=2,3."""
+    pairs = zip(names(asked), parts, strict=True)
+    return " ".join(f"{leaf.variable}={','.join(str(event.ts) for event in part)}" for leaf, part in pairs if part)
+
+
+def timed_out(asked: Question, events: list[dict[str, Any]]) -> list[str]:
+    """Of a query WITH TIMEOUTS: timed out a=1."""
+    if asked.query.output is None or not asked.query.output.timeouts:
+        return []
+    return sorted(f"timed out {bound(asked, one.parts)}" for one in timeouts(asked, stream_of(events)))
+
+
 def said(asked: Question, match: Match) -> str:
     """a=1 b=2,3 {name: value}."""
-    parts = zip(names(asked), match.parts, strict=True)
-    text = " ".join(f"{leaf.variable}={','.join(str(event.ts) for event in part)}" for leaf, part in parts if part)
     values = returned(asked, match)
-    return text + (
+    return bound(asked, match.parts) + (
         " {" + ", ".join(f"{name}: {json.dumps(shown(one))}" for name, one in values.items()) + "}" if values else ""
     )
 
@@ -70,8 +84,8 @@ def test_examples_give_what_the_page_says(block: str) -> None:
     if isinstance(plan, TrendPlan):
         assert [counted(answer) for answer in trends.answers(block, events_of(stream[1]))] == expected
         return
-    asked = question(block)
-    assert [said(asked, match) for match in answers(asked, events_of(stream[1]))] == expected
+    asked, events = question(block), events_of(stream[1])
+    assert [said(asked, match) for match in answers(asked, events)] + timed_out(asked, events) == expected
 
 
 @pytest.mark.parametrize(("kind", "block"), SPOKEN)

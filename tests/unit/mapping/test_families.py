@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 from saffron.engine.events.raw import batch_of_values
 from saffron.mapping.definition import Envelope, SourceDefinition
 from saffron.mapping.definition_reader import read_definition
-from saffron.mapping.definition_writer import write_definition
 from saffron.mapping.dry_run import read_all
-from saffron.mapping.flattening import Flattener
-from saffron.mapping.infer import Topic, infer
+from saffron.mapping.flat.flattening import Flattener
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message, MessageError, Number, parse, written
+from saffron.mapping.proposals.definition_writer import write_definition
+from saffron.mapping.proposals.fields import Topic
+from saffron.mapping.proposals.infer import infer
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.streams.messages import message_of, record_in
 from tests.unit.cli.page import blocks_of

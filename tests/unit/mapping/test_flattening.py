@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,13 @@ from saffron.mapping.definition import (
     TimeRule,
     TypeRule,
 )
-from saffron.mapping.flatten_plan import is_served
-from saffron.mapping.flattening import Flattener
+from saffron.mapping.flat.flatten_plan import is_served
+from saffron.mapping.flat.flattening import Flattener
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message, Number
 from saffron.mapping.paths import Path
 
-NAMES = ["a", "b", "c", "type", "ts", "a.b", "b.c", "é", "x y"]
+NAMES = ["a", "b", "c", "type", "ts", "a.b", "b.c", "é", "x y", "$topic", "$number", "$.type"]
 RECEIVED = 1_777_629_600_123
 SCALARS: st.SearchStrategy[Any] = st.one_of(
     st.none(),
@@ -86,11 +87,39 @@ def same(source: SourceDefinition, texts: list[bytes]) -> int:
     wanted = [(row, one) for row, message in enumerate(messages) for one in expected(message, source)]
     got = [(int(row), parsed(found.value(event))) for event, row in enumerate(found.rows.tolist())]
     assert got == wanted
+    misfits = Counter(
+        name
+        for one in messages
+        for event in events_of(one, source)
+        if isinstance(event, Mapped)
+        for name in event.misfits
+    )
+    assert found.misfits == misfits
     refused = [(row, one) for row, m in enumerate(messages) for one in events_of(m, source) if isinstance(one, Refused)]
     assert list(found.refused) == refused
     output = flattener._by_kernel(batch)
     assert output is not None
     return int(np.count_nonzero(output.exact == 0))
+
+
+def test_fields_with_names_of_an_origin_are_kept_beside_it() -> None:
+    own = ["$topic", "$source", "$partition", "$offset", "$number"]
+    source = SourceDefinition("t", 0, TypeRule(constant="T"))
+    (event,) = events_of(Message(json.dumps(dict.fromkeys(own, "x")).encode(), time=1), source)
+    assert isinstance(event, Mapped)
+    assert event.values == {f"$.{name}": "x" for name in own}
+    for kind in (TypeRule(origin=Path(("$topic",))), TypeRule(origin=Path(("$topic", "x")))):
+        rules = {"a": AttributeRule(Path(("$number", "x")))}
+        for one in (SourceDefinition("t", 0, kind, attributes=rules, only=only) for only in (False, True)):
+            same(one, [b'{"$topic":"x","$offset":1}', b'{"$topic":{"x":"y"},"$number":5}', b'{"$number":{"x":1}}'])
+
+
+def test_a_field_that_another_one_displaces_is_told() -> None:
+    source = SourceDefinition("t", 0, TypeRule(constant="T"))
+    for text in (b'{"a.b":1,"a":{"b":2}}', b'{"a":{"b":2},"a.b":1}'):
+        (event,) = events_of(Message(text, time=1), source, strict=True)
+        assert isinstance(event, Mapped)
+        assert (event.values, event.misfits) == ({"a.b": "1"}, ("a.b",))
 
 
 def test_what_could_not_be_made_json_is_refused_for_that_reason() -> None:

@@ -10,10 +10,12 @@ import pytest
 
 from saffron.mapping.definition import Envelope, TimeFormat
 from saffron.mapping.definition_reader import read_definition
-from saffron.mapping.definition_writer import write_definition
-from saffron.mapping.infer import Topic, infer
+from saffron.mapping.mapper import Mapped, events_of
 from saffron.mapping.message import Message
 from saffron.mapping.paths import Path
+from saffron.mapping.proposals.definition_writer import write_definition
+from saffron.mapping.proposals.fields import Topic
+from saffron.mapping.proposals.infer import infer
 
 NOON = 1_777_629_600_000
 
@@ -55,7 +57,8 @@ def test_three_topics_agree_on_a_key_by_their_values() -> None:
         (Path(("ts_us",)), TimeFormat.MICROSECONDS),
     ]
     assert orders.numbers == [Path(("total",))], "a postcode is a text"
-    assert payments.kinds == (Path(("status",)), ["FAILED", "SUCCEEDED"])
+    assert payments.type is not None
+    assert (str(payments.type.path), payments.type.names) == ("status", {"FAILED": "Failed", "SUCCEEDED": "Succeeded"})
 
 
 def test_the_proposal_is_a_definition_with_reasons() -> None:
@@ -66,6 +69,27 @@ def test_the_proposal_is_a_definition_with_reasons() -> None:
     assert "map: {FAILED: Failed, SUCCEEDED: Succeeded}" in text
     assert "order_id: order.id  # has values of orders's order_id: 100%" in text
     assert "# is a time in all messages, within a second of the message's own" in text
+
+
+def test_names_that_need_quotes_are_those_that_the_events_have() -> None:
+    first = topic("a", [{"User ID": f"u{n}", "p": {"Revenue ($)": f"{n}.5"}, "at": NOON + n} for n in range(5)])
+    other = topic("b", [{"user": {"an id": f"u{n}"}} for n in range(5)])
+    shop = read_definition(write_definition("shop", infer([first, other])))
+    assert shop.key == "User ID"
+    read = [next(events_of(one.messages[0], source)) for one, source in zip((first, other), shop.sources, strict=True)]
+    assert all(isinstance(one, Mapped) and one.values["User ID"] == "u0" for one in read)
+    assert isinstance(read[0], Mapped)
+    assert read[0].values["p.Revenue ($)"] == "0.5"
+
+
+def test_versions_stay_texts() -> None:
+    (one,) = infer([topic("a", [{"eventVersion": "1.10", "price": "1.10"} for _ in range(5)])])
+    assert one.numbers == [Path(("price",))]
+
+
+def test_without_times_of_messages_none_is_called_near() -> None:
+    (one,) = infer([Topic("a", [Message(b'{"at":1777629600}')] * 3)])
+    assert one.time.reason == "is a time in all messages"
 
 
 def test_topics_that_share_no_values_have_no_key() -> None:
@@ -109,7 +133,7 @@ def test_envelopes_are_seen() -> None:
         (found,) = infer([topic("t", [value, value])])
         assert found.envelope is envelope
     (found,) = infer([Topic("t", [Message(b'{"x": 1}\n{"x": 2}\n', None, NOON)])])
-    assert (found.envelope, found.messages) == (Envelope.LINES, 2)
+    assert (found.envelope, found.messages) == (Envelope.LINES, 1)
 
 
 def test_messages_that_cannot_be_read_are_passed_over() -> None:
@@ -118,3 +142,79 @@ def test_messages_that_cannot_be_read_are_passed_over() -> None:
     (none,) = infer([Topic("t", [])])
     assert (none.messages, none.time.path, none.key) == (0, None, None)
     read_definition(write_definition("s", [none]))
+
+
+def of_texts(*values: bytes) -> Topic:
+    return Topic("t", [Message(one, None, NOON) for one in values])
+
+
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        ([b"id;at;volts\n7;2026-05-01T10:00:00Z;2.5\n8;2026-05-01T10:01:00Z;2.6\n"], '{csv: {separator: ";"}}'),
+        ([b"7,2026-05-01T10:00:00Z", b"8,2026-05-01T10:01:00Z\n"], "{csv: {columns: [column1, column2]}}"),
+        ([b"id,at\n7,2026-05-01T10:00:00Z\n8,2026-05-01T10:00:00Z,more\n"], "csv"),
+    ],
+)  # fmt: skip
+def test_rows_are_csv(values: Sequence[bytes], written: str) -> None:
+    (found,) = infer([of_texts(*values)])
+    text = write_definition("s", [found])
+    assert f"  format: {written}" in text
+    assert found.time.form is TimeFormat.ISO
+    assert read_definition(text).sources[0].csv == found.csv
+
+
+def test_what_is_neither_json_nor_rows_is_no_csv() -> None:
+    (found,) = infer([of_texts(b"Accepted publickey, for root", b"Connection closed", b"Failed password")])
+    assert found.csv is None
+
+
+def test_an_array_of_objects_that_alone_have_a_time_is_exploded() -> None:
+    record = {"eventTime": "2026-05-01T10:00:00Z", "eventName": "ListUsers"}
+    (found,) = infer([topic("trail", [{"Records": [record, record]}] * 3)])
+    text = write_definition("s", [found])
+    assert "  explode: Records  # its objects have a time, and nothing else has one" in text
+    assert "  ts: {field: eventTime, format: iso8601}" in text
+    assert read_definition(text).sources[0].explode == Path(("Records",))
+
+
+def test_an_array_of_objects_beside_a_time_is_mentioned() -> None:
+    batch = {"sent": NOON, "readings": [{"t": NOON - 5_000, "v": 1.5}, {"t": NOON, "v": 2}]}
+    text = write_definition("s", infer([topic("batches", [batch] * 3)]))
+    assert "  # explode: readings  # an event of each of its objects, which have times of their own (t)" in text
+    assert read_definition(text).sources[0].explode is None
+    assert "explode" not in write_definition("s", infer([topic("orders", [{"at": NOON, "items": [{"sku": "S"}]}] * 3)]))
+
+
+def test_the_type_of_a_cloudevent_is_the_type_and_the_change_of_a_row_is_mentioned() -> None:
+    events = [{"specversion": "1.0", "type": f"a.{n}", "time": "2026-05-01T10:00:00Z", "data": {}} for n in range(20)]
+    text = write_definition("s", infer([topic("events", events)]))
+    assert "\n  type: {field: ce_type}  # the type of a CloudEvent" in text
+    rows = [{"after": {"status": "a"}, "source": {"table": "orders"}, "op": op, "ts_ms": NOON} for op in "ccu"]
+    text = write_definition("s", infer([topic("orders", rows)]))
+    assert (
+        "  # type: {field: __op, map: {c: orders_created, d: orders_deleted, r: orders_read, u: orders_changed}}"
+        in text
+    )
+    read_definition(text.replace("# type: {field: __op", "type: {field: __op").replace("  type: orders\n", ""))
+
+
+def test_names_that_need_no_change_are_taken_as_they_are() -> None:
+    rows = [{"type": kind, "at": NOON} for kind in ("PushEvent", "ForkEvent")]
+    assert "# type: {field: type}  # a type for each of its 2 values" in write_definition(
+        "s", infer([topic("t", rows)])
+    )
+
+
+@pytest.mark.parametrize(
+    ("hours", "written", "word"),
+    [
+        (2, "2026-05-01T12:{n:02d}:00", "it has no offset, and is 2 h ahead: add its `zone`"),
+        (-4, "2026-05-01T06:{n:02d}:00", "it has no offset, and is 4 h behind: add its `zone`"),
+        (0, "2026-05-01T10:{n:02d}:00", ""),
+        (2, "2026-05-01T12:{n:02d}:00+02:00", ""),
+    ],
+)
+def test_a_time_without_an_offset_that_is_hours_off_needs_a_zone(hours: int, written: str, word: str) -> None:
+    (found,) = infer([topic("t", [{"at": written.format(n=n)} for n in range(5)])])
+    assert found.time.reason.partition("; ")[2] == word, hours

@@ -19,8 +19,8 @@ from saffron.mapping.definition import Envelope, SourceDefinition, TypeRule
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.dry_run import read_all
 from saffron.mapping.envelopes import FILTERED
-from saffron.mapping.flatten_plan import is_served
-from saffron.mapping.flattening import Flattener
+from saffron.mapping.flat.flatten_plan import is_served
+from saffron.mapping.flat.flattening import Flattener
 from saffron.mapping.mapper import Mapped, Refused, events_of, outcomes_of
 from saffron.mapping.message import Message, parse
 from saffron.mapping.where import condition

@@ -8,7 +8,7 @@ import pytest
 
 from saffron.model_builder.job import Progress, Source
 from saffron.model_builder.settings import settings
-from saffron.runtime.log.security import Security
+from saffron.runtime.log.security.security import Security
 
 
 def test_the_source_reads_only_what_is_committed_from_the_beginning() -> None:

@@ -25,6 +25,7 @@ from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import (
     DEAD_LETTERS,
     FILTERED,
+    INPUT_INCIDENTS,
     MISTYPED_VALUES,
     ROUTED_EVENTS,
     ROUTES_WAITING,
@@ -356,6 +357,52 @@ def test_a_burst_that_comes_to_several_silent_sources_at_once_is_not_late(tmp_pa
     shop.finish(2)
     shop.world.settle(shop.is_read)
     shop.check()
+
+
+def begun_anew(shop: Shop) -> None:
+    """All members die while all sources are silent, and the positions of their group are gone."""
+    shop.world.settle(lambda: rested(shop) and shop.is_committed())
+    for process in shop.world.processes:
+        shop.world._kill(process)
+    shop.world.broker.forget(f"t.router.{NAME}")
+
+
+def routed(shop: Shop) -> list[tuple[Any, ...]]:
+    """The places of the messages that the events of the stream's topic were read from, in order."""
+    records = [one for part in range(TARGETS) for one in shop.world.read(TOPIC, part, committed_only=True)]
+    events = [body for one in records if (body := orjson.loads(one.value or b""))["type"] != "$watermark"]
+    return sorted((one["$source"], one["$partition"], one["$offset"], one["ts"]) for one in events)
+
+
+def test_a_group_that_is_gone_while_sources_are_silent_repeats_nothing(tmp_path: Path) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    shop.apply(IDLE)
+    for ts in range(1_000_000, 1_002_000, 100):
+        for partition in range(2):
+            shop.send("orders", partition, {"order_id": "a", "at": ts})
+        shop.send("payments", 0, {"order": {"id": "a"}, "paid": ts, "status": "OK"})
+    begun_anew(shop)
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    shop.check()
+    assert len(set(routed(shop))) == len(routed(shop))
+
+
+def test_a_source_that_is_made_anew_while_it_is_silent_is_told(tmp_path: Path) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    shop.apply(IDLE)
+    for ts in range(1_000_000, 1_000_500, 100):
+        shop.send("orders", 0, {"order_id": "a", "at": ts})
+        shop.send("orders", 1, {"order_id": "a", "at": ts})
+        shop.send("payments", 0, {"order": {"id": "a"}, "paid": ts, "status": "OK"})
+    begun_anew(shop)  # Kafka forgets the positions of a topic that is deleted
+    shop.world.broker.delete("payments")
+    shop.world.topics(TopicSpec("payments", 1, {}))
+    shop._offsets["payments", 0] = 0
+    shop.send("payments", 0, {"order": {"id": "b"}, "paid": 1_900_000, "status": "OK"})
+    shop.world.settle(lambda: (1, 0, 0, 1_900_000) in routed(shop) and shop.is_committed())
+    assert shop.metrics.value(INPUT_INCIDENTS, "payments", "0", "remade") == 1
+    assert len(set(routed(shop))) == len(routed(shop)) == 16
 
 
 NESTED = {

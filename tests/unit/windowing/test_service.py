@@ -13,6 +13,7 @@ from saffron.engine.events.codec import decode_block
 from saffron.runtime.hops.tags import BlockTag, read_tag
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.topics import Topics, stream_topics, topic_specs
+from saffron.runtime.process.background import at_once
 from saffron.runtime.process.config import Settings
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import DEAD_LETTERS
@@ -42,7 +43,7 @@ class Bench:
 
     def member(self) -> WindowingService:
         settings = replace(Settings(), data=self.directory, prefix="t.", idle_ms=200, flush_ms=5)
-        return WindowingService(MemoryLog(self.broker), settings, self.metrics, self.health)
+        return WindowingService(MemoryLog(self.broker), settings, self.metrics, self.health, background=at_once)
 
     def event(self, partition: int, ts: int, topic: str = TOPICS.events) -> None:
         value = orjson.dumps({"type": "A", "ts": ts, "x": 1})

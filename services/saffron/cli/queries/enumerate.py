@@ -52,6 +52,7 @@ def _opened(name: str) -> Any:
 
 
 def _result(line: bytes, name: str, number: int) -> dict[str, Any]:
+    """The result on a line of a file. SaffronError: it is no result."""
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError as error:

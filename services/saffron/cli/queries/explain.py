@@ -19,7 +19,8 @@ from saffron.language.trends.sharing import sharing
 
 
 def explain(
-    query: Annotated[list[Path] | None, typer.Option("-q", "--query", help="File with one query.")] = None,
+    files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Files with one query each.")] = None,
+    query: Annotated[list[Path] | None, typer.Option("-q", "--query", help="The same, as in `saffron replay`.")] = None,
     text: Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")] = None,
     format: Annotated[Literal["text", "json", "svg"], typer.Option(help="How to print the plan.")] = "text",
     schema: Annotated[Path | None, typer.Option(help="JSON Schema of the stream; checks names and kinds.")] = None,
@@ -36,18 +37,18 @@ def explain(
 
     Examples:
 
-        saffron explain -q rally.saf
+        saffron explain rally.saf
 
         saffron explain -e 'PATTERN SEQ(A a, B+ b[]) WITHIN 1 hour' --format svg > plan.svg
 
-        saffron explain -q rally.saf --schema quotes.schema.json --kernel > rally.py
+        saffron explain rally.saf --schema quotes.schema.json --kernel > rally.py
     """
     if wrong := refusal(shed):
         raise typer.BadParameter(wrong, param_hint="--shed")
     if kernel and format != "text":
         raise typer.BadParameter("kernels are text: leave --format out", param_hint="--kernel")
     known = read_schema(schema) if schema else None
-    texts = [(one.name, one.text) for one in read_texts(query or [], text or [])]
+    texts = [(one.name, one.text) for one in read_texts([*(files or []), *(query or [])], text or [])]
     together = list(bind_together(texts, known, bind_text))
     for bound in together:
         plan = bound.plan

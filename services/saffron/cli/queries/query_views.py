@@ -105,8 +105,8 @@ def why(
     """
     # Here, for they bring kernels along, which no other command of this file needs.
     from saffron.engine.why.as_dict import to_dict
-    from saffron.engine.why.telling import TOLD
-    from saffron.engine.why.words import lines
+    from saffron.engine.why.as_text import lines
+    from saffron.engine.why.block_traces import NEWEST_EVENTS
     from saffron.runtime.replay.recent import Question, why_now
 
     know_aggregates()
@@ -118,12 +118,12 @@ def why(
         record = client.streams().get(stream)
         if record is None:
             raise QueryRefused(f"there is no stream {stream!r} (any more), which query {name!r} is over")
-        question = Question(name, text, record, asked, events or TOLD, beside)
+        question = Question(name, text, record, asked, events or NEWEST_EVENTS, beside)
         answer = why_now(client.log, client.topics, client.settings.group("cli-why"), question)
     if json:
-        console.print_json(to_dict(answer.story))
+        console.print_json(to_dict(answer.trace))
         return
-    print("\n".join(lines(answer.story)))
+    print("\n".join(lines(answer.trace)))
     console.say(f"explained from the newest {answer.events:,} events of partition {answer.partition}")
 
 

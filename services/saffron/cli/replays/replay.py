@@ -162,7 +162,7 @@ def _require_together(split: bool, why: str | None, *, json: bool, results: obje
         if json:
             raise typer.BadParameter("--json goes with --why: results are lines of JSON already")
     elif results:
-        raise typer.BadParameter("--why prints a story, not results: leave --count, --stats, --strict and so on out")
+        raise typer.BadParameter("--why prints a trace, not results: leave --count, --stats, --strict and so on out")
     elif sheds:
         raise typer.BadParameter(f"--why explains events of which nothing is shed: leave {', '.join(sheds)} out")
     elif split:
@@ -197,16 +197,16 @@ def _explain(
     if isinstance(events, EventFiles) and "-" in events.names:
         raise typer.BadParameter("--why reads the events more than once: name files instead of -")
     from saffron.engine.why.as_dict import to_dict
-    from saffron.engine.why.words import lines
+    from saffron.engine.why.as_text import lines
     from saffron.runtime.replay.fused import Query
     from saffron.runtime.replay.why import Reader, why
 
     texts = [Query(one.name, one.text) for one in queries]
-    for story in why(Reader(texts, events.batches, schema, lenient, disorder, events.merged), asked, shown=shown):
+    for trace in why(Reader(texts, events.batches, schema, lenient, disorder, events.merged), asked, shown=shown):
         if json:
-            console.print_json(to_dict(story))
+            console.print_json(to_dict(trace))
         else:
-            print("\n".join(lines(story)))
+            print("\n".join(lines(trace)))
 
 
 def _sink(count: bool) -> Sink:

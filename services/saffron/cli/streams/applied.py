@@ -12,8 +12,8 @@ from saffron.cli.client import connection
 from saffron.cli.streams.files import text_of
 from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, shown_row
-from saffron.control.stream_bodies import applied_body, stream_body
-from saffron.control.stream_definitions import plan_definition, summary_of
+from saffron.control.streams.bodies import applied_body, stream_body
+from saffron.control.streams.definitions import plan_definition, summary_of
 from saffron.errors import InputError
 from saffron.mapping.definition_reader import read_definition
 

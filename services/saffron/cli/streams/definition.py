@@ -13,14 +13,14 @@ from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.streams import samples
 from saffron.cli.streams.files import text_of
-from saffron.control.stream_readings import read_source, reading_body
+from saffron.control.streams.readings import read_source, reading_body
 from saffron.errors import InputError
 from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.definition_reader import read_definition
-from saffron.mapping.definition_writer import write_definition
 from saffron.mapping.dry_run import Reading, place_of, read_all
-from saffron.mapping.infer import Topic
-from saffron.mapping.infer import infer as propose
+from saffron.mapping.proposals.definition_writer import write_definition
+from saffron.mapping.proposals.fields import Topic
+from saffron.mapping.proposals.infer import infer as propose
 
 Sample = Annotated[int, typer.Option(min=1, help="The newest so many messages of each topic are looked at.")]
 _SHOWN = 12
@@ -101,6 +101,8 @@ def check(
         console.print_json([reading_body(one) for one in readings])
     else:
         _show(readings)
+        for line in _keyless(readings, found.key):
+            console.say(line)
     if any(one.refused or not one.messages for one in readings):
         raise typer.Exit(1)
 
@@ -148,6 +150,14 @@ def _show(readings: Sequence[Reading]) -> None:
             console.say(line)
 
 
+def _keyless(readings: Sequence[Reading], key: str | None) -> Iterator[str]:
+    """What a person has to know of sources without the stream's key."""
+    for one in readings:
+        if key is not None and one.events and key not in one.attributes:
+            name = f"`{key}: PATH` under `attributes`"
+            yield f"{one.source.topic}: no event has the stream's key {key!r}; {name} says where it is"
+
+
 def _cells(one: Reading) -> tuple[object, ...]:
     refused = sum(each.count for each in one.refused.values())
     types = ", ".join(f"{name} {count:,}" for name, count in sorted(one.types.items()))
@@ -161,13 +171,24 @@ def _lines(one: Reading) -> Iterator[str]:
     topic = one.source.topic
     if not one.messages:
         yield f"{topic}: no message has been found, so that nothing could be tried"
+    elif not (one.events or one.refused or one.filtered):
+        columns = one.source.csv is not None and not one.source.csv.columns
+        more = (
+            ": each first line is read as names; without names say `format: {csv: {columns: [a, b]}}`"
+            if columns
+            else ""
+        )
+        yield f"{topic}: its messages hold no event{more}"
     if one.filtered:
         yield f"{topic}: {one.filtered:,} left out by `where: {one.source.where}`"
     for reason, each in one.refused.items():
         first = f"the first is {place_of(each.message, each.first.number)}: {each.first.detail}"
         yield f"{topic}: {each.count:,} refused ({reason}); {first}"
     for name, (count, message) in one.misfits.items():
-        first = f"the first in {place_of(message, 0)}"
-        yield f"{topic}: {count:,} values of {name!r} are not what its rule says, and null; {first}"
+        what = "1 value" if count == 1 else f"{count:,} values"
+        why = "not as its rule says, and null"
+        if name not in one.source.attributes:
+            why = "beside another field of that name, and left out"
+        yield f"{topic}: {what} of {name!r} {why}; the first in {place_of(message, 0)}"
     if one.warning:
         yield f"{topic}: {one.warning}"

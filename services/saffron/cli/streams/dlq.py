@@ -1,4 +1,4 @@
-"""`saffron dlq`: dead letters, listed, shown, mended and sent again."""
+"""`saffron dlq`: dead letters, listed, shown, corrected and sent again."""
 
 from __future__ import annotations
 
@@ -110,7 +110,8 @@ def send_again(
     reason: Annotated[str | None, typer.Option(help="All of this reason that were not sent again yet.")] = None,
     stream: Stream = None,
     put: Annotated[
-        list[str] | None, typer.Option("--set", metavar="ATTR=VALUE", help="Give an attribute this value.")
+        list[str] | None,
+        typer.Option("--set", metavar="ATTR=VALUE", help="Give an attribute this value: price=12.5, Records[1].at=..."),
     ] = None,
     unset: Annotated[list[str] | None, typer.Option(metavar="ATTR", help="Leave an attribute out.")] = None,
     file: Annotated[Path | None, typer.Option(help="Send this file's bytes instead; - is standard input.")] = None,
@@ -121,7 +122,7 @@ def send_again(
     system: options.System,
     json: options.AsJson = False,
 ) -> None:
-    """Send messages to their streams again: the original bytes under the original key, or mended.
+    """Send messages to their streams again: the original bytes under the original key, or corrected.
 
     Each is checked first: what would be late, or a dead letter again, is not sent, nor is what was sent already.
     A message that is sent has a header `dead-letter` with the ID. Nothing is deleted. Status 1 if any was not sent.

@@ -141,7 +141,7 @@ def _keys(lines: list[bytes], attribute: str) -> list[bytes | None]:
 
 
 def _close(producer: EventProducer, topic: str, partitions: int, ts: int) -> None:
-    """Ends the stream at `ts` in every partition."""
+    """End the stream at `ts` (ms) in every partition, by a `$watermark`."""
     watermark = orjson.dumps({"type": "$watermark", "ts": ts, "end": True})
     for partition in range(partitions):
         producer.send([watermark], partition=partition)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saffron.control.stream_change import StreamContext, StreamPlan
+from saffron.control.streams.change import StreamContext, StreamPlan
 from saffron.records.stream import StreamRecord
 
 

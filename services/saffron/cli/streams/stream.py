@@ -17,9 +17,9 @@ from saffron.cli.queries.texts import bind_text, read_schema
 from saffron.cli.streams import applied, definition
 from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, differences, shown_row
-from saffron.control.stream_bodies import topics_of
-from saffron.control.stream_change import StreamChange, StreamContext, StreamPlan
-from saffron.control.stream_changes import check_removal, left_topics, plan_change, plan_update
+from saffron.control.streams.bodies import topics_of
+from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
+from saffron.control.streams.stream_changes import check_removal, left_topics, plan_change, plan_update
 from saffron.errors import InputError, QueryError
 from saffron.records.status import ENDED, QueryStatus
 from saffron.records.version import version_key

@@ -227,8 +227,8 @@ async function tellWhy(query, asked) {
   answer.className = "";
   answer.textContent = "looking…";
   try {
-    const story = await ask(`/api/queries/${encodeURIComponent(query)}/why?ask=${encodeURIComponent(asked)}`);
-    answer.textContent = `${story.text}\n\ntold from the newest ${story.looked_at.events} events of partition ${story.partition}`;
+    const trace = await ask(`/api/queries/${encodeURIComponent(query)}/why?ask=${encodeURIComponent(asked)}`);
+    answer.textContent = `${trace.text}\n\ncomputed from the newest ${trace.looked_at.events} events of partition ${trace.partition}`;
   } catch (error) {
     answer.className = "bad";
     answer.textContent = error.message;
@@ -288,7 +288,7 @@ async function readLetter(row, one) {
 function letterParts(whole) {
   if (whole.result) return resultParts(whole);
   const bytes = element("pre", { textContent: whole.hex, hidden: true, className: "hex" });
-  const text = element("textarea", { value: whole.encoding === "utf-8" ? whole.value ?? "" : "", rows: 4, spellcheck: false, ariaLabel: "The message, to be mended" });
+  const text = element("textarea", { value: whole.encoding === "utf-8" ? whole.value ?? "" : "", rows: 4, spellcheck: false, ariaLabel: "The message, to be corrected" });
   const answer = element("pre", { className: "answer", role: "status" });
   const send = (dry) => sendAgain(whole, text.value, dry, answer);
   const key = whole.original ? `key ${whole.key ?? "none"}` : "no longer in its topic";
@@ -310,9 +310,9 @@ function resultParts(whole) {
 }
 
 async function sendAgain(whole, text, dry, answer, again = false) {
-  const mended = text !== (whole.encoding === "utf-8" ? whole.value ?? "" : "");
+  const corrected = text !== (whole.encoding === "utf-8" ? whole.value ?? "" : "");
   try {
-    const sent = await ask(`${letterPath(whole)}/send-again`, "POST", { ...(mended && { value: text }), again, dry_run: dry });
+    const sent = await ask(`${letterPath(whole)}/send-again`, "POST", { ...(corrected && { value: text }), again, dry_run: dry });
     answer.className = "answer good";
     const key = sent.key === null ? "no key" : `key ${sent.key}`;
     answer.textContent = [`${sent.sent ? "sent" : "would be sent"} to ${sent.topic}/${sent.partition}, ${key}`, ...sent.notes].join("\n");

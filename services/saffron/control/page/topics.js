@@ -208,7 +208,7 @@ function sentences(one) {
   const found = [];
   if (!one.messages) found.push(`${one.source}: no message has been found, so that nothing could be tried`);
   for (const [reason, each] of Object.entries(one.refused)) found.push(`${one.source}: ${each.count} refused (${reason}); the first is ${each.first}: ${each.detail}`);
-  for (const [name, each] of Object.entries(one.misfits)) found.push(`${one.source}: ${each.count} values of '${name}' are not what its rule says, and null; the first in ${each.first}`);
+  for (const [name, each] of Object.entries(one.misfits)) found.push(`${one.source}: ${each.count === 1 ? "1 value" : `${each.count} values`} of '${name}' not as its rule says, and null; the first in ${each.first}`);
   if (one.warning) found.push(`${one.source}: ${one.warning}`);
   return found;
 }
@@ -233,11 +233,11 @@ byId("try-form").addEventListener("submit", (event) => {
     byId("tried").hidden = true;
     const found = await ask("/api/definitions/try", "POST", { definition: byId("definition").value, query: byId("query").value });
     showTried(found);
-    return [told(found).join("\n"), found.whole && !found.warnings.length && !Object.keys(found.refused).length ? "good" : "wait"];
+    return [trialLines(found).join("\n"), found.whole && !found.warnings.length && !Object.keys(found.refused).length ? "good" : "wait"];
   });
 });
 
-function told(found) {
+function trialLines(found) {
   const shown = found.count > found.results.length ? `, of which the first ${found.results.length} are shown` : "";
   const since = found.since === null ? "all messages that there are" : `messages since ${moment(found.since)}`;
   const lines = [`${found.count.toLocaleString()} result${found.count === 1 ? "" : "s"}${shown}; from ${found.events.toLocaleString()} events of ${found.messages.toLocaleString()} messages (${since})`];
@@ -265,8 +265,8 @@ function tellWhy(asked) {
   byId("why-ask").value = asked;
   byId("why-form").scrollIntoView({ behavior: "smooth", block: "nearest" });
   run(byId("why-form").querySelector("button"), byId("why-answer"), async () => {
-    const story = await ask("/api/definitions/why", "POST", { definition: byId("definition").value, query: byId("query").value, ask: asked });
-    return [story.text, ""];
+    const trace = await ask("/api/definitions/why", "POST", { definition: byId("definition").value, query: byId("query").value, ask: asked });
+    return [trace.text, ""];
   });
 }
 

@@ -157,6 +157,7 @@ def _header(block: Block) -> dict[str, Any]:
 
 
 def _parse_header(metadata: Mapping[bytes, bytes] | None) -> Header:
+    """The header of a block's Arrow message. LogError: it is not Saffron's, or of another format."""
     if not metadata or _KEY not in metadata:
         raise LogError("an Arrow message without a header of Saffron's: it was not written by `windowing` or `shedder`")
     version = metadata.get(_VERSION_KEY, b"?").decode("utf-8", "replace")
@@ -210,6 +211,7 @@ def _texts(values: tuple[str, ...], kind: Any) -> Any:
 
 
 def _columns(batch: Any, header: Header) -> Columns:
+    """The columns of a block. LogError: its positions do not fit its number of events."""
     fields = list(zip(batch.schema.names, batch.columns, strict=True))
     if fields[0][0] == _SEQ:
         seq = _copy(fields.pop(0)[1], np.dtype(np.int64))
@@ -240,6 +242,7 @@ def _columns(batch: Any, header: Header) -> Columns:
 
 
 def _column(array: Any) -> Column:
+    """A column from an Arrow array. LogError: a string code lies outside the dictionary."""
     kind = _KIND[array.type]
     if not kind.has_texts:
         return Column(kind, _copy(array, np.dtype(kind.dtype)))

@@ -134,6 +134,7 @@ class _Draft:
         return found
 
     def schema(self) -> Schema:
+        """The schema. SchemaError: `additionalProperties` differs between types or objects."""
         if len(set(self._closed.values())) > 1:
             place = next(place for place, closed in self._closed.items() if not closed)
             raise SchemaError(
@@ -144,6 +145,7 @@ class _Draft:
         return Schema(self._kinds, self._types, self._required, closed=closed, given=True, times=self._times)
 
     def _join(self, name: str, kind: Kind, place: str) -> None:
+        """Set the kind of an attribute, widened if it has one already. SchemaError: the kinds do not go together."""
         before = self._kinds.setdefault(name, kind)
         owner = self._owner.setdefault(name, place)
         if before is kind:
@@ -158,6 +160,7 @@ class _Draft:
 
 
 def _event_types(properties: Mapping[str, Any], place: str) -> list[str]:
+    """The event types that a branch names (const or enum). SchemaError: it names none, or an impossible one."""
     where = f"{place}/properties/type"
     if "type" not in properties:
         raise SchemaError(f'{where}: is missing; it names the event type, as {{"const": "Stock"}}')
@@ -176,6 +179,7 @@ def _event_types(properties: Mapping[str, Any], place: str) -> list[str]:
 
 
 def _required(branch: Mapping[str, Any], properties: Mapping[str, Any], place: str) -> set[str]:
+    """The required attributes of a branch. SchemaError: one is not among its properties."""
     where = f"{place}/required"
     required = branch.get("required", [])
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
@@ -226,6 +230,7 @@ def _time(item: Mapping[str, Any], place: str) -> Distribution | None:
 
 
 def _distribution(given: Any, place: str) -> Distribution:
+    """The distribution of imprecise time: a shape's name or weights. SchemaError: it is neither."""
     if isinstance(given, str) and given in _SHAPES:
         return given
     weights = given if isinstance(given, list) else []

@@ -73,7 +73,7 @@ class RawBatch:
         )
 
     def take(self, rows: NDArray[np.int64]) -> RawBatch:
-        """These records, sharing the buffer."""
+        """The records of these rows, sharing the buffer."""
         return RawBatch(
             self.buffer,
             self.starts[rows],

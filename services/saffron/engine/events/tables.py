@@ -73,7 +73,7 @@ def concat_columns(parts: Sequence[Columns]) -> Columns:
 
 
 def _concat_bits(parts: Sequence[Columns], bits: Sequence[Bits | None]) -> Bits | None:
-    """Of each part, zeros where it has none; None if none has any."""
+    """The bits of all parts, zeros for a part without any; None if no part has any."""
     if all(own is None for own in bits):
         return None
     filled = [np.zeros(len(part), np.uint64) if own is None else own for part, own in zip(parts, bits, strict=True)]
@@ -81,7 +81,7 @@ def _concat_bits(parts: Sequence[Columns], bits: Sequence[Bits | None]) -> Bits 
 
 
 def _concat_traces(parts: Sequence[Columns]) -> Column | None:
-    """Of each part, nulls where it has none; None if none has any."""
+    """The trace contexts of all parts, nulls for a part without any; None if no part has any."""
     if all(part.trace is None for part in parts):
         return None
     return concat_column(

@@ -30,7 +30,7 @@ def components(plan: MatchPlan, *, flat: bool) -> Iterator[str]:
         bits = f"mask bit {2 * number if flat else number}"
         if flat and part.closure:
             bits += f" for the first, {2 * number + 1} for others"
-        yield f"component {number}: {part.variable}, {kind} of type {part.type}; {bits}"
+        yield f"component {number}: {part.variable}, {kind} of type {part.types}; {bits}"
 
 
 def attributes(names: Names) -> Iterator[str]:
@@ -67,6 +67,8 @@ def carried(feature: Feature, plan: MatchPlan) -> str:
     of = attribute(feature.name)
     if feature.what is What.PREVIOUS:
         return f"{of} of {variable}, {feature.back - 1} before the last"
+    if feature.what is What.NTH:
+        return f"{of} of event {feature.back} of {variable}"
     if feature.what is What.FOLD:
         words = f"{feature.function}({of}) of {variable} so far"
     else:

@@ -201,7 +201,7 @@ def _compile_part(function: Function, signature: Any, symbol: str) -> None:
 
 
 def _compile_parts(values: Iterable[Any]) -> None:
-    """Those among `values`, and all defined before them, which they may call."""
+    """Compile the parts among `values`, and all parts defined before them, which they may call."""
     with _compiling:
         wanted = {value for value in values if isinstance(value, FunctionType) and value in _parts}
         while wanted:

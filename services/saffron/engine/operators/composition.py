@@ -16,6 +16,7 @@ from saffron.errors import SaffronError
 from saffron.language.binder import Bound
 from saffron.language.plan.plan import MatchPlan, Plan, TrendPlan
 from saffron.language.scope.composition import attributes_of
+from saffron.schema.event_types import type_names
 from saffron.schema.schema import Kind, Schema, widened
 
 B = TypeVar("B")
@@ -62,12 +63,12 @@ def _join(kinds: dict[str, Kind], more: Mapping[str, Kind]) -> None:
 
 
 def types_of(plan: Plan) -> frozenset[str]:
-    """The event types that a query reads, those that must not be there included."""
-    return frozenset(component.type for component in plan.components)
+    """The event types that a query names, those that must not be there included."""
+    return frozenset(type_names(component.types for component in plan.components))
 
 
 def read_by(plan: Plan, derived: Derived) -> Derived:
-    """Of what queries make, what this one reads."""
+    """The types derived by other queries (INTO) that this one reads."""
     types = types_of(plan)
     return {name: attributes for name, attributes in derived.items() if name in types}
 

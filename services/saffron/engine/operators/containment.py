@@ -66,8 +66,8 @@ def is_together(step: str) -> bool:
     return step.endswith(_TOGETHER)
 
 
-def told(step: str, position: int, error: Exception) -> str:
-    """An exception in words: in which step, where, which one."""
+def failure_text(step: str, position: int, error: Exception) -> str:
+    """The text of an exception in a step: the step, the position in the stream, the type and the message."""
     message = " ".join(str(error).split())
     shown = message if len(message) <= _MOST else f"{message[:_MOST]}..."
     return f"{step} at position {position}: {type(error).__name__}: {shown}".removesuffix(": ")

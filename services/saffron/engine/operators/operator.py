@@ -28,7 +28,7 @@ History = Callable[[], Iterator[Block]]
 
 
 class ResultOperator(Protocol):
-    """`matcher` and `greta`: a pure function of the blocks applied so far.
+    """The operator of `matcher` or `greta`: a pure function of the blocks applied so far.
 
     Cutting the stream into blocks elsewhere, or snapshot and restore between any two blocks, changes no result.
     """
@@ -52,10 +52,10 @@ class ResultOperator(Protocol):
         """The queries that have failed since the last call, in whatever was done; the others have gone on."""
 
     def stop(self, name: str, version: int, reason: str) -> None:
-        """A query that failed here before fails now, or once it is added."""
+        """Fail a query that failed here before: now, or once it is added."""
 
     def part(self, names: frozenset[str]) -> None:
-        """These queries share nothing from now on."""
+        """Stop sharing: each of these queries has runs or a graph of its own from now on."""
 
     def statistics(self) -> Mapping[str, Any]:
         """Counts for metrics and `load`: partial_matches (by query), state_bytes, events, results (by query)."""

@@ -28,7 +28,7 @@ from saffron.engine.operators.containment import (
     Failure,
     Note,
     Step,
-    told,
+    failure_text,
     unnoted,
 )
 from saffron.engine.operators.operator import History, State
@@ -110,9 +110,9 @@ class QueryOperator(ABC, Generic[S, R]):
         return frozenset(name for name, standing in self._standing.items() if standing.failure)
 
     def failures(self) -> list[Failure]:
-        """Those since the last call: of `apply`, of rendering its results, and of all else that is done with queries.
+        """The failures since the last call, in any step of any query.
 
-        What a query whose results cannot be rendered has found in the block is then left out, in its slice and behind.
+        If rendering fails, the rest of the query's results is left out, from the failed slice of the block on.
         """
         failures, self._failures = self._failures, []
         return failures
@@ -200,11 +200,11 @@ class QueryOperator(ABC, Generic[S, R]):
 
     @abstractmethod
     def _record(self) -> Mapping[str, Any]:
-        """What a snapshot keeps as JSON."""
+        """The part of a snapshot that is JSON."""
 
     @abstractmethod
     def _saved(self, runs: R) -> State:
-        """The arrays of what runs a query."""
+        """The arrays of a query's runs, for a snapshot."""
 
     @abstractmethod
     def _restore(self, name: str, runs: R | None, arrays: State) -> None:
@@ -212,7 +212,7 @@ class QueryOperator(ABC, Generic[S, R]):
 
     @abstractmethod
     def _begin(self, block: Block) -> None:
-        """A block is about to be applied: let go of the last one's results."""
+        """Release the results of the last block, before a block is applied."""
 
     @abstractmethod
     def _advance(self, block: Block, begin: int, stop: int, position: int) -> None:
@@ -220,11 +220,11 @@ class QueryOperator(ABC, Generic[S, R]):
 
     @abstractmethod
     def _finish(self, block: Block) -> None:
-        """All events and controls of the block have been applied."""
+        """Finish a block: all its events and controls have been applied."""
 
     @abstractmethod
     def _start(self, standing: S, plan: Any) -> R:
-        """What runs the plan; SaffronError where it cannot be run."""
+        """The runs of a plan. SaffronError: the plan cannot be run."""
 
     @abstractmethod
     def _pause(self, runs: R) -> None:
@@ -232,22 +232,22 @@ class QueryOperator(ABC, Generic[S, R]):
 
     @abstractmethod
     def _drop(self, standing: S, runs: R) -> None:
-        """A bound query has been removed, or is about to be added anew."""
+        """Release the runs of a bound query that is removed, or added again."""
 
     @abstractmethod
     def _adopt(self, standing: S, runs: R) -> None:
-        """A new schema: a bound query goes on with all that it holds, if the schema is wider; else it starts afresh."""
+        """Give a bound query a new schema. It keeps its runs if the schema is wider; else it starts again."""
 
     def _adopted(self) -> None:
-        """All bound queries have adopted a new schema."""
+        """Finish a change of schema: all bound queries have adopted it."""
 
     @abstractmethod
     def _close(self, runs: R) -> None:
-        """A bound query has failed: let go of what its runs hold of the operator."""
+        """Release what the runs of a failed query hold of the operator."""
 
     @abstractmethod
     def _forget_all_of(self, standing: S) -> None:
-        """It has failed: let go of what is kept beside its runs."""
+        """Drop what is kept beside the runs of a failed query."""
 
     @abstractmethod
     def _settled(self) -> None:
@@ -264,15 +264,15 @@ class QueryOperator(ABC, Generic[S, R]):
         return self._contained.step(standing, step)
 
     def _fires(self, standing: S, fired: Fired) -> None:
-        """A part of the block's results, which stands for as long as its query has not failed."""
+        """Add a part to the block's results; it counts as long as its query has not failed."""
         part = Contained(fired.results, standing, self._contained)
         self._fired.append((standing, replace(fired, results=part)))
 
     def _fail(self, standing: S, step: str, error: Exception, apart: frozenset[str] = frozenset()) -> None:
-        """An exception in one of its steps. `apart`: names of queries of which any may be to blame."""
+        """Fail a query after an exception in one of its steps. `apart`: names of queries that may have caused it."""
         if standing.failure:
             return
-        reason = told(step, self._position, error)
+        reason = failure_text(step, self._position, error)
         self._failed(standing, step, reason, error=error, apart=apart, anew=self._has_touched_others(standing))
         self._end(standing, reason)
 
@@ -280,7 +280,7 @@ class QueryOperator(ABC, Generic[S, R]):
         self._failures.append(Failure(standing.name, standing.version, step, self._position, reason, **more))
 
     def _end(self, standing: S, reason: str) -> None:
-        """It fails, and what reads its results with it; nothing of the block is reported of either."""
+        """End a query that failed here, and those that read its results. Their results of the block are left out."""
         readers = list(self._readers_of(standing))
         standing.failure, self._unsettled = reason, True
         runs, standing.runs = standing.runs, None
@@ -296,7 +296,7 @@ class QueryOperator(ABC, Generic[S, R]):
                 self._end(reader, why)
 
     def _end_here(self, standing: S, reason: str) -> None:
-        """It fails as the log says, and what reads its results with it; what they have found by now is reported."""
+        """End a query that failed by the log, and those that read its results. Their results so far are reported."""
         readers = list(self._readers_of(standing))
         self._leave(standing)
         standing.failure, self._unsettled = standing.failure or reason, True
@@ -356,7 +356,7 @@ class QueryOperator(ABC, Generic[S, R]):
             self._end_here(standing, str(body["reason"]))
 
     def _leave(self, standing: S) -> None:
-        """It is in force no longer; what it has found by now is reported."""
+        """Take a query out of force. Its results so far are reported."""
         if standing.runs is not None:
             with self._step(standing, REPORTING):
                 self._drop(standing, standing.runs)
@@ -424,7 +424,7 @@ def _with(maker: StandingQuery[Any]) -> str:
 
 
 class Contained:
-    """A part of which nothing is left once its query has failed, in rendering it for one."""
+    """A part of a block's results that becomes empty if rendering it for its query fails."""
 
     def __init__(self, part: Part, standing: StandingQuery[Any], containment: Containment) -> None:
         self.part = part

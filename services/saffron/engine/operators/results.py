@@ -77,7 +77,7 @@ class Fired:
 
 
 class OrderedResults:
-    """`Results`, ordered by (position, phase, deadline, query, order within the part)."""
+    """The results of a block (`Results`), ordered by (position, phase, deadline, query, order within the part)."""
 
     def __init__(self, fired: Iterable[Fired]) -> None:
         # Parts stand in the order of their queries' names, which a stable sort keeps where all else is equal.

@@ -26,7 +26,10 @@ def compile_text(text: str, schema: Schema | None, name: str) -> Plan:
 
 @dataclass(frozen=True)
 class Status:
-    """`state`: "active", "paused", "waiting" (for the stream's schema), "rejected" or "failed" (`reason` says why)."""
+    """The state of a query: "active", "paused", "waiting" (for the stream's schema), "rejected" or "failed".
+
+    `reason`: of the last two.
+    """
 
     version: int
     state: str

@@ -33,18 +33,18 @@ class Queries:
 
     @property
     def by_events(self) -> list[str]:
-        """Those that may lose events."""
+        """Names of the queries that may lose events."""
         return [name for name, own in self.traits.items() if own.drops_events and self.slots[name] >= 0]
 
     @property
     def by_partial(self) -> dict[str, PartialOrder]:
-        """Those that may lose partial matches, and in which order."""
+        """Names of the queries that may lose partial matches, with the order of dropping."""
         orders = {name: own.partial_order for name, own in self.traits.items()}
         return {name: order for name, order in orders.items() if order is not None}
 
     @property
     def at_all(self) -> list[str]:
-        """Those that may lose anything, and so all of a backlog."""
+        """Names of the queries that may lose anything, hence a whole backlog."""
         return [name for name, own in self.traits.items() if own.by is not EXEMPT and self.slots[name] >= 0]
 
     def length(self, name: str) -> float:
@@ -69,7 +69,7 @@ class Known:
     believed: Mapping[str, Believed]
 
     def of(self, reader: str, names: Iterable[str]) -> list[str]:
-        """Those of the queries that this reader runs."""
+        """The names of the queries that this reader runs, out of `names`."""
         return [name for name in names if name in self.costs.get(reader, {})]
 
     def share(self, reader: str, names: Iterable[str]) -> float:

@@ -56,7 +56,7 @@ class Observing:
             self._spec, self._announced = spec, False
 
     def resume(self, control: Control, view: View) -> None:
-        """A record of the own output: what was announced holds on. `view`: with this record in force."""
+        """Take a record of the own output; features announced there stay in force. `view`: with this record applied."""
         body = control.body if control.kind == "features" else control.body.get("features")
         if control.kind not in ("features", "checkpoint") or not isinstance(body, Mapping):
             return

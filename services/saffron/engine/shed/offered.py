@@ -13,7 +13,10 @@ from saffron.records.envelope import ModelError, Version
 
 @dataclass
 class Offered:
-    """`transitions`, `events`: by query. `latency`: of `stream`. `refused`: how many, by reason."""
+    """The models offered to one chain, by query, with the latency model of the stream.
+
+    `refused`: number of refused models, by reason.
+    """
 
     stream: str
     transitions: dict[str, TransitionModel] = field(default_factory=dict)
@@ -44,6 +47,7 @@ class Offered:
             self.events.pop(query, None)
 
     def _take(self, model: AnyModel, view: View) -> None:
+        """Put a model into its place. ModelError: it is older than the last one, or of another query."""
         if isinstance(model, LatencyModel):
             if model.stream == self.stream:
                 _refuse_older(model, self.latency.version if self.latency else None)

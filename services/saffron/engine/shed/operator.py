@@ -135,7 +135,7 @@ class ShedderOperator:
         return self._shedding.may_follow(self._next_seq - in_flight)
 
     def arrived(self, events: int, appended_ms: float) -> None:
-        """A block of so many events was appended to `windows` and waits; in order, each before it is applied."""
+        """Record a block of so many events, appended to `windows`; in order, each before it is applied."""
         if self._shedding is not None:
             self._shedding.arrivals.arrived(events, appended_ms)
 
@@ -144,7 +144,7 @@ class ShedderOperator:
         self._observing.watch(spec)
 
     def observe(self, load: Mapping[str, Any], now_ms: float = 0.0) -> None:
-        """A reader's message on `load` for this chain, heard now: advice to the detector."""
+        """Give a reader's message on `load` to the detector, as advice."""
         present = load_of_now(load, self._view)
         self._detector.observe(present, now_ms)
         self._losses.heard(present)
@@ -214,7 +214,7 @@ class ShedderOperator:
         if self._shedding is None:
             models = (model for model in self._offered.transitions.values() if self._fits(model))
             return {model.query: {"partial": Belief().share(model.trials)} for model in models}
-        return {query: own.told for query, own in self._shedding.believed.items() if own.learned}
+        return {query: own.by_means for query, own in self._shedding.believed.items() if own.learned}
 
     def _decide(self, block: Block, waited: float, now_ms: float, in_flight: int) -> Shed:
         events = {query: model for query, model in self._offered.events.items() if self._fits(model)}

@@ -132,8 +132,10 @@ class Shedding:
         return Shed(dropped, orders, max(saved.values(), default=0.0), "shed")
 
     def _gone(self, alive: int, done: int, position: int) -> int:
-        """Of the partial matches that were alive at `done`, those that orders in flight drop, less those that will have
-        begun until `position`."""
+        """The number of partial matches that orders in flight drop, of those `alive` at `done`.
+
+        Partial matches that begin until `position` are subtracted.
+        """
         while self._ordered and self._ordered[0][0] <= done:
             self._ordered.popleft()
         born = self.detector.pace(READER).born

@@ -7,8 +7,9 @@ absences     NOT: whether what must be absent is
 interpreter  the events of one key, one by one: runs, decisions (as there), matches
 likely       the same over imprecise time, with the confidence of each prefix (chance)
 makers       the queries whose results another one reads (INTO), and the events that they are to it
-story        what became of each event: decisions grouped, of one match or of all;  words: as a table;  as_dict: as JSON
-telling      the story of a key or of a match, out of the blocks of a stream
+trace        the outcome of each event: decisions grouped, of one match or of all
+as_text      a trace as a table;  as_dict: as JSON
+block_traces the trace of a key or of a match, from the blocks of a stream
 
 It shares with the engine the places of a pattern (`patterns.positions`), and nothing else of how runs are kept:
 plain Python over tuples, checked against the definition. It is for one key at a time.

@@ -1,4 +1,4 @@
-"""A story for programs: JSON-able."""
+"""A trace for programs: JSON-able."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 import orjson
 
 from saffron.engine.why.bindings import MADE, OWN, SPAN, Event
-from saffron.engine.why.story import Outcome, Story
+from saffron.engine.why.trace import Outcome, Trace
 
 
-def to_dict(story: Story) -> dict[str, Any]:
-    """The story for programs; "confidence" only where time is imprecise, "made_by" only of results of other queries."""
+def to_dict(trace: Trace) -> dict[str, Any]:
+    """The trace for programs; "confidence" only where time is imprecise, "made_by" only of results of other queries."""
     return {
-        "query": story.query,
-        "key": dict(story.key),
-        "matches": story.matches,
-        "choice": story.choice,
-        "left_out": story.left_out,
-        "watermark": story.watermark,
-        **({} if story.threshold is None else {"confidence": story.threshold}),
-        "live": dict(story.live),
-        "refused": dict(story.refused),
+        "query": trace.query,
+        "key": dict(trace.key),
+        "matches": trace.matches,
+        "choice": trace.choice,
+        "left_out": trace.left_out,
+        "watermark": trace.watermark,
+        **({} if trace.threshold is None else {"confidence": trace.threshold}),
+        "live": dict(trace.live),
+        "refused": dict(trace.refused),
         "events": [
-            {**_event(row.event), "outcomes": [_outcome(outcome) for outcome in row.outcomes]} for row in story.rows
+            {**_event(row.event), "outcomes": [_outcome(outcome) for outcome in row.outcomes]} for row in trace.rows
         ],
     }
 
@@ -40,7 +40,7 @@ def _event(event: Event | None) -> dict[str, Any]:
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "what": outcome.what.value,
         "variable": outcome.component,
         "runs": outcome.runs,
@@ -50,6 +50,8 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         ],
         "forbidden_events": list(outcome.offenders),
     }
+    if outcome.due is not None:
+        fields["due"] = outcome.due
     if outcome.chance is not None:
-        told |= {"confidence": outcome.chance, "bound": {name: list(seqs) for name, seqs in outcome.bound}}
-    return told
+        fields |= {"confidence": outcome.chance, "bound": {name: list(seqs) for name, seqs in outcome.bound}}
+    return fields

@@ -28,7 +28,7 @@ _NOISE = 1e-15  # of a difference of two sums
 
 @dataclass(frozen=True)
 class Instants:
-    """`weights` [n]: of lo, lo + 1, ..."""
+    """A distribution over instants. `weights` [n]: of lo, lo + 1, ..."""
 
     lo: int
     weights: Floats
@@ -38,7 +38,7 @@ class Instants:
         return self.lo + len(self.weights) - 1
 
     def within(self, low: int, high: int) -> Instants:
-        """Those from low to high, both included."""
+        """The part of the distribution from low to high, both included."""
         begin = max(low, self.lo)
         return Instants(begin, self.weights[begin - self.lo : max(high - self.lo + 1, 0)])
 

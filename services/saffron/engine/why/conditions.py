@@ -78,6 +78,8 @@ class Conditions:
         lists = {component: taken.of(bindings, component) for component in asked.reads}
         if not all(lists[component] for component in asked.events):
             return
+        if any(len(lists[component]) < number for component, number in asked.numbered.items()):
+            return
         for focus in self._instances(asked, lists, newest):
             at = self._current(asked, lists, focus)
             if at is None or any(at[c] < asked.back(c) for c in asked.taking):

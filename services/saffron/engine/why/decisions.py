@@ -27,10 +27,12 @@ class What(Enum):
 
 @dataclass(frozen=True)
 class Decision:
-    """`run`: its number, 0 for none. `component`: that takes the event or was refused it. `made`: runs that it gave.
+    """A decision of the interpreter on one event.
 
-    `waited`: components that the run waited for. `refusals`: what broke those that the event could have been.
-    `offenders`: positions of the events that a NOT forbids. `chance`: over imprecise time, the confidence of `bound`.
+    `run`: number of the run, 0 for none. `component`: the one that takes or refuses the event. `made`: numbers of the
+    runs that it makes. `waited`: components that the run waits for. `refusals`: the conditions that the event breaks.
+    `offenders`: positions of the events that a NOT forbids. `due`: of a match, when the time of the NOT that ends it is
+    over; None: no NOT has a time there. `chance`: over imprecise time, the confidence of `bound`.
     """
 
     what: What
@@ -40,6 +42,7 @@ class Decision:
     refusals: tuple[Refusal, ...] = ()
     offenders: tuple[int, ...] = ()
     waited: tuple[int, ...] = ()
+    due: int | None = None
     chance: float | None = None
     bound: Bindings = ()
 

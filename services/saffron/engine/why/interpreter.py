@@ -6,8 +6,8 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from saffron.engine.why.absences import Opening, offenders, openings
-from saffron.engine.why.bindings import MADE, Bindings, Bound, Event, parts, place
+from saffron.engine.why.absences import Complete, between, clock, due_at, lead, offenders, openings, untimely
+from saffron.engine.why.bindings import MADE, Bindings, Bound, Event, parts
 from saffron.engine.why.conditions import Conditions, Refusal
 from saffron.engine.why.decisions import MOST_RUNS, Decision, Found, What
 from saffron.engine.windows.bounds import common_windows, run_deadline, window_deadline
@@ -15,11 +15,15 @@ from saffron.errors import InputError
 from saffron.language.patterns.positions import Positions
 from saffron.language.patterns.stances import Edge
 from saffron.language.plan.plan import MatchPlan, Strategy
+from saffron.schema.event_types import EventTypes
 
 
 @dataclass(frozen=True)
 class Run:
-    """`edges`: what it waits for. `until`: the last position (or ts) that it can take. `turns`: see `Bound`."""
+    """A run of the interpreter. `edges`: those that it can take. `until`: the last position (or ts) that it can take.
+
+    `turns`: see `Bound`.
+    """
 
     number: int
     parent: int
@@ -27,18 +31,6 @@ class Run:
     edges: tuple[Edge, ...]
     until: int
     turns: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Complete:
-    """A match but for its NOTs, in one window; `deadline`: when a trailing one is known."""
-
-    bindings: Bindings
-    window: tuple[int, int] | None
-    opener: int | None
-    gaps: tuple[Opening, ...]
-    deadline: int
-    run: int
 
 
 def reads_others(plan: MatchPlan) -> bool:
@@ -62,6 +54,7 @@ class Interpreter:
         self._pending: list[Complete] = []
         self._seen: set[tuple[object, ...]] = set()
         self._numbers = 0
+        self._lead = lead(plan)
 
     def _every_edge(self) -> Iterator[Edge]:
         """All edges that can be reached, by walking the places."""
@@ -77,17 +70,17 @@ class Interpreter:
     def step(self, event: Event, *, ours: bool = True, opens: bool = False) -> list[Decision]:
         """Advance by one event. `ours`: it is of the key. `opens`: a window of OPEN ON opens at it."""
         now = self._clock(event)
-        told = self._ended(now)
+        decisions = self._ended(now)
         if opens:
             self._openers.append((int(event["seq"]), now))
         kept: dict[tuple[object, ...], Run] = {}
         for run in self.runs:
             if now > run.until:
-                told.append(Decision(What.EXPIRES, run.number))
+                decisions.append(Decision(What.EXPIRES, run.number))
             else:
-                told += self._run(run, event, ours, kept)
+                decisions += self._run(run, event, ours, kept)
         if ours:
-            told += self._begin(event, kept)
+            decisions += self._begin(event, kept)
             self._remember(event, now)
         self.runs = list(kept.values())
         if len(self.runs) > MOST_RUNS:
@@ -95,7 +88,7 @@ class Interpreter:
                 f"more than {MOST_RUNS:,} partial matches of one key at position {event['seq']}: too many to explain; "
                 "ask for one match by its id, or for a shorter part of the stream"
             )
-        return told
+        return decisions
 
     def finish(self) -> list[Decision]:
         """The end of the stream closes all windows: what trailing NOTs still held back is decided."""
@@ -118,10 +111,10 @@ class Interpreter:
         root = Run(0, 0, (), (), until, (0,) * self._loops)
         refusals: list[tuple[Edge, list[Refusal]]] = []
         for edge in dict.fromkeys(edge for stance in self._positions.first() for edge in stance.edges):
-            if until < self._clock(event) or self._type(edge) != event["type"]:
+            if until < self._clock(event) or event["type"] not in self._types(edge):
                 continue
-            refused, told = self._go_on(root, edge, event, kept)
-            yield from told
+            refused, decisions = self._go_on(root, edge, event, kept)
+            yield from decisions
             if refused:
                 refusals.append((edge, refused))
         for edge, refused in refusals:
@@ -131,14 +124,14 @@ class Interpreter:
         fired: list[Edge] = []
         refusals: list[Refusal] = []
         for edge in run.edges:
-            if not ours or self._type(edge) != event["type"]:
+            if not ours or event["type"] not in self._types(edge):
                 continue
-            refused, told = self._go_on(run, edge, event, kept)
+            refused, decisions = self._go_on(run, edge, event, kept)
             if refused:
                 refusals += refused
             else:
                 fired.append(edge)
-                yield from told
+                yield from decisions
         apart = MADE in event and not fired  # results of others break nobody's contiguity unless they are taken
         staying = run.edges if apart else tuple(edge for edge in run.edges if self._may_skip(edge, ours, fired))
         if staying:
@@ -155,20 +148,22 @@ class Interpreter:
         turns = tuple(turn + (loop in edge.begins) for loop, turn in enumerate(run.turns))
         bindings = (*run.bindings, Bound(event, edge.component, turns))
         refused = self._conditions.refusals(bindings, edge.position)
+        if self._lead:
+            refused += untimely(self.plan, bindings, self._history)
         if refused:
             return refused, []
         taken = Run(0, run.number, bindings, (), run.until, turns)
         made: list[int] = []
-        told: list[Decision] = []
+        decisions: list[Decision] = []
         for stance in self._positions.after(edge.position):
             number = self._next(run.number)
             if stance.over:
-                told += self._complete(replace(taken, number=number))
+                decisions += self._complete(replace(taken, number=number))
             if stance.edges:
                 made.append(self._keep(replace(taken, number=number, edges=stance.edges), kept))
             made.append(number)
         what = What.TAKES if run.bindings else What.BEGINS
-        return [], [Decision(what, run.number, edge.component, tuple(dict.fromkeys(made))), *told]
+        return [], [Decision(what, run.number, edge.component, tuple(dict.fromkeys(made))), *decisions]
 
     def _keep(self, run: Run, kept: dict[tuple[object, ...], Run]) -> int:
         """Runs that have taken the same and wait for the same are one."""
@@ -187,8 +182,8 @@ class Interpreter:
             return not any(one.exclusive for one in fired)
         return strategy is Strategy.ANY or (strategy is Strategy.PARTITION and not ours)
 
-    def _type(self, edge: Edge) -> str:
-        return self.plan.components[edge.component].type
+    def _types(self, edge: Edge) -> EventTypes:
+        return self.plan.components[edge.component].types
 
     # ---------------------------------------------------------------- matches
 
@@ -200,58 +195,53 @@ class Interpreter:
             return
         gaps = tuple(openings(self.plan.pattern, run.bindings))
         for window, opener, deadline in self._windows(run):
-            whole = Complete(run.bindings, window, opener, gaps, deadline, run.number)
+            whole = Complete(run.bindings, window, opener, gaps, deadline, run.number, deadline)
             if any(gap.after is None for gap in gaps):
-                self._pending.append(whole)
+                self._wait(whole)
             else:
                 yield from self._decide(whole)
 
+    def _wait(self, whole: Complete) -> None:
+        """A match waits until the times of all NOTs that end it are over; of one without a time, with its window."""
+        due = [due_at(self.plan, gap, whole.rounds) for gap in whole.gaps if gap.after is None]
+        timed = [instant for instant in due if instant is not None]
+        last = max(timed, default=None)
+        if last is None or last <= whole.ends:
+            deadline = whole.ends if last is None or None in due else last
+            self._pending.append(replace(whole, deadline=deadline, due=last))
+
     def _ended(self, now: int | None) -> list[Decision]:
-        """Matches whose windows have closed before an event at `now`."""
-        due = [one for one in self._pending if now is None or now > one.deadline]
-        self._pending = [one for one in self._pending if not (now is None or now > one.deadline)]
-        return [decision for one in due for decision in self._decide(one)]
+        """Matches that waited for an instant before an event at `now`."""
+        told: list[Decision] = []
+        while due := [one for one in self._pending if now is None or now > one.deadline]:
+            self._pending = [one for one in self._pending if one not in due]
+            for one in due:
+                decisions = list(self._decide(one))
+                told += decisions
+                matches = any(decision.what is What.MATCHES for decision in decisions)
+                if matches and any(self.plan.absences[gap.absence].every for gap in one.gaps if gap.after is None):
+                    self._wait(replace(one, rounds=one.rounds + 1))
+        return told
 
     def _decide(self, whole: Complete) -> Iterator[Decision]:
         bound = parts(whole.bindings, self.plan.positive)
-        if (bound, whole.window, whole.opener) in self._seen:
+        same = bound, whole.window, whole.opener, whole.rounds
+        if same in self._seen:
             return
-        for opening in whole.gaps:
-            offending = offenders(self.plan, opening, self._between(opening, whole), whole.bindings)
+        for opening in (gap for gap in whole.gaps if not self.plan.absences[gap.absence].or_else):
+            offending = offenders(self.plan, opening, between(self.plan, opening, whole, self._history), whole.bindings)
             if offending:
                 seqs = tuple(int(event["seq"]) for event in offending)
                 yield Decision(What.FORBIDDEN, whole.run, offenders=seqs)
                 return
-        self._seen.add((bound, whole.window, whole.opener))
+        self._seen.add(same)
         self.matches.append(Found(whole.bindings, whole.window, whole.opener, whole.run))
-        yield Decision(What.MATCHES, whole.run)
-
-    def _between(self, opening: Opening, whole: Complete) -> list[Event]:
-        """The events strictly inside an opening, and inside the window where it has no other end."""
-        first, last = self._clock(whole.bindings[0].event), self._clock(whole.bindings[-1].event)
-        reach = self.plan.window.size - (1 if self.plan.window.events else 0)
-        low, high = (last - reach, first + reach) if whole.window is None else (whole.window[0], whole.window[1] - 1)
-        found = []
-        for event in self._history:
-            clock = self._clock(event)
-            if opening.before is None and (clock < low or (whole.opener or -1) > event["seq"]):
-                continue
-            if opening.after is None and clock > high:
-                continue
-            if opening.before is not None and not self._follows(opening.before, event):
-                continue
-            if opening.after is None or self._follows(event, opening.after):
-                found.append(event)
-        return found
-
-    def _follows(self, before: Event, after: Event) -> bool:
-        """Whether one event may follow the other in a match."""
-        return bool(before["ts"] < after["ts"]) if self.plan.strict else place(before) < place(after)
+        yield Decision(What.MATCHES, whole.run, due=whole.due)
 
     # ---------------------------------------------------------------- windows
 
     def _clock(self, event: Event) -> int:
-        return int(event["seq" if self.plan.window.events else "ts"])
+        return clock(self.plan, event)
 
     def _until(self, first: Event) -> int:
         """The last position, or ts, that shares a window with a first event."""
@@ -281,7 +271,7 @@ class Interpreter:
         """Keep the events that a gap may hold, and the windows that are still open."""
         if self.plan.absences:
             self._history.append(event)
-            while self._clock(self._history[0]) < now - 2 * self.plan.window.size:
+            while self._clock(self._history[0]) < now - 2 * self.plan.window.size - self._lead:
                 self._history.popleft()
         while self._openers and self._openers[0][1] + self.plan.window.size <= now:
             self._openers.popleft()

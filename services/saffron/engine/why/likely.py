@@ -44,11 +44,11 @@ class Likely:
 
 @dataclass(frozen=True)
 class _Search:
-    """For matches with the event `new` in a window; `told`: what became of it."""
+    """For matches with the event `new` in a window; `decisions`: what became of it."""
 
     new: Event
     window: Window
-    told: list[Decision]
+    decisions: list[Decision]
 
 
 class LikelyInterpreter:
@@ -75,10 +75,10 @@ class LikelyInterpreter:
             self._events.popleft()
         self._events.append(event)
         self._seen, self._tried = set(), 0
-        told: list[Decision] = []
+        decisions: list[Decision] = []
         for window in self._windows(span):
-            self._go_on((), self._positions.first(), _Search(event, window, told))
-        return told
+            self._go_on((), self._positions.first(), _Search(event, window, decisions))
+        return decisions
 
     def finish(self) -> list[Decision]:
         """Nothing waits for the end of the stream."""
@@ -113,18 +113,18 @@ class LikelyInterpreter:
 
     def _has_room(self, edge: Edge, new: Event) -> bool:
         """Whether the new event may still come, here or further on."""
-        return any(part.type == new["type"] for part in self.plan.components[edge.component :])
+        return any(new["type"] in part.types for part in self.plan.components[edge.component :])
 
     def _candidates(self, edge: Edge, path: Bindings) -> Iterator[Event]:
         taken = {bound.event["seq"] for bound in path}
         least = path[-1].event["seq"] if edge.again and self._loose[edge.component] else -1
         for event in self._events:
-            right = event["type"] == self.plan.components[edge.component].type
+            right = event["type"] in self.plan.components[edge.component].types
             if right and event["seq"] not in taken and event["seq"] > least:
                 yield event
 
     def _take(self, path: Bindings, edge: Edge, event: Event, search: _Search) -> None:
-        """The path with one more event, if time and conditions let it."""
+        """Extend the path by one event, if time and conditions allow it."""
         self._tried += 1
         if self._tried > MOST_RUNS:
             raise InputError(
@@ -138,15 +138,15 @@ class LikelyInterpreter:
             return
         if likely < self.threshold - EQUAL:
             if has:
-                search.told.append(Decision(What.BELOW, 0, edge.component, chance=likely, bound=longer))
+                search.decisions.append(Decision(What.BELOW, 0, edge.component, chance=likely, bound=longer))
             return
         refused = self._conditions.refusals(longer, edge.position)
         if refused:
             if has:
-                search.told.append(Decision(What.REFUSED, 0, edge.component, refusals=tuple(refused)))
+                search.decisions.append(Decision(What.REFUSED, 0, edge.component, refusals=tuple(refused)))
             return
         if event is search.new:
-            search.told.append(Decision(What.TAKES, 0, edge.component, chance=likely, bound=longer))
+            search.decisions.append(Decision(What.TAKES, 0, edge.component, chance=likely, bound=longer))
         stances = self._positions.after(edge.position)
         if has and any(stance.over for stance in stances):
             self._complete(longer, likely, search)
@@ -159,10 +159,10 @@ class LikelyInterpreter:
         self._seen.add(identity)
         broken = self._conditions.refusals_at_end(path)
         if broken:
-            search.told.append(Decision(What.FORBIDDEN, 0, refusals=tuple(broken)))
+            search.decisions.append(Decision(What.FORBIDDEN, 0, refusals=tuple(broken)))
             return
         self.matches.append(Likely(path, search.window, likely))
-        search.told.append(Decision(What.MATCHES, 0, chance=likely, bound=path))
+        search.decisions.append(Decision(What.MATCHES, 0, chance=likely, bound=path))
 
 
 def way_to(plan: MatchPlan, match: Sequence[Sequence[Event]], window: Window) -> list[Decision] | None:
@@ -174,7 +174,7 @@ def way_to(plan: MatchPlan, match: Sequence[Sequence[Event]], window: Window) ->
     conditions, positions = Conditions(plan), Positions(plan.pattern)
     stances: Sequence[Stance] = positions.first()
     bindings: Bindings = ()
-    told: list[Decision] = []
+    decisions: list[Decision] = []
     for component, events in enumerate(match):
         for event in events:
             edge = next((e for stance in stances for e in stance.edges if e.component == component), None)
@@ -185,12 +185,12 @@ def way_to(plan: MatchPlan, match: Sequence[Sequence[Event]], window: Window) ->
             low = likely == 0.0 or likely < interpreter.threshold - EQUAL
             if low or conditions.refusals(bindings, edge.position):
                 return None
-            what = What.TAKES if told else What.BEGINS
-            told.append(Decision(what, 0, component, chance=likely, bound=bindings))
+            what = What.TAKES if decisions else What.BEGINS
+            decisions.append(Decision(what, 0, component, chance=likely, bound=bindings))
             stances = positions.after(edge.position)
     if not any(stance.over for stance in stances) or conditions.refusals_at_end(bindings):
         return None
-    return [*told, Decision(What.MATCHES, 0, chance=told[-1].chance, bound=bindings)]
+    return [*decisions, Decision(What.MATCHES, 0, chance=decisions[-1].chance, bound=bindings)]
 
 
 def _bound(plan: MatchPlan, path: Bindings, edge: Edge, event: Event) -> Bindings:

@@ -1,4 +1,4 @@
-"""The queries whose results another one reads (INTO, N11), run beside its story: what they make of each block."""
+"""The queries whose results another one reads (INTO, N11), run beside its trace: their results of each block."""
 
 from __future__ import annotations
 
@@ -51,10 +51,11 @@ def read_beside(
 
 
 class Makers:
-    """They see the blocks from the first one on, which may be in the middle of the stream.
+    """The operators of the queries whose results another one reads (INTO).
 
-    `texts`: (name, text), each after those whose results it reads. `schema`: the stream's. `types`: those that the
-    reader has, in the order in which it gets results that stand in one place. `kinds`: of their attributes.
+    They take the blocks from the first one on, which may be in the middle of the stream. `texts`: (name, text), each
+    after those whose results it reads. `schema`: the stream's. `types`: the types that the reader has, in the order of
+    results at one place. `kinds`: of their attributes.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Makers:
             yield {**own, **present, MADE: Origin(0, name, text)}
 
     def _numbered(self, event: Event) -> Event:
-        """Told from those that stand behind the same event of the stream."""
+        """TraceInput from those that stand behind the same event of the stream."""
         seq, order = self._last
         self._last = (event["seq"], order + 1 if seq == event["seq"] else 1)
         return {**event, MADE: event[MADE]._replace(order=self._last[1])}

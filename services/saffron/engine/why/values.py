@@ -69,6 +69,8 @@ def _attribute(leaf: Attribute, bound: Sequence[Bound], at: At) -> Any:
     match leaf.which:
         case Which.SINGLE | Which.FIRST:
             place = 0
+        case Which.NTH:
+            place = leaf.back - 1
         case Which.LAST:
             place = len(bound) - 1
         case _:

@@ -23,7 +23,10 @@ class Resumption:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of events [k]: bool [k] each; `watermark`: in force after the records; `limits`: int64 [k], at each arrival."""
+    """The judgement on k events: `taken`, `late` and `limits` [k], the watermark (ms) at each arrival.
+
+    `watermark`: in force after the records.
+    """
 
     taken: NDArray[np.bool_]
     late: NDArray[np.bool_]

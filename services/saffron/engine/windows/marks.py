@@ -63,7 +63,7 @@ class Marks:
         return self._due[0].offset if self._due else None
 
     def end_written(self) -> None:
-        """The first end among the marks is in the log."""
+        """Record that the first end among the marks is in the log."""
         index = next(index for index, mark in enumerate(self._log) if mark.end)
         self._log[index] = replace(self._log[index], end=False)
 

@@ -70,13 +70,15 @@ class DeadLetter:
 
 
 class WindowingOperator:
-    """See the module. `disorder_ms`: how late an event may be; `checkpoint_every`: records between checkpoints.
+    """The windowing of one partition (see the module).
 
-    `rekeyed`: the stream is made from other topics, whose partitions say how far they are (see `sources`); its events
-    raise no watermark, and `disorder_ms` says nothing. `merged`: events of one ts are ordered by their origin (see
-    `origin`), so that the order does not depend on how fast each source is read. `asks`: events that need a version
-    wait until `adopt` brings it.
-    `source`: what the shell knows of the topic (JSON-able); it is kept in blocks.
+    `disorder_ms`: the most that an event may be late. `checkpoint_every`: records between checkpoints.
+
+    `rekeyed`: the stream is made from other topics, whose partitions report their watermarks (see `sources`); then
+    events raise no watermark, and `disorder_ms` has no effect. `merged`: events of one ts are ordered by their origin
+    (see `origin`), so that the order does not depend on how fast each source is read. `asks`: events that need a new
+    version of the schema wait until `adopt` brings it. `source`: the shell's data on the topic (JSON-able), kept in
+    blocks.
     """
 
     def __init__(
@@ -148,11 +150,11 @@ class WindowingOperator:
             self._take_batch(batch)
 
     def query(self, name: str, wanted: QueryRecord | None) -> None:
-        """A record of the `queries` topic (None: its tombstone) takes effect here; see `take_notices`."""
+        """Apply a record of the `queries` topic (None: its tombstone) at this position; see `take_notices`."""
         self._put(self._standing.change(name, wanted, self.schema, self._outbox.next_seq))
 
     def fail(self, name: str, added: int, reason: str) -> None:
-        """A query that has failed, in the version by which it was added, is stopped here; see `take_notices`."""
+        """Stop a failed query at this position. `added`: the version by which it was added. See `take_notices`."""
         self._put(self._standing.fail(name, added, reason, self._outbox.next_seq))
 
     @property
@@ -190,7 +192,7 @@ class WindowingOperator:
             self._settle()
 
     def advance_watermark(self, ts: int, *, end: bool = False) -> None:
-        """The shell's word that nothing below `ts` will come; `end`: everything opened so far closes."""
+        """Raise the watermark to `ts` (ms), by the shell's decision. `end`: also close all windows opened so far."""
         self._settle()
         self._repeat(None)
         self._decide(Mark(self._read, watermark=ts, end=end))
@@ -367,7 +369,8 @@ class WindowingOperator:
             self._repeat(self._read)
 
     def _take_up(self, schema: Schema) -> None:
-        """All events before leave under the version in force, those that are held back under this one."""
+        """Put a version of the schema in force: events released before keep the old one, events held back get the
+        new one."""
         if self.schema is not None:
             self._ready += self._cut()
             self._hold.conform(schema)
@@ -431,6 +434,7 @@ class WindowingOperator:
         )
 
     def _take_records(self, batch: RawBatch, decoded: Decoded) -> None:
+        """Take decoded records in order: events, watermarks, the end of the stream. Others are dead letters."""
         decoded = self._of_sources(decoded, batch)
         self._mistyped.update(decoded.misfits)
         if self.schema is not None and not self.schema.given:
@@ -444,10 +448,10 @@ class WindowingOperator:
                 self._outbox.add_cut(self._watermark, offset)
                 first = mark.row + 1
         letters += self._arrive(batch, decoded, first, len(batch))
-        self._bury(batch, letters)
+        self._add_dead_letters(batch, letters)
 
     def _of_sources(self, decoded: Decoded, batch: RawBatch) -> Decoded:
-        """The same, with what single sources say turned into what it means for all of them."""
+        """The decoded records, with the watermarks of single source partitions replaced by those of the stream."""
         if all(mark.source is None for mark in decoded.watermarks):
             return decoded
         marks = (
@@ -501,8 +505,11 @@ class WindowingOperator:
         for name, positions in self.opened(columns).items():
             self._outbox.add_opened(name, positions)
 
-    def _bury(self, batch: RawBatch, letters: list[tuple[int, str, str]]) -> None:
+    def _add_dead_letters(self, batch: RawBatch, letters: list[tuple[int, str, str]]) -> None:
+        """Notes dead letters of a batch. Those of records that an earlier owner has seen were sent by it."""
         for row, reason, detail in sorted(letters):
+            if batch.offsets[row] < self._next_offset:
+                continue
             timestamp = 0 if batch.times is None else int(batch.times[row])
             value = None if batch.is_absent(row) else batch.original(row)
             self._dead.append(DeadLetter(int(batch.offsets[row]), timestamp, reason, detail, value))

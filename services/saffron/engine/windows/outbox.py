@@ -88,7 +88,7 @@ class Outbox:
             self._opened.setdefault(name, []).extend(positions)
 
     def add_control(self, kind: str, body: Mapping[str, Any]) -> None:
-        """A control before the next event."""
+        """Add a control record before the next event."""
         self._controls.append(Control(self.next_seq, kind, body))
 
     @property
@@ -97,7 +97,7 @@ class Outbox:
         return self.in_force.since_behind(self._controls)
 
     def add_cut(self, watermark: int, offset: int | None) -> None:
-        """An end behind the last event."""
+        """End the block behind the last event."""
         self._cuts.append(Cut(self.next_seq, watermark, len(self._controls), offset))
 
     def unwritten_end(self) -> int | None:

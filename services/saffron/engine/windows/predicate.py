@@ -1,4 +1,4 @@
-"""Conditions of a single event (`plan.Expr`), asked of a whole block of columns at once."""
+"""Conditions of a single event (`plan.Expr`), evaluated on all events of a block at once."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ def _truth(value: _Value, n: int) -> Bools:
 
 
 def _value(expr: Expr, columns: Columns) -> _Value:
+    """[n] an expression's values in a block. SchemaError: the columns lack an attribute."""
     n = len(columns)
     if isinstance(expr, Const):
         return _constant(expr.value, n)
@@ -108,6 +109,7 @@ def _constant(value: float | str | bool | None, n: int) -> _Value:
 
 
 def _attribute(expr: Attribute, columns: Columns) -> _Value:
+    """[n] an attribute's values in a block. SchemaError: the columns have no such attribute."""
     if expr.name == "ts":
         return _Number(columns.ts.astype(np.float64))
     whole = rest_of_name(expr.name)

@@ -10,7 +10,7 @@ import numpy as np
 
 from saffron.engine.events.columns import Columns
 from saffron.engine.operators.composition import bound, made_by, makers_first, types_of
-from saffron.engine.operators.containment import BINDING, is_of_query, told
+from saffron.engine.operators.containment import BINDING, failure_text, is_of_query
 from saffron.engine.operators.standing import Compiler
 from saffron.engine.windows.known_since import KnownSince
 from saffron.engine.windows.predicate import holds
@@ -281,4 +281,4 @@ def refused(error: Exception) -> tuple[str, str]:
     """(state, reason) of a query that cannot be bound: "rejected" if its text is wrong, "failed" if binding it is."""
     if isinstance(error, SaffronError):
         return "rejected", str(error)
-    return "failed", told(BINDING, 0, error)
+    return "failed", failure_text(BINDING, 0, error)

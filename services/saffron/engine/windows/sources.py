@@ -21,9 +21,11 @@ _OF = 1 << 20
 
 @dataclass
 class _Words:
-    """`said`: number of a source partition -> [its watermark, whether it is silent]. `ended`: who has said "end".
+    """The watermarks reported by the source partitions.
 
-    `version`, `among`: of a merged stream's definition; partitions of sources that it has no longer say nothing.
+    `said`: number of a source partition -> (its watermark, whether it is silent). `ended`: the partitions that reported
+    their end. `version`, `among`: of a merged stream's definition, and the numbers of its sources; partitions of other
+    sources are left out.
     """
 
     count: int = 0
@@ -33,7 +35,7 @@ class _Words:
     among: tuple[int, ...] = ()
 
     def take(self, mark: WatermarkRecord) -> bool:
-        """Note what one says; True if it was the last one to say "end"."""
+        """Take the watermark record of one source partition; True if it is the last one to report the end."""
         source = mark.source
         assert source is not None
         if source.version > self.version:
@@ -52,7 +54,10 @@ class _Words:
 
     @property
     def lowest(self) -> int:
-        """Of those that are not silent, or of all the highest where all are; NO_WATERMARK while one has not spoken."""
+        """The stream's watermark: the least of the partitions that are not silent, or the greatest if all are silent.
+
+        NO_WATERMARK until every partition has reported.
+        """
         said = [word for number, word in self.said.items() if not self.among or number // _OF in self.among]
         if len(said) < self.count:
             return NO_WATERMARK

@@ -1,18 +1,21 @@
 """The binding of aggregates over a closure, f(b[..i-1].x) and f(b[].x), in WHERE and RETURN.
 
+An aggregate also runs over formulas of one event: f(b[].x * b[].y).
+
 A user-defined aggregate is a function from numbers to a number; the plan has only its name, in lower case.
 """
 
 from __future__ import annotations
 
 from saffron.language.plan import plan
+from saffron.language.plan.trees import tree_of
 from saffron.language.scope.arrays import ARRAY_HINT, element_of, open_error
-from saffron.language.scope.scope import NULL, Scope
+from saffron.language.scope.scope import NULL, Found, Place, Scope
 from saffron.language.scope.sorts import SORTS, Sort, Typed
-from saffron.language.scope.typed import AGGREGATES, kind_or_guess
+from saffron.language.scope.typed import AGGREGATES, attribute, bind_value, kind_or_guess
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
-from saffron.language.syntax.tokens import name_text
+from saffron.schema.computed import Computed, where_true
 from saffron.schema.schema import Kind
 
 SCOPES = {tree.Index.BEFORE: plan.Scope.BEFORE, tree.Index.ALL: plan.Scope.CLOSED}
@@ -22,11 +25,16 @@ NUMERIC = ("sum", "avg", "min", "max", "stddev")
 """Built-in aggregates that take numbers only."""
 
 
-def closure_argument(call: tree.Call, scope: Scope) -> tree.Reference:
-    """The argument b[..i-1].x or b[].x of an aggregate; else QueryError with a hint how to write it."""
+def list_of(call: tree.Call, scope: Scope) -> tree.Reference:
+    """The first reference b[..i-1].x or b[].x in the argument of an aggregate; QueryError if it runs over no list."""
     argument = call.arguments[0] if len(call.arguments) == 1 else None
-    if isinstance(argument, tree.Reference) and argument.index in SCOPES:
-        return argument
+    found = [] if argument is None else list(tree.references(argument))
+    if found and all(one.index in SCOPES for one in found):
+        other = next((one for one in found if (one.variable, one.index) != (found[0].variable, found[0].index)), None)
+        if other is not None:
+            hint = f"Aggregate each list by itself: {call.function}(a[].x) + {call.function}(b[].x)."
+            raise scope.schema_error(f"{call.function} runs over the events of one list", other.span, hint)
+        return found[0]
     name = argument.variable if isinstance(argument, tree.Reference) else "b"
     tail = "" if call.function == "count" else ".x"
     hint = f"Write {call.function}({name}[]{tail}) over a finished closure, "
@@ -37,35 +45,68 @@ def closure_argument(call: tree.Call, scope: Scope) -> tree.Reference:
 
 
 def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, Typed]:
-    """(argument, component of the closure, bound expression) of an aggregate."""
-    argument = closure_argument(call, scope)
-    component = scope.component(argument.variable, argument.span)
+    """(a reference in the argument, component of the closure, bound expression) of an aggregate."""
+    reference = list_of(call, scope)
+    component = scope.component(reference.variable, reference.span)
     place = scope.places[component]
     if not place.closure:
-        written = f"{place.written}.{attribute_text(argument.attribute or 'x')}"
-        hint = f"Write {written}; a closure has a plus: {name_text(place.type)}+."
-        raise scope.schema_error(f"{place.written} is one event, not a closure", argument.span, hint)
-    over = SCOPES[argument.index]
-    if argument.attribute is None:
+        written = f"{place.written}.{attribute_text(reference.attribute or 'x')}"
+        hint = f"Write {written}; a closure has a plus: {place.written_types}+."
+        raise scope.schema_error(f"{place.written} is one event, not a closure", reference.span, hint)
+    over = SCOPES[reference.index]
+    if call.arguments == (reference,) and reference.attribute is None:
         if call.function != "count":
             hint = f"Write {call.function}({place.written}[{over.value.strip('[]')}].x)."
             raise scope.schema_error(f"{call.function} needs an attribute", call.span, hint)
-        return argument, component, Typed(plan.Aggregate("count", component, over, None, None), Sort.NUMBER)
-    found = scope.attribute(place.type, argument.attribute, argument.span)
+        return reference, component, Typed(plan.Aggregate("count", component, over, None, None), Sort.NUMBER)
+    found = aggregated(call, place, scope)
     if found.null:
         value = plan.Const(0) if call.function in ("count", "sum") else NULL
-        return argument, component, Typed(value, Sort.NUMBER if value.value == 0 else Sort.UNKNOWN)
-    own = call.function not in AGGREGATES
+        return reference, component, Typed(value, Sort.NUMBER if value.value == 0 else Sort.UNKNOWN)
+    expr = plan.Aggregate(call.function, component, over, found.name, kind_or_guess(found))
+    takes_kind = call.function in ("first", "last")
+    sort = Sort.NUMBER if not takes_kind else Sort.UNKNOWN if found.kind is None else SORTS[found.kind]
+    return reference, component, Typed(expr, sort)
+
+
+def aggregated(call: tree.Call, place: Place, scope: Scope) -> Found:
+    """The attribute or formula of one event of a component that an aggregate runs over; QueryError for a wrong kind."""
+    (argument,) = call.arguments
+    if not isinstance(argument, tree.Reference):
+        return _formula(call, argument, place, scope)
+    found = scope.attribute(place.types, str(argument.attribute), argument.span)
+    if found.null:
+        return found
     if argument.steps:
         if call.function in ("first", "last"):
             raise open_error(scope, call.span)
         kind = Kind.ARRAY if call.function == "count" else Kind.NUMBER
         found = element_of(found, argument.steps, kind, scope, argument.span)
+    own = call.function not in AGGREGATES
     takes_numbers = own or call.function in NUMERIC
     if found.kind in NO_NUMBERS and (takes_numbers or (found.kind is Kind.ARRAY and call.function != "count")):
         hint = f"{call.function} takes numbers." if takes_numbers else ARRAY_HINT
         raise scope.schema_error(f"{call.function} of {NO_NUMBERS[found.kind]}", call.span, hint)
-    expr = plan.Aggregate(call.function, component, over, found.name, kind_or_guess(found))
-    takes_kind = call.function in ("first", "last")
-    sort = Sort.NUMBER if not takes_kind else Sort.UNKNOWN if found.kind is None else SORTS[found.kind]
-    return argument, component, Typed(expr, sort)
+    return found
+
+
+def _formula(call: tree.Call, argument: tree.Expression, place: Place, scope: Scope) -> Found:
+    """The formula that an aggregate runs over; of a condition, which count alone takes, 1 where it holds, else null."""
+
+    def leaf(expression: tree.Expression) -> Typed:
+        if isinstance(expression, tree.Reference) and expression.attribute is not None:
+            found = scope.attribute(place.types, expression.attribute, expression.span)
+            return attribute(found, 0, plan.Which.SINGLE)
+        hint = f"Write attributes of the events of {place.written}, numbers, and operators."
+        raise scope.schema_error(f"{call.function} runs over values of one event each", expression.span, hint)
+
+    typed = bind_value(argument, scope, leaf)
+    if typed.sort is Sort.BOOLEAN and call.function != "count":
+        hint = f"{call.function} takes numbers; count takes conditions: count({place.written}[].x > 1)."
+        raise scope.schema_error(f"{call.function} of conditions", call.span, hint)
+    if typed.sort in (Sort.STRING, Sort.ARRAY):
+        raise scope.schema_error(f"{call.function} of {typed.sort.value}", call.span, f"{call.function} takes numbers.")
+    formula = tree_of(typed.expr)
+    name = Computed(where_true(formula) if typed.sort is Sort.BOOLEAN else formula, Kind.FLOAT).name
+    scope.computed[name] = None
+    return Found(name, Kind.FLOAT)

@@ -12,7 +12,7 @@ from saffron.language.scope.sorts import Sort, Typed
 from saffron.language.scope.typed import attribute, bind_condition
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
-from saffron.language.syntax.tokens import name_text
+from saffron.language.syntax.printer import reference_text
 from saffron.language.syntax.tree import Index
 
 WHICH = {
@@ -20,14 +20,15 @@ WHICH = {
     Index.CURRENT: Which.CURRENT,
     Index.PREVIOUS: Which.PREVIOUS,
     Index.FIRST: Which.FIRST,
+    Index.NTH: Which.NTH,
     Index.LAST: Which.LAST,
 }
 TAKING = (Index.CURRENT, Index.PREVIOUS, Index.BEFORE)
 """References that only exist while the closure takes events."""
 LOOKING_BACK = (Index.PREVIOUS, Index.BEFORE)
 """References to events before the one being taken."""
-FINISHED = (Index.LAST, Index.ALL)
-"""References to a finished closure; b.len counts as ALL."""
+FINISHED = (Index.LAST, Index.NTH, Index.ALL)
+"""References for which the first event of a closure is not enough; b.len counts as ALL."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Conjunct:
         return [use for use in self.uses if use.index in TAKING]
 
     def finished(self) -> list[Use]:
-        """The references to a finished list."""
+        """The references for which the first event of a list is not enough."""
         return [use for use in self.uses if use.index in FINISHED]
 
 
@@ -95,7 +96,7 @@ def _reference(reference: tree.Reference, scope: Scope, uses: list[Use]) -> Type
         return Typed(plan.Length(component), Sort.NUMBER)
     check_form(reference, component, scope)
     uses.append(Use(component, reference.index, reference.span))
-    found = scope.attribute(place.type, str(reference.attribute), reference.span)
+    found = scope.attribute(place.types, str(reference.attribute), reference.span)
     return attribute(found, component, WHICH[reference.index], reference.back)
 
 
@@ -113,11 +114,11 @@ def check_form(reference: tree.Reference, component: int, scope: Scope) -> None:
         hint += f"{place.written}[last].{name} for the last."
         raise scope.schema_error(f"{place.written} is a closure, a list of events", reference.span, hint)
     if not place.closure and reference.index is not Index.NONE:
-        hint = f"Write {place.written}.{name or 'x'}; a closure has a plus: {name_text(place.type)}+."
+        hint = f"Write {place.written}.{name or 'x'}; a closure has a plus: {place.written_types}+."
         raise scope.schema_error(f"{place.written} is one event, not a closure", reference.span, hint)
     if reference.index in (Index.BEFORE, Index.ALL):
         hint = f"Aggregate it, as in max({place.written}[{reference.index.value.strip('[]')}].{name or 'x'})."
         raise scope.schema_error("a list of events where one value is needed", reference.span, hint)
     if name is None:
-        hint = f"Name an attribute: {place.written}[{reference.index.value}].x."
+        hint = f"Name an attribute: {reference_text(reference)}.x."
         raise scope.schema_error("an event where a value is needed", reference.span, hint)

@@ -79,6 +79,9 @@ def _end_not_known(use: Use, scope: Scope) -> QueryError:
     """The error of a condition on v[i] that reads the end of the same list."""
     name = scope.places[use.component].variable
     hint = f"{name}[i] is being taken when nobody knows the end of {name} yet; compare with {name}[1] or {name}[i-1]."
+    if use.index is Index.NTH:
+        hint = f"{name}[i] may come before it. Compare with {name}[1] or {name}[i-1]."
+        return scope.plan_error("a condition on each event cannot know a later one of its closure", use.span, hint)
     return scope.plan_error("a condition on each event cannot know the end of its closure", use.span, hint)
 
 

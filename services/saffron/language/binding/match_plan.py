@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from saffron.language.binding.aggregates import bind_aggregate
 from saffron.language.binding.conditions import WHICH, Conjunct, Use, bind_conjuncts, check_form, is_length
+from saffron.language.binding.due_absences import check_due_absences, check_not_in_or, checks_of_rivals
 from saffron.language.binding.equality import (
     distinct_checks_of_not,
     distinct_rules,
@@ -20,7 +21,7 @@ from saffron.language.binding.not_in_repetition import check_not_in_repetition
 from saffron.language.binding.placement import edge_conditions, key_conditions
 from saffron.language.binding.refusals import refuse_clauses, refuse_imprecise
 from saffron.language.binding.strategies import Strategies, bind_strategies
-from saffron.language.patterns.layout import Layout
+from saffron.language.patterns.layout import Layout, NotLayout
 from saffron.language.patterns.shapes import build_layout, is_flat
 from saffron.language.patterns.states import check_states
 from saffron.language.plan import plan
@@ -43,6 +44,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     scope.declare(_slots(layout), plan.MAX_COMPONENTS)
     check_states(query, layout.shape, scope)
     refuse_clauses(query, scope, aggregate=False)
+    check_due_absences(query, layout, scope)
     strategies = _strategies(query, layout, scope)
     strict = query.time is not None and query.time.value == "STRICT"
     text, query = query_text(query), with_paths(query, scope)
@@ -52,7 +54,8 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     conjuncts = bind_conjuncts(query.conditions, scope)
     checks, absences = _checks(conjuncts, keys, layout, scope)
     one = {*strategies.begins, *strategies.continues} == {strategies.whole}
-    flat = is_flat(layout.shape) and one and not strict
+    numbered = any(use.index is Index.NTH for conjunct in conjuncts for use in conjunct.uses)
+    flat = is_flat(layout.shape) and one and not strict and not numbered
     returns = _returns(query, layout, scope)
     check_into(query, returns, scope)
     return plan.MatchPlan(
@@ -95,7 +98,7 @@ def _slots(layout: Layout) -> list[Slot]:
 def _components(layout: Layout, scope: Scope) -> tuple[plan.Component, ...]:
     """The components of the plan; inside a NOT none is a closure."""
     return tuple(
-        plan.Component(place.variable, place.type, place.closure and leaf.absence is None)
+        plan.Component(place.variable, place.types, place.closure and leaf.absence is None)
         for place, leaf in zip(scope.places, layout.leaves, strict=True)
     )
 
@@ -151,6 +154,7 @@ def _checks(
             inside[number].extend(checks_of_not(conjunct, number, layout, scope))
             beside.setdefault(number, []).extend(use for use in conjunct.uses if use.component < layout.positive)
     check_not_in_repetition(beside, layout, scope)
+    check_not_in_or(beside, layout, scope)
     for partial in keys.partial:
         checks.extend(key_checks(partial, layout))
         for number, own in enumerate(inside):
@@ -163,11 +167,23 @@ def _checks(
             inside[number or 0].append(never)
     for number, own in enumerate(inside):
         own.extend(distinct_checks_of_not(number, layout, scope))
-    absences = tuple(
-        plan.Absence(ruled.components, ruled.sequences, tuple(own), ruled.loops)
-        for ruled, own in zip(layout.absences, inside, strict=True)
-    )
+    for number, own in enumerate(inside):
+        own.extend(inside[number - 1] if layout.absences[number].or_else else checks_of_rivals(checks, number, layout))
+    absences = tuple(_absence(ruled, tuple(own)) for ruled, own in zip(layout.absences, inside, strict=True))
     return tuple(checks), absences
+
+
+def _absence(ruled: NotLayout, checks: tuple[plan.Check, ...]) -> plan.Absence:
+    due = ruled.due
+    return plan.Absence(
+        ruled.components,
+        ruled.sequences,
+        checks,
+        ruled.loops,
+        duration=None if due is None else due.amount,
+        every=due is not None and due.every,
+        or_else=ruled.or_else,
+    )
 
 
 def _consume(consume: tree.Consume | None, layout: Layout, scope: Scope) -> tuple[int, ...]:
@@ -230,5 +246,5 @@ def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:
         hint = f"Write {place.written}[1], {place.written}[last], or an aggregate such as avg({place.written}[].x)."
         raise scope.schema_error("in RETURN, no event is being taken", reference.span, hint)
     check_form(reference, component, scope)
-    found = scope.attribute(place.type, str(reference.attribute), reference.span)
-    return attribute(found, component, WHICH[reference.index])
+    found = scope.attribute(place.types, str(reference.attribute), reference.span)
+    return attribute(found, component, WHICH[reference.index], reference.back)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from saffron.language.binding.conditions import Conjunct, Use
+from saffron.language.binding.conditions import FINISHED, Conjunct, Use
 from saffron.language.patterns.layout import Layout, NotLayout
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Which
@@ -62,7 +62,7 @@ def _check_inside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> N
     if use.aggregate or use.index is Index.ALL or use.index is Index.BEFORE:
         hint = f"A NOT asks whether there is such an event: write conditions on {name}[i]."
         raise scope.plan_error(f"no list is built of {name}, which stands inside a NOT", use.span, hint)
-    if use.index in (Index.LAST, Index.PREVIOUS) or (use.index is Index.FIRST and ruled.loops):
+    if use.index in (Index.LAST, Index.NTH, Index.PREVIOUS) or (use.index is Index.FIRST and ruled.loops):
         hint = f"Write {name}[i]: inside a NOT a repetition is there as often as it must be, and no more."
         raise scope.plan_error(f"{_written(use, scope)} has no value inside a NOT", use.span, hint)
 
@@ -73,7 +73,7 @@ def _check_outside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> 
     if use.index in (Index.CURRENT, Index.PREVIOUS, Index.BEFORE) and ruled.loops[: len(loops)] != loops:
         hint = f"Write {name}[1].x, {name}[last].x, or an aggregate such as max({name}[].x)."
         raise scope.plan_error(f"{_written(use, scope)} has no value in a condition of a NOT", use.span, hint)
-    if use.index in (Index.LAST, Index.ALL) and loops[:1] == ruled.loops[:1]:
+    if use.index in FINISHED and loops[:1] == ruled.loops[:1]:
         hint = f"Compare with {name}[i], the event of the same repetition."
         raise scope.plan_error("a NOT in a repetition cannot know the end of that repetition", use.span, hint)
 

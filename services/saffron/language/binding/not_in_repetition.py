@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from saffron.language.binding.conditions import Use
+from saffron.language.binding.conditions import FINISHED, Use
 from saffron.language.patterns.layout import Layout
 from saffron.language.patterns.positions import Positions
 from saffron.language.patterns.stances import Edge
 from saffron.language.scope.scope import Scope
-from saffron.language.syntax.tree import Index
 
 _MOST_EDGES = 50_000
 """Most edges that are checked; the engine refuses patterns with more."""
@@ -37,7 +36,7 @@ def _check(edge: Edge, ahead: frozenset[int], uses: Sequence[Use], scope: Scope)
     The event of `edge`, which ends the gap, may be read by itself, but not as a finished list.
     """
     for use in uses:
-        finished = use.aggregate or use.index in (Index.LAST, Index.ALL)
+        finished = use.aggregate or use.index in FINISHED
         if use.component in ahead and (finished or use.component != edge.component):
             hint = "Compare it with events before it, or with the one directly behind it."
             raise scope.plan_error("a NOT in a repetition cannot know what comes later", use.span, hint)

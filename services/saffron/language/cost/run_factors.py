@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 from saffron.language.patterns.layout import paths
 from saffron.language.plan import plan
@@ -97,8 +98,8 @@ def _splits(loop: plan.Loop, query: MatchPlan) -> bool:
         for component in inside
         for strategy in (query.begins[component], query.continues[component])
     )
-    types = [query.components[component].type for component in inside]
-    return not contiguous or len(set(types)) < len(types)
+    types = [query.components[component].types for component in inside]
+    return not contiguous or any(one.meets(other) for one, other in combinations(types, 2))
 
 
 def _chooses(shape: Shape) -> bool:

@@ -67,7 +67,7 @@ def _taking(plan: MatchPlan, component: int, edge: Edge) -> tuple[str, ...]:
     """The formula of begin or take: type, key (except for a match's first event), conditions."""
     first = component == 0 and edge is Edge.BEGIN
     key = [] if first or not plan.key else [f"[{', '.join(map(attribute_written, plan.key))}]"]
-    return (f"type = {plan.components[component].type}", *key, *_on(plan, component, edge))
+    return (f"type = {plan.components[component].types}", *key, *_on(plan, component, edge))
 
 
 def _proceeding(plan: MatchPlan, component: int, following: str) -> tuple[str, ...]:

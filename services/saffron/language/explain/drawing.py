@@ -99,7 +99,8 @@ def draw_pattern(plan: MatchPlan, title: str) -> str:
         both = back is not None and link.source != link.target and skipping(back, plan) == skipping(link, plan)
         if not both or place[link.source] < place[link.target]:
             ends = place[link.source], place[link.target]
-            word = "NOT " + ",".join(str(number + 1) for number in sorted(link.absent)) if link.absent else ""
+            absent = sorted(number for number in link.absent if not plan.absences[number].or_else)
+            word = "NOT " + ",".join(str(number + 1) for number in absent) if absent else ""
             text = ("again, " if link.again else "") + skipping(link, plan) + (f", {word}" if word else "")
             arrows.append(Arrow(*ends, word, text, both, _ends(nodes, *ends, both)))
     conditions = condition_lines(plan)

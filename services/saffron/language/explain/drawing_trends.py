@@ -29,7 +29,7 @@ def _note(graph: Graph, plan: TrendPlan, name: str, at: int) -> str:
     """The legend's line about a state: type, local conditions, leading and trailing NOTs."""
     variables = [component.variable for component in plan.components]
     state = graph.template.states[at]
-    text = f"{name}: type = {plan.components[state.component].type}"
+    text = f"{name}: type = {plan.components[state.component].types}"
     text += "".join(f" AND {formula(expr, variables, conjunct=True)}" for expr in graph.template.local[at])
     for word, absent in (("begins after", state.leading), ("ends before", state.trailing)):
         text += f", {word} {nots(absent)}" if absent else ""

@@ -11,7 +11,7 @@ Read = Attribute | Aggregate | Length
 
 
 def evaluation_time(check: Check, plan: MatchPlan) -> str:
-    """`of each b`, `when b is taken`, `when b is complete`, `when a or b is taken, whichever is last`."""
+    """`of each b`, `when b is taken`, `when b[3] is taken`, `when b is complete`, `when the last of a, b is known`."""
     where = paths(plan.pattern)
     found = list(reads(check.expr))
     taking = list(dict.fromkeys(node.component for node in found if _is_taking(node)))
@@ -23,7 +23,7 @@ def evaluation_time(check: Check, plan: MatchPlan) -> str:
     lists = [node.component for node in found if _is_finished(node)]
     last = _latest({node.component for node in found}, where)
     complete = [component for component in last if component in lists]
-    names = [plan.components[component].variable for component in last]
+    names = [plan.components[component].variable + _number(component, found) for component in last]
     if not last:
         return "of the first event"
     if len(last) == len(complete):
@@ -31,6 +31,13 @@ def evaluation_time(check: Check, plan: MatchPlan) -> str:
     if len(last) == 1:
         return f"when {names[0]} is taken"
     return f"when the last of {', '.join(names)} is known"
+
+
+def _number(component: int, found: list[Read]) -> str:
+    """`[3]` for a component of which the third event is read, and no later one; else ""."""
+    own = [node for node in found if node.component == component]
+    numbers = [node.back for node in own if isinstance(node, Attribute) and node.which is Which.NTH]
+    return f"[{max(numbers)}]" if numbers and not any(map(_is_finished, own)) else ""
 
 
 def _is_taking(node: Read) -> bool:

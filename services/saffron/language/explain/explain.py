@@ -171,7 +171,7 @@ def _match_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
         "kind": "match",
         **common(plan, match_complexity(plan)),
         "components": [
-            {"variable": part.variable, "type": part.type, "closure": part.closure} for part in plan.components
+            {"variable": part.variable, "type": str(part.types), "closure": part.closure} for part in plan.components
         ],
         **(_automaton_json(plan) if plan.flat else outline_json(plan)),
         **_timing_json(plan),

@@ -9,7 +9,9 @@ from saffron.language.explain.evaluation_time import evaluation_time
 from saffron.language.patterns.links import Link, positions
 from saffron.language.plan import plan as plans
 from saffron.language.plan.formulas import formula
-from saffron.language.plan.plan import Absence, MatchPlan, Shape, Strategy
+from saffron.language.plan.plan import Absence, Check, MatchPlan, Shape, Strategy
+from saffron.language.plan.rewrite import reads
+from saffron.language.syntax.durations import duration
 from saffron.language.syntax.paths import attribute_text
 
 SKIPPING = {
@@ -26,9 +28,10 @@ def outline(shape: Shape, plan: MatchPlan, depth: int = 0) -> Iterator[str]:
     match shape:
         case plans.Take(component=component):
             taken = plan.components[component]
-            yield f"{indent}{taken.type} {taken.variable}" + ("[]" if taken.closure else "")
-        case plans.Absent(number=number):
-            yield f"{indent}NOT {number + 1}: {absence_line(plan.absences[number], plan)}"
+            yield f"{indent}{taken.types} {taken.variable}" + ("[]" if taken.closure else "")
+        case plans.Absent(number=number, since=since):
+            counted = ", ".join(plan.components[one].variable for one in sorted(since))
+            yield indent + _absence_heading(number, plan) + (f", since the last of {counted}" if since else "")
         case plans.InOrder(parts=()):
             yield f"{indent}nothing"
         case plans.Loop(body=body, low=low, high=high):
@@ -58,10 +61,40 @@ def times(low: int, high: int | None) -> str:
     return f"{low} to {high} times"
 
 
+def _absence_heading(number: int, plan: MatchPlan) -> str:
+    """The line of a NOT: what it rules out, and for how long; in an OR also before the events of the other sides."""
+    if plan.absences[number].or_else:
+        return _named(number, plan)
+    text = not_text(plan, number).removeprefix("NOT ")
+    return f"NOT {number + 1}: {text}" + ", unless another side comes first" * _is_side(number, plan)
+
+
+def _is_side(number: int, plan: MatchPlan) -> bool:
+    """Whether a NOT is a side of an OR: its counterpart before the other sides has the next number."""
+    return number + 1 < len(plan.absences) and plan.absences[number + 1].or_else
+
+
+def _named(number: int, plan: MatchPlan) -> str:
+    return f"unless NOT {number} came first" if plan.absences[number].or_else else f"NOT {number + 1}"
+
+
+def not_text(plan: MatchPlan, number: int) -> str:
+    """A NOT with its time as text, without the events of its OR's other sides."""
+    absence = plan.absences[number + _is_side(number, plan)]
+    return f"NOT {absence_line(absence, plan)}{_lasting(absence)}"
+
+
+def _lasting(absence: Absence) -> str:
+    """The time of a NOT as the language writes it, or ""."""
+    if absence.duration is None:
+        return ""
+    return f" {'EVERY' if absence.every else 'FOR'} {duration(absence.duration)}"
+
+
 def absence_line(absence: Absence, plan: MatchPlan) -> str:
     """The sequences of a NOT: `B b`, `C c then D d`, joined by `or`."""
     return " or ".join(
-        " then ".join(f"{plan.components[one].type} {plan.components[one].variable}" for one in sequence)
+        " then ".join(f"{plan.components[one].types} {plan.components[one].variable}" for one in sequence)
         for sequence in absence.sequences
     )
 
@@ -70,13 +103,13 @@ def link_lines(plan: MatchPlan) -> list[str]:
     """Lines of the possible successions of components, each with its strategy and its NOTs."""
     found = positions(plan.pattern)
     names = [part.variable for part in plan.components]
-    lines = [f"begin -> {names[one]}" + _nots(absent) for one, absent in found.first.items()]
+    lines = [f"begin -> {names[one]}" + _nots(absent, plan) for one, absent in found.first.items()]
     lines += [
         f"{names[link.source]} -> {names[link.target]}  {'again, ' * link.again}{skipping(link, plan)}"
-        + _nots(link.absent)
+        + _nots(link.absent, plan)
         for link in sorted(found.links, key=lambda link: (link.source, link.target))
     ]
-    return lines + [f"{names[one]} -> match" + _nots(absent) for one, absent in found.last.items()]
+    return lines + [f"{names[one]} -> match" + _nots(absent, plan) for one, absent in found.last.items()]
 
 
 def skipping(link: Link, plan: MatchPlan) -> str:
@@ -84,8 +117,8 @@ def skipping(link: Link, plan: MatchPlan) -> str:
     return SKIPPING[(plan.continues if link.again else plan.begins)[link.target]]
 
 
-def _nots(absent: frozenset[int]) -> str:
-    return "".join(f"  NOT {number + 1}" for number in sorted(absent))
+def _nots(absent: frozenset[int], plan: MatchPlan) -> str:
+    return "".join(f"  {_named(number, plan)}" for number in sorted(absent))
 
 
 def condition_lines(plan: MatchPlan) -> list[str]:
@@ -97,8 +130,20 @@ def condition_lines(plan: MatchPlan) -> list[str]:
         listed = ", ".join(names[component] for component in rule.components)
         lines.append(f"different {attribute_text(rule.attribute)}: {listed}{inside}")
     for number, absence in enumerate(plan.absences):
-        lines.extend(f"{formula(check.expr, names)}  (of NOT {number + 1})" for check in absence.checks)
+        if not absence.or_else:
+            checks = _own_checks(number, plan)
+            lines.extend(f"{formula(check.expr, names)}  (of NOT {number + 1})" for check in checks)
     return lines
+
+
+def _own_checks(number: int, plan: MatchPlan) -> list[Check]:
+    """The checks of a NOT, without those on the events of its OR's other sides."""
+    absence = plan.absences[number]
+    if not _is_side(number, plan):
+        return list(absence.checks)
+    own = {component for sequence in plan.absences[number + 1].sequences for component in sequence}
+    rivals = set(absence.components) - own
+    return [check for check in absence.checks if not rivals & {leaf.component for leaf in reads(check.expr)}]
 
 
 def strategy_line(plan: MatchPlan) -> str:
@@ -120,8 +165,9 @@ def shape_json(shape: Shape, plan: MatchPlan) -> dict[str, Any]:
     match shape:
         case plans.Take(component=component):
             return {"event": plan.components[component].variable}
-        case plans.Absent(number=number):
-            return {"not": number}
+        case plans.Absent(number=number, since=since):
+            counted = {"since": [plan.components[one].variable for one in sorted(since)]} if since else {}
+            return {"not": number, **counted}
         case plans.Loop(body=body, low=low, high=high):
             return {"repeat": shape_json(body, plan), "low": low, "high": high}
         case plans.InOrder(parts=parts):
@@ -130,6 +176,11 @@ def shape_json(shape: Shape, plan: MatchPlan) -> dict[str, Any]:
             return {"or": [shape_json(part, plan) for part in parts]}
         case plans.Interleaved(parts=parts, count=count):
             return {"and": [shape_json(part, plan) for part in parts], "count": count}
+
+
+def _lasting_json(absence: Absence) -> dict[str, Any]:
+    """The time of a NOT as JSON values."""
+    return {"duration": absence.duration, "every": absence.every, "or_else": absence.or_else}
 
 
 def outline_json(plan: MatchPlan) -> dict[str, Any]:
@@ -161,6 +212,7 @@ def outline_json(plan: MatchPlan) -> dict[str, Any]:
             {
                 "sequences": [[names[component] for component in sequence] for sequence in absence.sequences],
                 "conditions": [formula(check.expr, names) for check in absence.checks],
+                **({} if absence.duration is None else _lasting_json(absence)),
             }
             for absence in plan.absences
         ],

@@ -96,7 +96,7 @@ def _template_lines(graph: Graph, plan: TrendPlan) -> list[str]:
     for at, state in enumerate(template.states):
         local = "".join(f" AND {formula(expr, variables, conjunct=True)}" for expr in template.local[at])
         marks = marks_of(template, at)
-        text = f"  {names[at]:<6} type = {plan.components[state.component].type}{local}"
+        text = f"  {names[at]:<6} type = {plan.components[state.component].types}{local}"
         lines.append(text + (f"  ({', '.join(marks)})" if marks else ""))
     for link, index in zip(template.transitions, graph.indexes, strict=True):
         conditions = " AND ".join(formula(expr, variables, conjunct=True) for expr in link.conditions) or "true"
@@ -145,7 +145,7 @@ def _template_json(graph: Graph, plan: TrendPlan) -> dict[str, Any]:
             {
                 "name": names[at],
                 "variable": variables[state.component],
-                "type": plan.components[state.component].type,
+                "type": str(plan.components[state.component].types),
                 "start": state.start,
                 "end": state.end,
                 "not_before": list(state.leading),

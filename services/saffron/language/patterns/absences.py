@@ -35,7 +35,7 @@ def expand_not(
     found = [expander.expand(negation.pattern, (), ()) for negation in negations]
     sequences = expander.row(found)[1]
     ruled = tuple(range(before, len(leaves)))
-    return NotLayout(ruled, sequences, tuple(expander.distinct), loops, span)
+    return NotLayout(ruled, sequences, tuple(expander.distinct), loops, span, negations[0].due)
 
 
 class _Expander:

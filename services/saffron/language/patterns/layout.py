@@ -72,13 +72,20 @@ class Choice:
 
 @dataclass(frozen=True)
 class NotLayout:
-    """A NOT: its components, the sequences of them that it rules out (see plan.Absence), and its DISTINCTs."""
+    """A NOT: its components, the sequences of them that it rules out (see plan.Absence), and its DISTINCTs.
+
+    `due`: its FOR or EVERY. `rivals`: of a NOT in an OR, (component inside the NOT, component of the other side) for
+    each other side. `or_else`: see plan.Absence.
+    """
 
     components: tuple[int, ...]
     sequences: tuple[tuple[int, ...], ...]
     distinct: tuple[Choice, ...]
     loops: tuple[int, ...]
     span: tree.Span
+    due: tree.Due | None = None
+    rivals: tuple[tuple[int, int], ...] = ()
+    or_else: bool = False
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,8 @@ class Positions:
                     yield from (within_part(stance, part_position(index)) for stance in self.begin(part))
             case Interleaved(parts=parts):
                 yield from self._interleaved(shape, (None,) * len(parts))
+            case Absent(number=number):
+                yield OVER._replace(trailing=(Gap((number,), _NOTHING),))
             case Loop(body=body):
                 yield from (in_iteration(shape, stance, 1, fresh=True) for stance in self.begin(body) if stance.edges)
 
@@ -137,7 +139,7 @@ class Positions:
     def _part(self, seq: InOrder, index: int, left: Components, absent: tuple[int, ...]) -> Iterator[Stance]:
         """The stances of a SEQ whose parts before `index` are over. `absent`: the NOTs since the last event."""
         if index == len(seq.parts):
-            yield OVER._replace(trailing=(Gap(absent, left),)) if absent else OVER
+            yield OVER._replace(trailing=_gaps(seq, left, absent)) if absent else OVER
             return
         part = seq.parts[index]
         if isinstance(part, Absent):
@@ -149,11 +151,14 @@ class Positions:
         self, seq: InOrder, index: int, stances: Iterable[Stance], left: Components, absent: tuple[int, ...]
     ) -> Iterator[Stance]:
         """The stances at the beginning of part `index` of a SEQ, and of the next part where this one takes nothing."""
+        sides = _absent_sides(seq.parts[index])
         for stance in stances:
             if stance.over:
-                yield from self._part(seq, index + 1, left, absent)
+                # A NOT in a SEQ that has bound nothing is not evaluated; one that is a side of an OR is.
+                own = tuple(number for gap in stance.trailing for number in gap.absences if number in sides)
+                yield from self._part(seq, index + 1, left, (*absent, *own))
             else:
-                yield behind(within_part(stance, part_position(index)), left, absent)
+                yield behind(within_part(stance, part_position(index)), left, _gaps(seq, left, absent))
 
     def _then(self, seq: InOrder, index: int, stances: Iterable[Stance]) -> Iterator[Stance]:
         """The stances inside part `index` of a SEQ, and of the next part where this one may be over."""
@@ -224,6 +229,21 @@ class Positions:
                     yield from (Stance((edge._replace(exclusive=True),), over=False, may_stay=False) for edge in edges)
                 else:
                     yield OVER._replace(trailing=trailing)
+
+
+def _gaps(seq: InOrder, left: Components, absent: tuple[int, ...]) -> tuple[Gap, ...]:
+    """The gaps of the NOTs `absent` of a SEQ, behind the components `left` or behind those since which they count."""
+    since = {part.number: part.since for part in seq.parts if isinstance(part, Absent) and part.since}
+    plain = tuple(number for number in absent if number not in since)
+    own = tuple(Gap((number,), since[number]) for number in absent if number in since)
+    return ((Gap(plain, left),) if plain else ()) + own
+
+
+def _absent_sides(shape: Shape) -> frozenset[int]:
+    """The NOTs (numbers) that are sides of an OR."""
+    if not isinstance(shape, Choice):
+        return frozenset()
+    return frozenset(part.number for part in shape.parts if isinstance(part, Absent))
 
 
 def is_past(shape: Shape, position: Position | None, component: int) -> bool:

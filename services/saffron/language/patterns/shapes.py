@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from saffron.language.patterns.absences import expand_not
+from saffron.language.patterns.due import check_alternatives, check_conjunction, check_due, check_no_due, nots_of
 from saffron.language.patterns.layout import Choice, Layout, Leaf, NotLayout, loops_of, paths
 from saffron.language.plan import plan
 from saffron.language.plan.plan import InOrder, Shape
@@ -21,9 +24,31 @@ def build_layout(pattern: tree.Pattern, scope: Scope) -> Layout:
     shape = builder.shape(pattern, (), outermost=True)
     leaves = [Leaf(builder.events[index], loops_of(path), path) for index, path in paths(shape).items()]
     absences: list[NotLayout] = []
-    for negations, loops in builder.negated:
-        absences.append(expand_not(negations, loops, len(absences), leaves, builder.loops, scope))
+    for one in builder.negated:
+        if one.or_else_of is not None:
+            beside = absences[one.or_else_of]
+            ruled = tuple(sequence for sequence in beside.sequences if not _is_rival(sequence, beside))
+            absences.append(NotLayout((), ruled, (), (), beside.span, beside.due, or_else=True))
+            continue
+        found = expand_not(one.negations, one.loops, len(absences), leaves, builder.loops, scope)
+        absences.append(_with_rivals(found, one.rivals, len(absences), leaves))
     return Layout(shape, tuple(leaves), tuple(absences), tuple(builder.distinct))
+
+
+def _with_rivals(ruled: NotLayout, rivals: tuple[int, ...], number: int, leaves: list[Leaf]) -> NotLayout:
+    """A NOT in an OR, which also rules out the events of the other sides: they come first."""
+    copies = []
+    for component in rivals:
+        copies.append((len(leaves), component))
+        leaves.append(Leaf(leaves[component].event, (), (), number))
+    own = tuple(copy for copy, _ in copies)
+    sequences = (*ruled.sequences, *((copy,) for copy in own))
+    return replace(ruled, components=(*ruled.components, *own), sequences=sequences, rivals=tuple(copies))
+
+
+def _is_rival(sequence: tuple[int, ...], ruled: NotLayout) -> bool:
+    """Whether a NOT rules a sequence out because the other side of its OR takes it."""
+    return any(copy in sequence for copy, _ in ruled.rivals)
 
 
 def nullable(shape: Shape) -> bool:
@@ -52,16 +77,32 @@ def is_flat(shape: Shape) -> bool:
     return isinstance(shape, plan.Take)
 
 
-class Builder:
-    """The builder of shapes, which numbers components, repetitions and NOTs in the order of the text.
+@dataclass(frozen=True)
+class Negated:
+    """A NOT: its syntax nodes (neighbouring ones are one), and the repetitions around it.
 
-    `negated`: by NOT (neighbouring ones are one), its syntax nodes and the repetitions around it.
+    `rivals`: the components of the other sides of an OR. `or_else_of`: the number of the NOT beside which the events
+    of these sides stand; None: it is a NOT of its own.
     """
+
+    negations: list[tree.Negation]
+    loops: Loops
+    rivals: tuple[int, ...] = ()
+    or_else_of: int | None = None
+
+    @property
+    def due(self) -> tree.Due | None:
+        """Its FOR or EVERY; such a NOT has no neighbour."""
+        return self.negations[0].due
+
+
+class Builder:
+    """The builder of shapes, which numbers components, repetitions and NOTs in the order of the text."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.events: list[tree.Event] = []
-        self.negated: list[tuple[list[tree.Negation], Loops]] = []
+        self.negated: list[Negated] = []
         self.distinct: list[Choice] = []
         self.loops = 0
 
@@ -85,11 +126,16 @@ class Builder:
             case tree.Disjunction(parts=parts):
                 return plan.Choice(self._parts(parts, loops))
             case tree.Conjunction(parts=parts):
+                check_no_due(parts, self.scope)
                 return plan.Interleaved(self._parts(parts, loops), len(parts))
             case tree.AnyOf():
                 return self._any(pattern, loops)
             case tree.Negation():
                 hint = "NOT stands between, before or after the components of a SEQ: SEQ(A a, NOT B b, C c)."
+                if pattern.due is not None:
+                    hint += (
+                        " NOT ... FOR may also be a side of OR or AND there: SEQ(A a, (C c OR NOT B FOR 5 minutes))."
+                    )
                 raise self.scope.plan_error("a NOT outside of SEQ", pattern.span, hint)
 
     def _parts(self, parts: tuple[tree.Pattern, ...], loops: Loops) -> tuple[Shape, ...]:
@@ -121,6 +167,7 @@ class Builder:
     def _sequence(self, parts: tuple[tree.Pattern, ...], loops: Loops, outermost: bool) -> Shape:
         """The shape of SEQ: nested sequences flattened, neighbouring NOTs joined. QueryError for a NOT out of place."""
         self._check_nots(parts, outermost)
+        check_due(parts, self.scope)
         found: list[Shape] = []
         waiting: list[tree.Negation] = []
         for part in parts:
@@ -129,6 +176,13 @@ class Builder:
                 continue
             found.extend(self._absent(waiting, loops))
             waiting = []
+            if outermost and isinstance(part, tree.Disjunction) and nots_of(part):
+                check_alternatives(part, nullable=all(map(nullable, found)), scope=self.scope)
+                found.append(self._alternatives(part))
+                continue
+            if outermost and isinstance(part, tree.Conjunction) and nots_of(part):
+                found.extend(self._conjunction(part, nullable_before=all(map(nullable, found))))
+                continue
             shape = self.shape(part, loops)
             plain = isinstance(shape, InOrder) and not any(isinstance(one, plan.Absent) for one in shape.parts)
             found.extend(shape.parts if plain and isinstance(shape, InOrder) else (shape,))
@@ -139,8 +193,36 @@ class Builder:
         """The NOT of neighbouring negations as a list of one shape; [] without any."""
         if not negations:
             return []
-        self.negated.append((negations, loops))
+        self.negated.append(Negated(negations, loops))
         return [plan.Absent(len(self.negated) - 1)]
+
+    def _conjunction(self, both: tree.Conjunction, *, nullable_before: bool) -> list[Shape]:
+        """The shapes of an AND of parts and a NOT ... FOR: the parts, then the NOT, which counts since before them."""
+        since = frozenset(range(len(self.events)))
+        (written,) = check_conjunction(both, nullable=nullable_before, scope=self.scope)
+        sides = tuple(self.shape(part, ()) for part in both.parts if part is not written)
+        shape = sides[0] if len(sides) == 1 else plan.Interleaved(sides, len(sides))
+        if nullable(shape):
+            hint = "Give it a part that is always there, or leave the NOT out of the AND."
+            raise self.scope.plan_error("an AND with a NOT takes an event", both.span, hint)
+        self.negated.append(Negated([written], ()))
+        return [shape, plan.Absent(len(self.negated) - 1, since)]
+
+    def _alternatives(self, either: tree.Disjunction) -> Shape:
+        """The shape of an OR of events and a NOT ... FOR. Each event stands behind the NOT's counterpart `or_else`."""
+        number = len(self.negated)
+        (written,) = nots_of(either)
+        self.negated += [Negated([written], ()), Negated([written], (), or_else_of=number)]
+        sides: list[Shape] = []
+        taken: list[int] = []
+        for part in either.parts:
+            if part is written:
+                sides.append(plan.Absent(number))
+                continue
+            taken.append(len(self.events))
+            sides.append(InOrder((plan.Absent(number + 1), self.shape(part, ()))))
+        self.negated[number] = replace(self.negated[number], rivals=tuple(taken))
+        return plan.Choice(tuple(sides))
 
     def _check_nots(self, parts: tuple[tree.Pattern, ...], outermost: bool) -> None:
         """Raise QueryError for a SEQ of NOTs only, or an inner SEQ that a NOT begins or ends."""

@@ -61,14 +61,13 @@ def part_position(index: int) -> Callable[[Position], Position]:
     return lambda position: (index, position)
 
 
-def behind(stance: Stance, left: Components, absent: tuple[int, ...]) -> Stance:
-    """A stance at the beginning of a part, behind the components `left` and with the NOTs `absent` between.
+def behind(stance: Stance, left: Components, outer: tuple[Gap, ...]) -> Stance:
+    """A stance at the beginning of a part, behind the components `left` and with the gaps `outer` between.
 
     A NOT at the beginning of the part has no event before it there, so its gap begins behind `left`.
     """
 
     def gaps(edge: Edge) -> tuple[Gap, ...]:
-        outer = (Gap(absent, left),) if absent else ()
         return outer + tuple(gap if gap.left else Gap(gap.absences, left) for gap in edge.gaps)
 
     return stance._replace(edges=tuple(edge._replace(gaps=gaps(edge)) for edge in stance.edges))

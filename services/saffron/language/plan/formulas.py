@@ -14,13 +14,14 @@ from saffron.language.syntax.durations import duration
 from saffron.language.syntax.expressions import AND
 from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.printer import expression_text
-from saffron.schema.computed import ELEMENT, Applied, Computed, Constant, Read, Tree
+from saffron.schema.computed import ELEMENT, Applied, Computed, Constant, Read, Tree, where_true
 
 INDEX = {
     Which.SINGLE: tree.Index.NONE,
     Which.CURRENT: tree.Index.CURRENT,
     Which.PREVIOUS: tree.Index.PREVIOUS,
     Which.FIRST: tree.Index.FIRST,
+    Which.NTH: tree.Index.NTH,
     Which.LAST: tree.Index.LAST,
 }
 SCOPE = {plan.Scope.BEFORE: tree.Index.BEFORE, plan.Scope.CLOSED: tree.Index.ALL}
@@ -43,10 +44,10 @@ def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | Non
             return tree.Name("null") if value is None else tree.Literal(value)
         case plan.Attribute(name=name) if (whole := rest_of_name(name)) is not None:
             return tree.Call("rest", (_written(replace(expr, name=whole), names, trends),))
-        case plan.Attribute(name=name) | plan.Aggregate(name=str() as name) if (
-            one := Computed.of_name(name)
-        ) is not None:
+        case plan.Attribute(name=name) if (one := Computed.of_name(name)) is not None:
             return _computed(one.tree, lambda attribute: _written(replace(expr, name=attribute), names, trends))
+        case plan.Aggregate(function=function, component=component, scope=scope, name=str() as name):
+            return _aggregate(function, name, names[component], SCOPE[scope])
         case plan.Attribute(component=component, which=Which.ADJACENT, name=name):
             return tree.Next(names[component], name)
         case plan.Attribute(component=component, which=which, name=name, back=back):
@@ -94,7 +95,7 @@ def _path(attribute: str) -> tree.Expression:
 
 
 def _computed(one: Tree, leaf: Callable[[str], tree.Expression]) -> tree.Expression:
-    """A computed value. `leaf`: an attribute of its event, or an aggregate over it."""
+    """A computed value. `leaf`: an attribute of its event."""
     match one:
         case Read(attribute=attribute):
             return leaf(attribute)
@@ -119,9 +120,7 @@ def _computed(one: Tree, leaf: Callable[[str], tree.Expression]) -> tree.Express
 
 
 def _element(array: tree.Expression, steps: tuple[Any, ...]) -> tree.Expression:
-    """An element of an array, or of the one that is the argument of an aggregate."""
-    if isinstance(array, tree.Call):
-        return replace(array, arguments=tuple(_element(argument, steps) for argument in array.arguments))
+    """An element of an array."""
     assert isinstance(array, tree.Reference | tree.Next)
     return replace(array, steps=steps)
 
@@ -134,13 +133,18 @@ def aggregate_call(aggregate: plan.TrendAggregate, names: Sequence[str]) -> tree
     elif aggregate.attribute is None:
         argument = tree.Name(names[aggregate.component])
     else:
-        one = Computed.of_name(aggregate.attribute)
         variable = names[aggregate.component]
-        argument = _computed(
-            Read(aggregate.attribute) if one is None else one.tree,
-            lambda name: tree.Reference(variable, tree.Index.NONE, name),
-        )
+        return _aggregate(aggregate.function, aggregate.attribute, variable, tree.Index.NONE)
     return tree.Call(aggregate.function, (argument,))
+
+
+def _aggregate(function: str, name: str, variable: str, index: tree.Index) -> tree.Call:
+    """The call of an aggregate over values of the events of a variable; `count` of a condition as it was written."""
+    one = Computed.of_name(name)
+    value = Read(name) if one is None else one.tree
+    if isinstance(value, Applied) and function == "count" and value == where_true(value.arguments[0]):
+        value = value.arguments[0]
+    return tree.Call(function, (_computed(value, lambda attribute: tree.Reference(variable, index, attribute)),))
 
 
 def _row(expr: plan.Expr, operator: str) -> list[plan.Expr]:

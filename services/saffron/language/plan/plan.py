@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from saffron.schema.event_types import EventTypes
 from saffron.schema.schema import Kind
 
 # ---------------------------------------------------------------- expressions
@@ -20,6 +21,8 @@ MAX_COMPONENTS = 30
 """Most components of a match query: its engine keeps two bits of an int64 for each."""
 MAX_SEQUENCES = 128
 """Most sequences in one NOT; AND inside a NOT has one for each order of its events."""
+MAX_REPORTS = 10_000
+"""Most times that NOT ... EVERY ends in one window, as a match is reported each time."""
 MAX_TABLE_STATES = 5_000
 """Most states of the automaton of a pattern that is not flat."""
 MAX_STATES = 62
@@ -35,6 +38,7 @@ class Which(Enum):
     CURRENT = "i"  # b[i].x        the event being taken
     PREVIOUS = "i-k"  # b[i-k].x      the k-th event before it (k in `back`)
     FIRST = "1"  # b[1].x, b[first].x
+    NTH = "n"  # b[n].x        the n-th event, n > 1 (n in `back`)
     LAST = "last"  # b[last].x, b[b.len].x
     ADJACENT = "next"  # NEXT(A).x    trend queries: the later event of an adjacent pair
 
@@ -184,14 +188,14 @@ class Condition:
 
 @dataclass(frozen=True)
 class Component:
-    """An event type in the pattern. `variable`: its name in results, unique in the query.
+    """A step of the pattern, which takes an event of one of `types`. `variable`: its name in results, unique.
 
     `closure`: it stands in a repetition, so it binds a list of events in order. Components are in pattern order, with
     negated ones behind all others: those of NOT k are `MatchPlan.absences[k].components`, and no match binds them.
     """
 
     variable: str
-    type: str
+    types: EventTypes
     closure: bool
 
 
@@ -207,7 +211,7 @@ class Take:
 
 @dataclass(frozen=True)
 class InOrder:
-    """SEQ: the parts one after the other. Only this shape may have `Absent` parts."""
+    """SEQ: the parts one after the other. Only this shape, and a `Choice` in it, may have `Absent` parts."""
 
     parts: tuple[Shape, ...]
 
@@ -243,9 +247,14 @@ class Interleaved:
 
 @dataclass(frozen=True)
 class Absent:
-    """NOT: no match of `MatchPlan.absences[number]` here. Neighbouring NOTs are one, the NOT of their SEQ."""
+    """NOT: no match of `MatchPlan.absences[number]` here. Neighbouring NOTs are one, the NOT of their SEQ.
+
+    `since`: of a NOT with a time in an AND, the components before the AND: the time begins with the last of their
+    events. () begins it with the event before the NOT.
+    """
 
     number: int
+    since: frozenset[int] = frozenset()
 
 
 Shape = Take | InOrder | Loop | Choice | Interleaved | Absent
@@ -259,12 +268,21 @@ class Absence:
     option none, AND every order. `checks`: conditions on its components, which are read as SINGLE, and on components
     that the match binds; a check on an unbound component holds. `loops`: the repetitions around it, which evaluate it
     in each iteration.
+
+    `duration`: of NOT ... FOR, in ms. It rules out what lies no later than that behind the event before it, and what
+    follows comes later than that. Before the first event: it rules out what lies no earlier than that before it.
+    `every`: a match is reported again each `duration`, until the window's end or until one of `sequences` occurs.
+    `or_else`: it stands before an event beside a NOT ... FOR in an OR, and rules nothing out. Behind the due time the
+    event needs one of `sequences` up to the due time; else the NOT came first. It has no components of its own.
     """
 
     components: tuple[int, ...]
     sequences: tuple[tuple[int, ...], ...]
     checks: tuple[Check, ...]
     loops: tuple[int, ...] = ()
+    duration: int | None = None
+    every: bool = False
+    or_else: bool = False
 
 
 @dataclass(frozen=True)
@@ -272,8 +290,8 @@ class Check:
     """A conjunct of WHERE, evaluated as soon as all its variables are bound.
 
     CURRENT, PREVIOUS and BEFORE relate to the event being taken; several components read so are read in one iteration
-    of the repetitions that they share. LAST, CLOSED and Length read a finished list. A check holds if it reads a
-    component that the match has not bound, or looks back where there is no event.
+    of the repetitions that they share. LAST, CLOSED and Length read a finished list. NTH is known once the list has n
+    events. A check holds if it reads a component that the match has not bound, or an event that a list does not have.
     """
 
     expr: Expr
@@ -344,8 +362,8 @@ class MatchPlan:
 
     `text`: the canonical text without the query's name; ids of results hash it.
     `key`: attributes of [attr], in order; all events of a match have equal values of them, none null.
-    `flat`: the pattern is a SEQ of single events and Kleene plus, with one strategy and TIME ORDERED. `conditions` has
-    the conjuncts of flat plans on their edges; `checks` has those of all plans.
+    `flat`: the pattern is a SEQ of single events and Kleene plus, with one strategy and TIME ORDERED, and no condition
+    reads NTH. `conditions` has the conjuncts of flat plans on their edges; `checks` has those of all plans.
     `begins`, `continues`: by positive component, the strategy while a run waits for it, and between its events, as in
     the next iteration of its loop.
     `strict`: TIME STRICT. `consume`: components whose events serve one match only (CONSUME).

@@ -48,7 +48,9 @@ def _computed(expression: tree.Expression, scope: Scope) -> Computed:
         owner, dot, _ = one.variable.partition(".")
         if dot and scope.owns(owner):
             raise scope.schema_error(f"{one.variable} is of one event, a key of all", one.span, _HINT)
-        found = [scope.attribute(name, one.variable, one.span) for name in dict.fromkeys(p.type for p in scope.places)]
+        found = [
+            scope.attribute(types, one.variable, one.span) for types in dict.fromkeys(p.types for p in scope.places)
+        ]
         kinds.extend(each.kind or Kind.NULL for each in found)
         return attribute(next((each for each in found if not each.null), found[0]), 0, plan.Which.SINGLE)
 

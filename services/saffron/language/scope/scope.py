@@ -12,10 +12,12 @@ from saffron.language.plan.plan import Const
 from saffron.language.syntax.hints import known_attributes, known_names, listing, suggestion
 from saffron.language.syntax.paths import OWN as OWN_FIELD
 from saffron.language.syntax.paths import attribute_text, own_name
+from saffron.language.syntax.printer import types_text
 from saffron.language.syntax.sql import is_null, null_hint
 from saffron.language.syntax.tokens import NAME_QUOTES, name_end, name_text, string_text
 from saffron.language.syntax.tree import Event, Name, Span
 from saffron.schema.computed import Computed
+from saffron.schema.event_types import EventTypes, one_type
 from saffron.schema.schema import Kind, Schema
 
 OWN: dict[str, tuple[str, Kind]] = {
@@ -34,13 +36,13 @@ WARNING_LIMIT = 20
 
 @dataclass(frozen=True)
 class Place:
-    """A declared component of the pattern: its name in results, event type, and place in the text.
+    """A declared component of the pattern: its name in results, event types, and place in the text.
 
     `closure`: it stands in a repetition. `original`: see Slot.
     """
 
     variable: str
-    type: str
+    types: EventTypes
     closure: bool
     span: Span
     original: int | None = None
@@ -49,6 +51,11 @@ class Place:
     def written(self) -> str:
         """The variable as a query writes it."""
         return name_text(self.variable)
+
+    @property
+    def written_types(self) -> str:
+        """The types as a query writes them."""
+        return types_text(self.types.known)
 
 
 @dataclass(frozen=True)
@@ -98,9 +105,10 @@ class Scope:
 
     # -------------------------------------------------------- errors and warnings
 
-    def schema_error(self, message: str, span: Span, hint: str = "") -> QueryError:
-        """The error of an unknown name or a wrong kind."""
-        return QueryError(message, stage="schema", text=self.text, start=span.start, end=span.end, hint=hint)
+    def schema_error(self, message: str, span: Span, hint: str = "", *, unknown: bool = False) -> QueryError:
+        """The error of an unknown name or a wrong kind. `unknown`: of a type or an attribute that the schema lacks."""
+        start, end = span
+        return QueryError(message, stage="schema", text=self.text, start=start, end=end, hint=hint, unknown=unknown)
 
     def bare_name_error(self, name: Name, hint: str) -> QueryError:
         """The error of a name without a variable. `hint`: used unless the name is null, quoted, or an attribute."""
@@ -146,7 +154,9 @@ class Scope:
         if self.lenient or (absent and not self.schema.given):
             self.warn(message, span, "NOT of what never comes always holds." if absent else "")
             return
-        raise self.schema_error(message, span, known_names("The stream has", list(self.schema.types), name))
+        raise self.schema_error(
+            message, span, known_names("The stream has", list(self.schema.types), name), unknown=True
+        )
 
     def declare(self, slots: Sequence[Slot], limit: int) -> None:
         """Declare the pattern's components, in order. QueryError: more than `limit`, equal or unknown names."""
@@ -162,23 +172,30 @@ class Scope:
                 raise self.schema_error(f"two components are called {quoted(event.variable)}", event.span, hint)
             taken.add(event.variable or "")
         places: list[Place] = []
-        count = dict.fromkeys((slot.event.type for slot in slots), 0)
+        count = dict.fromkeys((_name_of(slot.event) for slot in slots), 0)
         for slot in slots:
             event = slot.event
-            self.check_type(event.type, event.span.start, absent=slot.absent)
+            for name, start in zip(event.types, event.starts, strict=True):
+                self.check_type(name, start, absent=slot.absent)
             if event.brackets and not slot.closure:
-                hint = f"A closure has a plus: {name_text(event.type)}+ {name_text(event.variable or '')}[]."
+                hint = f"A closure has a plus: {types_text(event.types)}+ {name_text(event.variable or '')}[]."
                 raise self.schema_error(
                     f"{event.variable}[] is a list, but the pattern takes one event", event.span, hint
                 )
             variable = event.variable if slot.original is None else None
             if variable is None:
-                base = event.type if slot.original is None else places[slot.original].variable
+                base = _name_of(event) if slot.original is None else places[slot.original].variable
                 variable = _default_name(base, count, taken)
                 taken.add(variable)
-            places.append(Place(variable, event.type, slot.closure, event.span, slot.original))
+            places.append(Place(variable, self._types(event), slot.closure, event.span, slot.original))
         self.places = tuple(places)
         self._by_name = {place.variable: index for index, place in enumerate(places) if place.original is None}
+
+    def _types(self, event: Event) -> EventTypes:
+        """The types of an event; ANY is every type of the stream, but no result of another query."""
+        if event.types:
+            return EventTypes(event.types)
+        return EventTypes(() if self.schema is None else tuple(sorted(self.schema.derived)), others=True)
 
     def component(self, name: str, span: Span) -> int:
         """The index of the component with this variable, or of the only one with this type; else QueryError."""
@@ -200,8 +217,9 @@ class Scope:
         return name in self._by_name or bool(self.of_type(name))
 
     def of_type(self, name: str) -> list[int]:
-        """Indices of the components with this event type."""
-        return [index for index, place in enumerate(self.places) if place.type == name and place.original is None]
+        """Indices of the components with this event type alone."""
+        wanted = one_type(name)
+        return [index for index, place in enumerate(self.places) if place.types == wanted and place.original is None]
 
     @property
     def _open(self) -> bool:
@@ -215,20 +233,28 @@ class Scope:
 
     # -------------------------------------------------------- attributes
 
-    def attribute(self, type_name: str, name: str, span: Span) -> Found:
-        """An attribute of an event type. An unknown one raises QueryError; in lenient mode it is null with a warning.
+    def attribute(self, types: EventTypes, name: str, span: Span) -> Found:
+        """An attribute that all the types have; of ANY, one that any type of the stream has.
 
-        An attribute that may come later has kind NULL; the query is bound again once it has come.
+        An unknown one raises QueryError; in lenient mode it is null with a warning. An attribute that may come later
+        has kind NULL; the query is bound again once it has come.
         """
         name = "len" if name == QUOTED_LEN else name  # an event has no len of its own, only a list has
         if self.schema is None:
             return Found(*OWN[name]) if name in OWN else Found(name, None)
-        own = self.schema.attributes_of(type_name)
+        if types.others:
+            return self._attribute("ANY", self.schema.attributes_of_any(types), name, span)
+        found = [self._attribute(one, self.schema.attributes_of(one), name, span) for one in types.named]
+        return found[0]
+
+    def _attribute(self, type_name: str, own: tuple[str, ...], name: str, span: Span) -> Found:
+        """An attribute of one type, or of ANY, which has the attributes `own`."""
+        assert self.schema is not None
         kind = self.schema.kinds.get(name, Kind.NULL)
         if name not in own:
             if name in OWN:
                 return Found(*OWN[name])
-            self._miss(type_name, name, span)
+            self._miss(type_name, own, name, span)
         if self._grows and (name not in own or kind is Kind.NULL):
             self.waits[f"attribute {quoted(own_name(name))} of type {type_name}"] = None
         if name not in self.schema.kinds:
@@ -237,15 +263,14 @@ class Scope:
             self.unseen_names[name] = None
         return Found(name, kind)
 
-    def _miss(self, type_name: str, name: str, span: Span) -> None:
+    def _miss(self, type_name: str, own: tuple[str, ...], name: str, span: Span) -> None:
         """Report an unknown attribute: raise QueryError, warn, or do nothing if it may come later."""
         assert self.schema is not None
         message = f"unknown attribute {quoted(own_name(name))} of type {type_name}"
         never = type_name not in self.schema.types and not (self.schema.given or self.unseen)
         may_come = self._open and type_name not in self.schema.derived  # results of a query have what it returns
         if not (self.lenient or never or may_come):
-            own = list(self.schema.attributes_of(type_name))
-            raise self.schema_error(message, span, known_attributes(f"{type_name} has", own, name))
+            raise self.schema_error(message, span, known_attributes(f"{type_name} has", list(own), name), unknown=True)
         if may_come:
             return
         hint = "It is null, and comparisons with null are false."
@@ -265,8 +290,8 @@ class Scope:
                 f"{quoted(name)} cannot partition the stream", span, "Name an attribute of the events."
             )
         found = Found(name, None)
-        for type_name in dict.fromkeys(place.type for place in owners):
-            found = self.attribute(type_name, name, span)
+        for types in dict.fromkeys(place.types for place in owners):
+            found = self.attribute(types, name, span)
         if found.kind is Kind.ARRAY:
             hint = "Name an attribute that is a number, a string or a truth value."
             raise self.schema_error(f"{quoted(name)} is an array, by which events cannot agree", span, hint)
@@ -276,6 +301,11 @@ class Scope:
         """The hint for an unknown function: the most similar of the known ones, and those of a user's own."""
         near = suggestion(name, known) or "docs/language.md has a table of all functions."
         return f"Your own: {listing(sorted(self.aggregates))}. {near}" if self.aggregates else near
+
+
+def _name_of(event: Event) -> str:
+    """The name of a component without a variable: its type, or ANY."""
+    return event.types[0] if event.types else "ANY"
 
 
 def _default_name(type_name: str, count: dict[str, int], taken: set[str]) -> str:

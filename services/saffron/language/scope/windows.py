@@ -8,6 +8,7 @@ from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Typed
 from saffron.language.scope.typed import attribute, bind_condition
 from saffron.language.syntax import tree
+from saffron.schema.event_types import one_type
 
 
 def bind_window(query: tree.Query, scope: Scope, *, tumbling: bool) -> plan.Window:
@@ -39,7 +40,7 @@ def _opening(opening: tree.Opening, scope: Scope) -> plan.OpenOn:
     def leaf(expression: tree.Expression) -> Typed:
         good = isinstance(expression, tree.Reference) and expression.index is tree.Index.NONE
         if good and isinstance(expression, tree.Reference) and expression.variable in names and expression.attribute:
-            found = scope.attribute(opening.type, expression.attribute, expression.span)
+            found = scope.attribute(one_type(opening.type), expression.attribute, expression.span)
             return attribute(found, 0, plan.Which.SINGLE)
         hint = f"Write {names[0]}.x for an attribute of the event that opens the window."
         raise scope.schema_error("a condition of OPEN ON reads that one event only", expression.span, hint)

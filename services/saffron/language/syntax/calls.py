@@ -100,11 +100,12 @@ def parse_case(cursor: Cursor, parse: Parse) -> Expression:
     if not parts:
         cursor.fail("expected WHEN after CASE", hint="Write CASE WHEN a.x > 1 THEN 'high' ELSE 'low' END.")
     otherwise = parse(cursor) if cursor.accept_word("else") else NULL
+    end = cursor.token
     if not cursor.accept_word("end"):
         cursor.fail("expected WHEN, ELSE or END", hint="Every CASE has an END.")
     cursor.leave()
     if isinstance(otherwise, Name) and is_null(otherwise.name):
-        otherwise = NULL
+        otherwise = Name(NULL.name, span=Span(end.start, end.end))
     return Call("case", (*parts, otherwise), span=cursor.span_from(start.start))
 
 

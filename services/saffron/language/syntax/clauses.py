@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
 from saffron.carets import quoted
 from saffron.language.syntax.cursor import Cursor
-from saffron.language.syntax.durations import UNITS, scaled
 from saffron.language.syntax.expressions import parse_expression, parse_key_attribute
 from saffron.language.syntax.hints import suggestion
+from saffron.language.syntax.sizes import parse_size
 from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import (
     Consume,
@@ -25,7 +24,6 @@ from saffron.language.syntax.tree import (
     Reference,
     Returns,
     Setting,
-    Size,
     Span,
     StrategyUse,
     Target,
@@ -38,8 +36,6 @@ CLAUSES = (
 )  # fmt: skip
 STRATEGIES = ("strict-contiguity", "partition-contiguity", "skip-till-next-match", "skip-till-any-match")
 MODES = ("ALL", "NON-OVERLAP", "COMPRESSED", "FIRST", "LONGEST")
-SIZE_LIMIT = 2**53
-"""Largest window, in ms or events."""
 
 NAME_LIMIT = 200
 """Longest name of a query or stream, in characters: a record key, a metric label, a part of topic names."""
@@ -74,7 +70,9 @@ def parse_name(cursor: Cursor, what: str) -> str:
     if found is not None and cursor.text.startswith("--", found.end()):
         end = found.end()
     if found is not None and what == "the stream" and cursor.text.startswith(",", found.end()):
-        hint = "Events of several topics become one stream outside of the query: a producer, or a router, writes them."
+        hint = (
+            "A definition makes one stream of several topics: saffron stream infer TOPIC TOPIC --name NAME proposes it."
+        )
         raise cursor.error("a query reads one stream", Span(found.end(), end), hint=hint)
     if found is None or found.end() != end:
         hint = "A name has letters, digits, '_', '.' and '-', and starts with a letter or '_'."
@@ -158,31 +156,13 @@ def _target(cursor: Cursor) -> Target:
 def parse_within(cursor: Cursor) -> Within:
     """WITHIN size [SLIDE size] [OPEN ON ...], behind its keyword."""
     start = cursor.tokens[cursor.index - 1].start
-    size = _size(cursor, "WITHIN")
-    slide = _size(cursor, "SLIDE") if cursor.accept_word("slide") else None
+    size = parse_size(cursor, "WITHIN")
+    slide = parse_size(cursor, "SLIDE") if cursor.accept_word("slide") else None
     if slide is not None and slide.events != size.events:
         hint = "Give WITHIN and SLIDE both as durations or both in EVENTS."
         raise cursor.error("SLIDE counts in another unit than WITHIN", slide.span, hint=hint)
     opening = _opening(cursor) if cursor.token.lower == "open" else None
     return Within(size, slide, opening, span=cursor.span_from(start))
-
-
-def _size(cursor: Cursor, clause: str) -> Size:
-    """A number and its unit, in ms or events. `clause`: for errors."""
-    token, _ = cursor.expect_number(f"a number after {clause}")
-    unit = cursor.token
-    if unit.lower not in UNITS and unit.lower not in ("event", "events"):
-        near = suggestion(unit.value, [*UNITS, "events"]) if unit.kind == "word" else ""
-        hint = " ".join(filter(None, ["Units: ms, s, seconds, minutes, hours, days, EVENTS.", near]))
-        cursor.fail(f"expected a unit after {clause} {token.value}", hint=hint)
-    cursor.advance()
-    events = unit.lower not in UNITS
-    amount = scaled(token.value, Fraction(1) if events else UNITS[unit.lower])
-    span = Span(token.start, unit.end)
-    if not isinstance(amount, int) or not 1 <= amount <= SIZE_LIMIT:
-        what = "a whole number of events" if events else "a whole number of ms"
-        raise cursor.error(f"{clause} needs {what}, from 1 to 2^53", span)
-    return Size(amount, events, span=span)
 
 
 def _opening(cursor: Cursor) -> Opening:

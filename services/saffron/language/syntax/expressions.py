@@ -12,6 +12,7 @@ from saffron.language.syntax.hints import suggestion
 from saffron.language.syntax.paths import forces_path, parse_path, parse_steps, rest_of_path
 from saffron.language.syntax.predicates import is_predicate, parse_predicate
 from saffron.language.syntax.references import is_reference, parse_reference
+from saffron.language.syntax.sql import HINTS
 from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import (
     Call,
@@ -168,7 +169,7 @@ def _operand(cursor: Cursor) -> Expression:
         return parse_key(cursor)
     if token.kind == "word":
         return _word(cursor)
-    return cursor.fail("expected a value")
+    return cursor.fail("expected a value", hint=HINTS["&&"] if token.is_symbol("&") else "")
 
 
 def _parenthesised(cursor: Cursor) -> Expression:

@@ -15,7 +15,7 @@ from saffron.language.syntax.cursor import Cursor
 from saffron.language.syntax.expressions import parse_expression
 from saffron.language.syntax.hints import suggestion
 from saffron.language.syntax.patterns import parse_pattern
-from saffron.language.syntax.sql import SQL_HINTS
+from saffron.language.syntax.sql import HINTS
 from saffron.language.syntax.tree import Expression, Query, Span
 
 _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Cursor], Any]]] = {
@@ -74,14 +74,25 @@ def parse_condition(text: str) -> Expression:
     return expression
 
 
+def _of_elsewhere(cursor: Cursor) -> str:
+    """The word or sign at which a reader of another language went wrong: that at the cursor, or EVERY before it."""
+    first = next((at for at, token in enumerate(cursor.tokens) if token.lower == "pattern"), -1) + 1
+    if cursor.tokens[first].lower == "every":
+        return "every"
+    token = cursor.token
+    if token.is_symbol("-") and cursor.peek().is_symbol(">"):
+        return "->"
+    return cursor.text[token.start : token.end].lower()
+
+
 def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
     """The clause that starts at the cursor. QueryError if none starts there, or if `found` has that clause."""
     token = cursor.token
     clause = "group" if token.lower == "group-by" else token.lower
     if clause not in _PARTS:
         near = suggestion(token.value, [*clauses.CLAUSES, "and", "or", "as", "slide"]) if token.kind == "word" else ""
-        near = SQL_HINTS.get(token.lower, near)
-        hint = f"Clauses: {', '.join(name.upper() for name in _PARTS)}." if not found else near
+        near = near if found else f"Clauses: {', '.join(name.upper() for name in _PARTS)}."
+        hint = HINTS.get(_of_elsewhere(cursor), near)
         cursor.fail(
             "expected a clause" if not found else "expected the next clause, or the end of the query", hint=hint
         )

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from saffron.language.syntax.cursor import Cursor
 from saffron.language.syntax.paths import parse_path
+from saffron.language.syntax.sizes import parse_size
 from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import (
     AnyOf,
     Conjunction,
     Disjunction,
+    Due,
     Event,
     Negation,
     Pattern,
@@ -50,6 +52,9 @@ def _conjunction(cursor: Cursor, is_clause: IsClause) -> Pattern:
     parts = [_unit(cursor, is_clause)]
     while cursor.accept("&") or cursor.accept_word("and"):
         parts.append(_unit(cursor, is_clause))
+    if _begins_due(cursor):
+        hint = "Write it as in SEQ(A a, NOT B FOR 5 minutes)."
+        raise cursor.error("a time stands behind a NOT", _due(cursor).span, hint=hint)
     if len(parts) == 1:
         return parts[0]
     flat: list[Pattern] = []
@@ -59,13 +64,14 @@ def _conjunction(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 
 def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
-    """[NOT] primary {+ | * | ? | {n,m}}."""
+    """NOT unit [FOR | EVERY time], or primary {+ | * | ? | {n,m}}."""
     start = cursor.token
     if cursor.accept("!") or cursor.accept_word("not"):
         cursor.enter(start)
         inner = _unit(cursor, is_clause)
         cursor.leave()
-        return Negation(inner, span=Span(start.start, inner.span.end))
+        due = _due(cursor) if _begins_due(cursor) else None
+        return Negation(inner, due, span=Span(start.start, inner.span.end if due is None else due.span.end))
     pattern = _primary(cursor, is_clause)
     entered = 0
     while (bounds := _repeat(cursor)) is not None:
@@ -74,6 +80,21 @@ def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
         pattern = Repeat(pattern, *bounds, span=cursor.span_from(start.start))
     cursor.depth -= entered
     return pattern
+
+
+def _begins_due(cursor: Cursor) -> bool:
+    """Whether FOR or EVERY with a number follows; alone the word is a variable."""
+    return cursor.token.lower in ("for", "every") and cursor.peek().kind == "number"
+
+
+def _due(cursor: Cursor) -> Due:
+    """FOR time or EVERY time, from its word on."""
+    word = cursor.advance()
+    size = parse_size(cursor, word.value.upper())
+    if size.events:
+        hint = "Give a duration, as in NOT B FOR 5 minutes."
+        raise cursor.error("a NOT lasts for a time, not for a number of events", size.span, hint=hint)
+    return Due(size.amount, word.lower == "every", span=cursor.span_from(word.start))
 
 
 def _repeat(cursor: Cursor) -> tuple[int, int | None] | None:
@@ -104,7 +125,7 @@ def _count(cursor: Cursor, what: str) -> int:
 
 
 def _primary(cursor: Cursor, is_clause: IsClause) -> Pattern:
-    """SEQ(...), ANY(...), (...) or an event."""
+    """SEQ(...), ANY(...), (...), or an event of one type, of several or of any."""
     token, follower = cursor.token, cursor.peek()
     if token.lower == "seq":
         cursor.advance()
@@ -112,7 +133,7 @@ def _primary(cursor: Cursor, is_clause: IsClause) -> Pattern:
     if token.lower == "any" and follower.is_symbol("("):
         return _any(cursor)
     if token.is_symbol("("):
-        return _sequence(cursor, token)
+        return _of_several(cursor, token.start, _sequence(cursor, token), is_clause)
     return _event(cursor, is_clause)
 
 
@@ -155,19 +176,54 @@ def _any(cursor: Cursor) -> Pattern:
     return AnyOf(count, tuple(parts), distinct, span=cursor.span_from(start))
 
 
+def _of_several(cursor: Cursor, start: int, pattern: Pattern, is_clause: IsClause) -> Pattern:
+    """The event (A | B) [+ | * | ? | {n,m}] var [[]] if a variable follows the pattern, in brackets from `start` on.
+
+    Without one it is the pattern, with its repetition. QueryError: a variable behind an OR of other things than types.
+    """
+    if not isinstance(pattern, Disjunction):
+        return pattern
+    bounds = _repeat(cursor)
+    if not _has_variable(cursor, is_clause):
+        return pattern if bounds is None else Repeat(pattern, *bounds, span=cursor.span_from(start))
+    found: dict[str, int] = {}
+    for part in pattern.parts:
+        if not isinstance(part, Event) or part.variable is not None or len(part.types) != 1:
+            hint = f"Write (A | B) {cursor.token.value[:20]}, or leave that variable out, and give each part its own."
+            raise cursor.error("one variable for several events takes types alone", part.span, hint=hint)
+        found.setdefault(part.types[0], part.span.start)
+    return _bound(cursor, found, bounds, start)
+
+
 def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
-    """Type [+ | * | ? | {n,m}] [var [[]]]. `_unit` reads a repetition that stands behind the variable."""
+    """Type [+ | * | ? | {n,m}] [var [[]]], or ANY for Type. `_unit` reads a repetition behind the variable."""
     name = cursor.expect_name("an event type, SEQ, ANY or '('")
     cursor.refuse_other_signs(name, "an event type", "-", ".")
-    type_span = Span(name.start, name.end)
+    span = Span(name.start, name.end)
+    types = {} if name.lower == "any" else {name.value: name.start}
     bounds = _repeat(cursor)
-    variable, brackets = None, False
-    if cursor.token.kind == "word" and cursor.token.lower not in ("and", "or") and not is_clause(cursor):
-        variable = cursor.expect_name("a variable").value
-        brackets = _brackets(cursor)
-    span = cursor.span_from(name.start)
-    event = Event(name.value, variable, brackets, span=span if bounds is None or variable else type_span)
-    return event if bounds is None else Repeat(event, *bounds, span=span)
+    if _has_variable(cursor, is_clause):
+        return _bound(cursor, types, bounds, span.start)
+    event = Event(tuple(types), None, starts=tuple(types.values()), span=span)
+    return event if bounds is None else Repeat(event, *bounds, span=cursor.span_from(span.start))
+
+
+def _has_variable(cursor: Cursor, is_clause: IsClause) -> bool:
+    """Whether the word at the cursor is the variable of the types before it."""
+    is_name = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or") and not is_clause(cursor)
+    return is_name and not _begins_due(cursor)
+
+
+def _bound(cursor: Cursor, types: dict[str, int], bounds: tuple[int, int | None] | None, start: int) -> Pattern:
+    """An event with the variable at the cursor. `types`: with their offsets. `start`: of the event.
+
+    `bounds`: of the repetition behind the types, None without one.
+    """
+    variable = cursor.expect_name("a variable").value
+    brackets = _brackets(cursor)
+    whole = cursor.span_from(start)
+    event = Event(tuple(types), variable, brackets, tuple(types.values()), span=whole)
+    return event if bounds is None else Repeat(event, *bounds, span=whole)
 
 
 def _brackets(cursor: Cursor) -> bool:

@@ -19,6 +19,7 @@ from saffron.language.syntax.tree import (
     Conjunction,
     Consume,
     Disjunction,
+    Due,
     Event,
     Expression,
     Index,
@@ -43,16 +44,18 @@ from saffron.language.syntax.tree import (
     StrategyUse,
     Within,
     is_repetition,
+    references,
 )
 from saffron.schema.functions.casts import TYPES
 
 _ATOM = NEGATE + 1
 """The precedence of an operand without an operator."""
 _CLAUSES = frozenset(CLAUSES) - RESERVED
+_TYPES = RESERVED | {"any"}
 _BEHIND_TYPE = _CLAUSES | RESERVED
 _VALUES = RESERVED | {"true", "false", "case"}
 _CONSUMED = RESERVED | {"none", "all"}
-"""Words that need double quotes as a name: behind a type, as a value, and behind CONSUME."""
+"""Words that need double quotes as a name: as a type, behind a type, as a value, and behind CONSUME."""
 
 TREND_FUNCTIONS = ("count", "min", "max", "sum", "avg")
 
@@ -60,6 +63,12 @@ TREND_FUNCTIONS = ("count", "min", "max", "sum", "avg")
 def event_name(name: str) -> str:
     """The text of a type's or a variable's name, in double quotes if it is a reserved word."""
     return name_text(name, taken=RESERVED)
+
+
+def types_text(types: tuple[str, ...]) -> str:
+    """The types of an event as a pattern writes them: A, (A | B), and ANY for ()."""
+    names = [name_text(name, taken=_TYPES) for name in types]
+    return "ANY" if not names else names[0] if len(names) == 1 else f"({' | '.join(names)})"
 
 
 def query_text(query: Query, *, named: bool = False) -> str:
@@ -109,16 +118,17 @@ def pattern_text(pattern: Pattern, around: Pattern | None = None) -> str:
         return pattern_text(part, around)
 
     match pattern:
-        case Event(type=name, variable=variable, brackets=brackets):
+        case Event(types=types, variable=variable, brackets=brackets):
             needed = brackets and isinstance(around, Repeat) and around.high == 1
-            return event_name(name) + _variable(variable, brackets=needed)
+            return types_text(types) + _variable(variable, brackets=needed)
         case Repeat(pattern=body, low=low, high=high):
             mine = is_repetition(pattern, inside=around is not None)
             if isinstance(body, Event):
-                return event_name(body.type) + _repeat(low, high) + _variable(body.variable, brackets=mine)
+                return types_text(body.types) + _repeat(low, high) + _variable(body.variable, brackets=mine)
             return _unit(body, pattern if mine else around) + _repeat(low, high)
-        case Negation(pattern=body):
-            return "NOT " + (inner(body) if isinstance(body, Repeat | Negation) else _unit(body, around))
+        case Negation(pattern=body, due=due):
+            bare = isinstance(body, Repeat) or (isinstance(body, Negation) and due is None)
+            return "NOT " + (inner(body) if bare else _unit(body, around)) + _due(due)
         case Sequence(parts=parts):
             return "SEQ(" + ", ".join(map(inner, parts)) + ")"
         case AnyOf(count=count, parts=parts, distinct=distinct):
@@ -129,6 +139,10 @@ def pattern_text(pattern: Pattern, around: Pattern | None = None) -> str:
             return " AND ".join(f"({inner(p)})" if isinstance(p, Disjunction) else inner(p) for p in parts)
         case Disjunction(parts=parts):
             return " OR ".join(map(inner, parts))
+
+
+def _due(due: Due | None) -> str:
+    return "" if due is None else f" {'EVERY' if due.every else 'FOR'} {due.amount} ms"
 
 
 def _variable(name: str | None, *, brackets: bool) -> str:
@@ -221,10 +235,9 @@ def _call(call: Call) -> str:
         return _case(call)
     if call.function in TYPES and len(call.arguments) == 1:
         return f"CAST({expression_text(call.arguments[0])} AS {TYPES[call.function]})"
-    plain = len(call.arguments) == 1 and (
-        isinstance(call.arguments[0], Star | Name)
-        or (isinstance(call.arguments[0], Reference) and call.arguments[0].index is Index.NONE)
-    )
+    plain = len(call.arguments) == 1 and isinstance(call.arguments[0], Star | Name)
+    if len(call.arguments) == 1 and (read := list(references(call.arguments[0]))):
+        plain = all(one.index is Index.NONE for one in read)
     name = call.function.upper() if plain and call.function in TREND_FUNCTIONS else call.function
     return f"{name}({', '.join(map(expression_text, call.arguments))})"
 
@@ -235,6 +248,7 @@ def reference_text(reference: Reference) -> str:
         Index.NONE: "",
         Index.ALL: "[]",
         Index.PREVIOUS: f"[i-{reference.back}]",
+        Index.NTH: f"[{reference.back}]",
     }.get(reference.index, f"[{reference.index.value}]")
     built_in = OF_VARIABLE if reference.index is Index.NONE else BUILT_IN
     if reference.index is Index.NONE and reference.attribute is None:

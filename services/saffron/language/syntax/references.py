@@ -7,7 +7,7 @@ from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, parse_path, par
 from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import Expression, Index, Key, KeyAttribute, Next, Reference
 
-FORMS = "In brackets stand: 1, first, i, i-1, last, ..i-1, or nothing."
+FORMS = "In brackets stand: a number, first, i, i-1, last, ..i-1, or nothing."
 
 
 def is_reference(cursor: Cursor) -> bool:
@@ -48,7 +48,7 @@ def _index(cursor: Cursor, variable: Token) -> tuple[Index, int]:
     if token.is_symbol("..") or (token.value == "1" and cursor.peek().is_symbol("..")):
         index, back = _before(cursor), 0
     elif token.kind == "number":
-        index, back = _first(cursor), 0
+        index, back = _nth(cursor)
     elif token.lower == "i":
         index, back = _current(cursor)
     elif token.lower in ("first", "last") and not cursor.peek().is_symbol("."):
@@ -77,12 +77,17 @@ def _before(cursor: Cursor) -> Index:
     return Index.BEFORE
 
 
-def _first(cursor: Cursor) -> Index:
-    """The index 1; QueryError for other numbers."""
-    token = cursor.advance()
-    if token.value != "1":
-        raise cursor.error(f"no event of a closure has the number {token.value}", token, hint=FORMS)
-    return Index.FIRST
+def _nth(cursor: Cursor) -> tuple[Index, int]:
+    """A number, counted from 1; the first event has an index of its own. QueryError for other numbers."""
+    token, number = cursor.expect_number("the number of an event")
+    if not isinstance(number, int) or not 1 <= number <= NUMBER_LIMIT:
+        hint = f"The events of a list are counted from 1, up to {NUMBER_LIMIT:,}. {FORMS}"
+        raise cursor.error(f"no event of a closure has the number {token.value}", token, hint=hint)
+    return (Index.FIRST, 0) if number == 1 else (Index.NTH, number)
+
+
+NUMBER_LIMIT = 1_000_000
+"""Largest n of b[n]."""
 
 
 def _current(cursor: Cursor) -> tuple[Index, int]:

@@ -1,4 +1,4 @@
-"""Hints for users who write SQL: SQL keywords that the language lacks, and null."""
+"""Hints for users who write SQL, or the language of another engine: words and signs that are none here, and null."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from collections.abc import Mapping
 _NULL_HINT = "A comparison with null is false: write {name} IS NULL or {name} IS NOT NULL."
 _NULLS = frozenset({"null", "none", "nil", "undefined"})
 
-SQL_HINTS: Mapping[str, str] = {
+HINTS: Mapping[str, str] = {
     "ilike": "There is no ILIKE: write lower(a.x) LIKE 'abc%'.",
     "similar": "There is no SIMILAR TO: write a.x REGEXP '^(a|b)$'.",
     "limit": "There is no LIMIT: OUTPUT FIRST gives the first match of each window.",
     "order": "There is no ORDER BY: results come in the order of the events that complete them.",
     "join": "There is no JOIN: a pattern relates events of one stream, as in SEQ(A a, B b) WHERE a.x = b.x.",
+    "followed": "Write a sequence as SEQ(A a, B b).",
+    "->": "Write a sequence as SEQ(A a, B b).",
+    "~": "Write a.x REGEXP '^abc' for a regular expression, NOT a.x = 1 for what must not hold.",
+    "&&": "Conditions are joined by AND.",
+    "every": "Matches begin at every event that fits: leave EVERY out.",
     "select": "There is no SELECT: RETURN says what a result holds, as in RETURN a.x AS x.",
 }
-"""Word of SQL, in lower case -> what to write instead."""
+"""Word in lower case, or sign -> what to write instead."""
 
 
 def is_null(name: str) -> bool:

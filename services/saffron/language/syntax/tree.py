@@ -6,7 +6,7 @@ Spellings are canonical: `Stock+ a[]`, `Stock a+` and `(Stock a)+` are one tree,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
@@ -34,11 +34,15 @@ class Node:
 
 @dataclass(frozen=True)
 class Event(Node):
-    """A single event: Type [var [[]]]. `brackets`: whether [] follows the variable."""
+    """A single event: Type [var [[]]], (A | B) var [[]] or ANY [var [[]]]. `types`: () for ANY.
 
-    type: str
+    `brackets`: whether [] follows the variable. `starts`: offsets of the types in the text.
+    """
+
+    types: tuple[str, ...]
     variable: str | None
     brackets: bool = field(default=False, compare=False)
+    starts: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -51,10 +55,19 @@ class Repeat(Node):
 
 
 @dataclass(frozen=True)
+class Due(Node):
+    """FOR amount, or EVERY amount (`every`), behind a NOT: the time in ms that the NOT lasts."""
+
+    amount: int
+    every: bool
+
+
+@dataclass(frozen=True)
 class Negation(Node):
-    """NOT pattern."""
+    """NOT pattern [FOR | EVERY time]. `due` None: it lasts up to the next event, or the window's end."""
 
     pattern: Pattern
+    due: Due | None = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +131,7 @@ class Index(Enum):
     CURRENT = "i"  # b[i].x
     PREVIOUS = "i-k"  # b[i-k].x
     FIRST = "1"  # b[1].x, b[first].x
+    NTH = "n"  # b[n].x, n > 1
     LAST = "last"  # b[last].x, b[b.len].x
     BEFORE = "..i-1"  # b[..i-1].x, b[1..i-1].x
     ALL = "[]"  # b[].x
@@ -144,7 +158,7 @@ class Star(Node):
 
 @dataclass(frozen=True)
 class Reference(Node):
-    """variable[index].attribute. `attribute` is None in count(b[]); `back` is k of b[i-k].
+    """variable[index].attribute. `attribute` is None in count(b[]); `back` is k of b[i-k], or n of b[n].
 
     An attribute's name has dots where a query writes several words: customer.tier (see `paths`). `steps`: from an array
     to what is read in it, numbers of elements (from 1) and names of fields: (1, "sku") for .items[1].sku.
@@ -260,6 +274,14 @@ def mapped(expression: Expression, other: Callable[[Expression], Expression | No
         case Call(arguments=arguments):
             return replace(expression, arguments=tuple(mapped(argument, other) for argument in arguments))
     return expression
+
+
+def references(expression: Expression) -> Iterator[Reference]:
+    """The references in an expression, left to right."""
+    if isinstance(expression, Reference):
+        yield expression
+    for operand in operands(expression):
+        yield from references(operand)
 
 
 # ---------------------------------------------------------------- clauses

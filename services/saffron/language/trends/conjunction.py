@@ -12,17 +12,18 @@ from dataclasses import replace
 from saffron.language.patterns.successors import Refuse
 from saffron.language.plan.plan import Attribute, Component, Expr, Strategy, Template, Transition, TrendState
 from saffron.language.plan.rewrite import mapped
+from saffron.schema.event_types import EventTypes, one_type
 
 _STRICTER = (Strategy.ANY, Strategy.PARTITION, Strategy.STRICT)
 
 
 def both(left: Template, right: Template, components: tuple[Component, ...]) -> Template:
-    """The product of two templates: states are pairs with one event type, and have the left side's component."""
+    """The product of two templates: states are pairs of equal types, and have the left side's component."""
     pairs = [
         (one, two)
         for one, mine in enumerate(left.states)
         for two, other in enumerate(right.states)
-        if components[mine.component].type == components[other.component].type
+        if components[mine.component].types.equals(components[other.component].types)
     ]
     links = {
         ((first.source, second.source), (first.target, second.target)): (first, second)
@@ -106,14 +107,27 @@ def _closed(found: set[Pair], links: set[tuple[Pair, Pair]]) -> set[Pair]:
     return found
 
 
+def check_same_types(left: Template, right: Template, components: tuple[Component, ...], refuse: Refuse) -> None:
+    """Raise the error of `refuse` if the sides take an event by different sets of types that have one in common."""
+    for mine in left.states:
+        for other in right.states:
+            one, two = components[mine.component], components[other.component]
+            if one.types.meets(two.types) and not one.types.equals(two.types):
+                hint = "Write the same types on both sides, or a query for each side."
+                names = f"{one.types} {one.variable} and {two.types} {two.variable}"
+                raise refuse(f"{names} stand on two sides of an AND, and may take the same event", hint)
+
+
 def check_one_reading(side: Template, components: tuple[Component, ...], refuse: Refuse) -> None:
     """Raise the error of `refuse` if one sequence of event types leads to two states of a side."""
 
+    sets = [components[state.component].types for state in side.states]
+    names = tuple(dict.fromkeys(name for one in sets for name in one.named))
+    kinds = [*map(one_type, names), EventTypes(names, others=True)]
+
     def by_type(states: set[int]) -> list[frozenset[int]]:
-        found: dict[str, set[int]] = {}
-        for state in states:
-            found.setdefault(components[side.states[state].component].type, set()).add(state)
-        return [frozenset(one) for one in found.values()]
+        found = [frozenset(state for state in sorted(states) if sets[state].holds(kind)) for kind in kinds]
+        return [one for one in found if one]
 
     queue = by_type({at for at, state in enumerate(side.states) if state.start})
     seen = set(queue)

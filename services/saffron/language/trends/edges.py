@@ -22,9 +22,9 @@ from saffron.language.scope.sorts import Typed
 from saffron.language.scope.typed import attribute, bind_condition
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
-from saffron.language.syntax.tokens import name_text
 from saffron.language.syntax.tree import Index
 from saffron.language.trends.layout import Part, TrendLayout
+from saffron.schema.event_types import EventTypes
 
 MATCH_INSTEAD = "Or match the pattern: RETURN without COUNT(*) and its like."
 
@@ -124,6 +124,11 @@ class _Binder:
         if isinstance(expression, tree.Name):
             raise scope.bare_name_error(expression, "Write whose it is, as in A.x.")
         assert isinstance(expression, tree.Reference)
+        if expression.index is Index.NTH:
+            written = scope.text[expression.span.start : expression.span.end][:60]
+            message = f"{written} is one of a trend's {expression.variable}: GRETA knows adjacent events only"
+            hint = f"Compare adjacent events: A.x < NEXT(A).x. {MATCH_INSTEAD}"
+            raise scope.plan_error(message, expression.span, hint)
         if expression.index not in ROLES or expression.attribute is None:
             hint = "Conditions on trends read A.x and NEXT(A).x."
             raise scope.schema_error("a list of events where one value is needed", expression.span, hint)
@@ -142,17 +147,17 @@ class _Binder:
         if role not in (Role.EVENT, Role.NEXT) and not place.closure and not alone:
             hint = f"Write {place.written}.{attribute_text(name)}."
             raise self.scope.schema_error(f"{place.written} is one event, not a closure", expression.span, hint)
-        if role is Role.EVENT and place.closure and name.lower() == "len" and not self._has(place.type, name):
-            hint = f"A trend of two or more: {name_text(place.type)}{{2,}} {place.written}. {MATCH_INSTEAD}"
+        if role is Role.EVENT and place.closure and name.lower() == "len" and not self._has(place.types, name):
+            hint = f"A trend of two or more: {place.written_types}{{2,}} {place.written}. {MATCH_INSTEAD}"
             raise self.scope.plan_error(f"{variable}.len counts the events of one trend", expression.span, hint)
         uses.append(Use(component, role, expression.span))
         which = {Role.NEXT: Which.ADJACENT, Role.CURRENT: Which.CURRENT, Role.PREVIOUS: Which.PREVIOUS}
-        found = self.scope.attribute(place.type, name, expression.span)
+        found = self.scope.attribute(place.types, name, expression.span)
         return attribute(found, component, which.get(role, Which.SINGLE), int(role is Role.PREVIOUS))
 
-    def _has(self, type_name: str, name: str) -> bool:
-        """Whether the schema gives a type this attribute."""
-        return self.scope.schema is not None and name in self.scope.schema.attributes_of(type_name)
+    def _has(self, types: EventTypes, name: str) -> bool:
+        """Whether the schema gives one of the types this attribute."""
+        return self.scope.schema is not None and name in self.scope.schema.attributes_of_any(types)
 
     def _check_one_part(self, components: list[int], expression: tree.Expression) -> None:
         """Raise QueryError if the components stand in two parts: two sides of AND, two NOTs, or a side and a NOT."""
@@ -196,7 +201,7 @@ class _Binder:
         if not roles <= {Role.CURRENT, Role.PREVIOUS}:
             role = Role.FIRST if Role.FIRST in roles else Role.LAST if Role.LAST in roles else Role.EVENT
             use = next(use for use in uses if use.role is role)
-            raise self._one_of_a_list(use, place.type, place.variable)
+            raise self._one_of_a_list(use, place.written_types, place.variable)
         found = adjacency(self._graph(component), component, component)
         if found.separated:
             name = place.variable

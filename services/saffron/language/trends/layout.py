@@ -58,15 +58,15 @@ def build_trend_layout(pattern: tree.Pattern, scope: Scope) -> TrendLayout:
     builder = Builder(scope)
     sides = [_part(builder, side, side.span, outermost=True) for side in both]
     negatives: list[Part] = []
-    repeated = [bool(loops) for _, loops in builder.negated]
+    repeated = [bool(one.loops) for one in builder.negated]
     while len(negatives) < len(builder.negated):
-        written, _ = builder.negated[len(negatives)]
+        written = builder.negated[len(negatives)].negations
         inner = [negation.pattern for negation in written]
         span = tree.Span(written[0].span.start, written[-1].span.end)
         whole = inner[0] if len(inner) == 1 else tree.Sequence(tuple(inner), span=span)
         own = repeated[len(negatives)]
         negatives.append(replace(_part(builder, whole, span, outermost=False), repeated=own))
-        repeated += [own or bool(loops) for _, loops in builder.negated[len(repeated) :]]
+        repeated += [own or bool(one.loops) for one in builder.negated[len(repeated) :]]
     parts = [*((part, None) for part in sides), *((part, number) for number, part in enumerate(negatives))]
     leaves: list[Leaf] = []
     for part, absence in parts:
@@ -96,6 +96,10 @@ def _check(pattern: tree.Pattern, scope: Scope, *, inside_not: bool) -> int:
         case tree.Negation():
             if isinstance(pattern.pattern, tree.Negation):
                 raise scope.plan_error("a NOT of a NOT", pattern.pattern.span, "Leave both out.")
+            if pattern.due is not None:
+                hint = "Match the pattern: RETURN without COUNT(*); or leave the time out."
+                message = "trends are counted when a window closes, and this NOT ends before that"
+                raise scope.plan_error(message, pattern.due.span, hint)
             _check(pattern.pattern, scope, inside_not=True)
             return 0
         case tree.Conjunction(parts=parts):

@@ -63,7 +63,7 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
     for partial in keys.partial:
         _add_partial_key(partial, templates, layout, conditions, scope)
     _check_group(query, keys, scope)
-    components = tuple(plan.Component(place.variable, place.type, place.closure) for place in scope.places)
+    components = tuple(plan.Component(place.variable, place.types, place.closure) for place in scope.places)
     filled = {part: _filled(templates[part], part, conditions, keys, layout) for part in layout.parts}
     values = bind_values(query, layout, scope)
     left, *others = (filled[part] for part in layout.sides)
@@ -153,6 +153,8 @@ def _check_conjunction(
         raise scope.plan_error("what both sides of an AND select by skip-till-next-match is not known", span, hint)
     for part in layout.sides:
         conjunction.check_one_reading(filled[part], components, _refusing(part, scope))
+    left, right = layout.sides
+    conjunction.check_same_types(filled[left], filled[right], components, _refusing(right, scope))
 
 
 def _add_partial_key(

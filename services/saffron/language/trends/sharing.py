@@ -94,5 +94,5 @@ def _bare(plan: TrendPlan) -> object:
         links = tuple(replace(link, conditions=()) for link in template.transitions)
         return template.states, links
 
-    types = tuple(component.type for component in plan.components)
+    types = tuple(component.types for component in plan.components)
     return types, plan.strategy, tuple(map(bare, (plan.template, *plan.sides, *plan.negatives)))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from saffron.language.binding.aggregates import NO_NUMBERS
+from saffron.language.binding.aggregates import aggregated
 from saffron.language.plan import plan
 from saffron.language.plan.formulas import attribute_written
-from saffron.language.scope.arrays import element_of
 from saffron.language.scope.paths import path_of
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import SORTS, Sort, Typed
@@ -34,8 +33,10 @@ def is_trend_aggregate(expression: tree.Expression) -> bool:
     if len(expression.arguments) != 1:
         return False
     argument = expression.arguments[0]
-    plain = isinstance(argument, tree.Reference) and argument.index is tree.Index.NONE
-    return plain or isinstance(argument, tree.Star | tree.Name)
+    if isinstance(argument, tree.Star | tree.Name):
+        return True
+    found = list(tree.references(argument))
+    return bool(found) and all(one.index is tree.Index.NONE for one in found)
 
 
 def bind_values(query: tree.Query, layout: TrendLayout, scope: Scope) -> Values:
@@ -120,35 +121,34 @@ class _Binder:
         if len(self.layout.sides) > 1:
             hint = "Return COUNT(*); or write a query for each side, and aggregate there."
             raise self.scope.plan_error("AND counts pairs of trends, and has no other aggregate", call.span, hint)
-        component = self._component(argument)
+        component = self._component(call)
         if isinstance(argument, tree.Name):
             if call.function != "count":
                 hint = f"Write {call.function.upper()}({argument.name}.x)."
                 raise self.scope.schema_error(f"{call.function} needs an attribute", call.span, hint)
             return self._of(plan.TrendAggregate("count", component, None, None), Kind.INT)
-        assert isinstance(argument, tree.Reference)
-        return self._of_attribute(call, argument, component)
+        return self._of_values(call, component)
 
-    def _component(self, argument: tree.Expression) -> int:
-        """The component of an aggregate's argument; QueryError for one inside a NOT."""
-        assert isinstance(argument, tree.Name | tree.Reference)
-        name = argument.name if isinstance(argument, tree.Name) else argument.variable
-        component = self.scope.component(name, argument.span)
+    def _component(self, call: tree.Call) -> int:
+        """The component of an aggregate's argument; QueryError for several, and for one inside a NOT."""
+        (argument,) = call.arguments
+        named = [argument] if isinstance(argument, tree.Name) else list(tree.references(argument))
+        found = {}
+        for one in named:
+            name = one.name if isinstance(one, tree.Name) else one.variable
+            found[self.scope.component(name, one.span)] = name
+            if len(found) > 1:
+                hint = "Write one for each, and compute with them: SUM(A.x) + SUM(B.x)."
+                raise self.scope.schema_error(f"{call.function} runs over the events of one variable", one.span, hint)
+        ((component, name),) = found.items()
         if self.layout.layout.leaves[component].absence is not None:
             hint = "A NOT rules events out: there is none of them in a trend."
-            raise self.scope.plan_error(f"{name} stands inside a NOT", argument.span, hint)
+            raise self.scope.plan_error(f"{name} stands inside a NOT", named[0].span, hint)
         return component
 
-    def _of_attribute(self, call: tree.Call, argument: tree.Reference, component: int) -> Typed:
-        place, scope = self.scope.places[component], self.scope
-        assert argument.attribute is not None  # the grammar has none without
-        found = scope.attribute(place.type, argument.attribute, argument.span)
-        if argument.steps:
-            kind = Kind.ARRAY if call.function == "count" else Kind.NUMBER
-            found = element_of(found, argument.steps, kind, scope, argument.span)
-        if call.function != "count" and found.kind in NO_NUMBERS:
-            noun = NO_NUMBERS[found.kind]
-            raise scope.schema_error(f"{call.function} of {noun}", call.span, f"{call.function.upper()} takes numbers.")
+    def _of_values(self, call: tree.Call, component: int) -> Typed:
+        """A bound aggregate of an attribute or a formula of the component's events."""
+        found = aggregated(call, self.scope.places[component], self.scope)
         if found.null:
             return Typed(plan.Const(0 if call.function in ("sum", "count") else None), Sort.NUMBER)
         kind = kind_or_guess(found)

@@ -108,6 +108,7 @@ class DeadLetters:
         return self.log.partitions(self.topics.dead_letters) or 0
 
     def _place(self, name: str) -> tuple[tuple[bytes, bytes], TopicPartition]:
+        """The possible keys of a dead letter, and its partition. InputError: `name` is no name of a dead letter."""
         topic, partition, offset = (["", "", "", *name.rsplit("/", 2)])[-3:]
         if not (topic and partition.isdecimal() and all(part.isdecimal() for part in offset.split(".", 1))):
             raise InputError(

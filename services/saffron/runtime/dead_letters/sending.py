@@ -180,8 +180,8 @@ def _require_accepted(letter: Letter, outcome: DryRun, source: StreamRecord, *, 
     if dead.reason == "late":
         way_out = _LATE.format(topic=letter.topic, stream=source.name)
         raise ResendRefusedError("late", f"{letter.id} would be late: {dead.detail}. {way_out}")
-    mend_it = "it is not mended yet" if corrected else "mend it before it is sent"
-    raise ResendRefusedError("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {mend_it}")
+    fix = "it is not correct yet" if corrected else "correct it before it is sent"
+    raise ResendRefusedError("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {fix}")
 
 
 def require_message(letter: Letter) -> None:

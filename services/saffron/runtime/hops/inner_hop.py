@@ -259,7 +259,7 @@ class InnerHop:
             chain.output = output
 
     def _contained(self, chain: Chain, now_ms: int, act: Callable[[], bool]) -> bool:
-        """One action on one chain; True on progress. An error that only the user can mend stops this chain alone."""
+        """One action on one chain; True on progress. An error that only the user can fix stops this chain alone."""
         try:
             return act()
         except (StreamError, GapError) as error:

@@ -165,6 +165,7 @@ class Broker:
         return template.format(logs=self.directory / "kafka", **self._ports())
 
     def _format(self, java: jvm.Java, class_path: str) -> None:
+        """Format the storage of the broker, unless it is formatted. BrokerError: that failed."""
         self._progress(f"formatting the broker's storage in {self.directory / 'kafka'}")
         tool = ["kafka.tools.StorageTool", "format", "--standalone", "-t", _cluster_id(), "-c", str(self._properties)]
         archive = jvm.archive_in_use(java, _archive_stem())
@@ -253,7 +254,7 @@ class Broker:
         return False
 
     def _pause(self) -> None:
-        """A short wait, which ends at once when the broker does."""
+        """Wait for a short time, or until the broker ends."""
         if self._child is None:
             time.sleep(_POLL_SECONDS)
             return
@@ -279,6 +280,7 @@ def _archive_stem() -> Path:
 
 
 def _require_free(port: int, role: str, directory: Path) -> None:
+    """Refuse a port (BrokerError) that another process has taken."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

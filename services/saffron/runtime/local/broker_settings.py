@@ -46,6 +46,7 @@ group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=1000
 transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
 log.cleaner.dedupe.buffer.size=4194304
+log.retention.ms=-1
 broker.session.timeout.ms=4000
 broker.heartbeat.interval.ms=500
 """
@@ -54,7 +55,9 @@ broker.heartbeat.interval.ms=500
 
 broker.session.*: in one second a broker that starves on a busy machine is fenced, and all its partitions are without a
 leader. log.cleaner.dedupe.buffer.size: the default alone would fill a small heap. group.min.session.timeout.ms:
-members may be found dead sooner than the default floor of 6 s allows.
+members may be found dead sooner than the default floor of 6 s allows. log.retention.ms: topics of the user's own keep
+their messages, whose times may be of the past; 30 s after its start the broker would remove those of last week.
+Saffron's topics have a retention each.
 """
 
 CONTROLLER = (

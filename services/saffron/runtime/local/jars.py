@@ -88,6 +88,7 @@ def intact(root: Path, jar: Jar) -> bool:
 
 
 def _fetch_all(missing: list[Jar], root: Path, name: str, progress: Progress) -> None:
+    """Download missing jars into `root`. JarError: the checksum of a jar differs from the lock file."""
     root.mkdir(parents=True, exist_ok=True)
     progress(f"fetching {len(missing)} jars of {name} into {root} (once)")
     done = 0

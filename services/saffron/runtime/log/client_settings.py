@@ -90,6 +90,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _lines(path: str) -> list[str]:
+    """The lines of a file of client settings. SettingsError: it cannot be read."""
     try:
         return Path(path).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from confluent_kafka import KafkaError, KafkaException
 
 from saffron.errors import SettingsError
-from saffron.runtime.log.security import Security, security_of
+from saffron.runtime.log.security.security import Security, security_of
 from saffron.runtime.process.config import Settings
 
 _MESSAGE_BYTES = 16 * 1024 * 1024

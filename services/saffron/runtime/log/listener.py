@@ -14,8 +14,8 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from saffron.runtime.log.python_security import load_certificate, tls_context
-from saffron.runtime.log.security import Security
+from saffron.runtime.log.security.python_security import load_certificate, tls_context
+from saffron.runtime.log.security.security import Security
 
 _SECONDS = 3.0
 _API_VERSIONS, _METADATA, _HANDSHAKE = 18, 3, 17

@@ -227,6 +227,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
 
 
 def _file(environ: Mapping[str, str]) -> tuple[Mapping[str, Any], str]:
+    """The settings in a file, and its path; empty without a file. SettingsError: unreadable, or named and missing."""
     named = environ.get("SAFFRON_CONFIG")
     base = Path(environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
     candidates = [Path(named)] if named else [Path("saffron.toml"), base / "saffron" / "saffron.toml"]
@@ -274,6 +275,10 @@ def _refuse_unknown(environ: Mapping[str, str], ignored: Collection[str]) -> Non
 
 
 def _convert(name: str, raw: Any, default: Any, bounds: tuple[int | None, int | None], origin: str) -> Any:
+    """A setting's value, of the type of its default. SettingsError: it is of another type, or out of bounds.
+
+    `origin`: the source of the value, for the message.
+    """
     if isinstance(default, Path):
         if isinstance(raw, str | Path):
             return Path(raw)

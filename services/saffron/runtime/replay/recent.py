@@ -18,9 +18,17 @@ from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.kernels import jit
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.composition import bound, standing_plans
+from saffron.engine.why.block_traces import (
+    NEWEST_EVENTS,
+    TraceInput,
+    is_key,
+    key_of,
+    matches_only,
+    trace_key_in,
+    trace_match_in,
+)
 from saffron.engine.why.makers import read_beside
-from saffron.engine.why.story import Story
-from saffron.engine.why.telling import TOLD, Told, is_key, key_of, matches_only, tell_key, tell_match
+from saffron.engine.why.trace import Trace
 from saffron.errors import InputError
 from saffron.language import bind
 from saffron.language.plan.plan import Plan
@@ -53,7 +61,7 @@ class Question:
     text: str
     stream: StreamRecord
     target: str
-    events: int = TOLD
+    events: int = NEWEST_EVENTS
     beside: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -64,7 +72,7 @@ class Answer:
     `partition`: of its events. `events`: number of events read, of all keys; `since`: ts of the first.
     """
 
-    story: Story
+    trace: Trace
     partition: int
     events: int
     since: int | None
@@ -90,8 +98,8 @@ def _of_key(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
             continue
         of = _context(question, blocks, place.partition)
         try:
-            story = tell_key(of, key_of(of.plan, question.target, of.schema.kinds), question.events)
-            return _answer(story, place, blocks)
+            trace = trace_key_in(of, key_of(of.plan, question.target, of.schema.kinds), question.events)
+            return _answer(trace, place, blocks)
         except InputError as error:
             refused = refused or error
     raise refused or InputError(f"no events have come on stream {question.stream.name!r} yet")
@@ -101,15 +109,16 @@ def _of_match(log: Log, consumer: Consumer, topics: Topics, question: Question) 
     result = _result(log, consumer, topics, question)
     place = TopicPartition(topics.admitted_of(question.stream.stem), int(result["partition"]))
     blocks = _blocks(consumer, place)
-    return _answer(tell_match(_context(question, blocks, place.partition), result), place, blocks)
+    return _answer(trace_match_in(_context(question, blocks, place.partition), result), place, blocks)
 
 
-def _answer(story: Story, place: TopicPartition, blocks: list[Block]) -> Answer:
+def _answer(trace: Trace, place: TopicPartition, blocks: list[Block]) -> Answer:
     filled = [block.columns for block in blocks if len(block.columns)]
-    return Answer(story, place.partition, sum(map(len, filled)), int(filled[0].ts[0]) if filled else None)
+    return Answer(trace, place.partition, sum(map(len, filled)), int(filled[0].ts[0]) if filled else None)
 
 
 def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Mapping[str, Any]:
+    """The newest result whose id begins with the target. InputError: there is none."""
     wanted = question.target.lower().encode()
     for place in _places(log, topics.complex_events):
         for record in _newest(consumer, place, MOST_RESULTS):
@@ -123,7 +132,7 @@ def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
     )
 
 
-def _context(question: Question, blocks: list[Block], partition: int) -> Told:
+def _context(question: Question, blocks: list[Block], partition: int) -> TraceInput:
     """The input of an explanation: the blocks, and the queries whose results this one reads."""
     schema = _schema(blocks, question.stream.schema)
     texts = {name: text for name, text in question.beside.items() if name != question.query}
@@ -132,7 +141,7 @@ def _context(question: Question, blocks: list[Block], partition: int) -> Told:
     bound_to, makers = read_beside(plan, schema, others, texts, _plan, partition=partition)
     if makers is not None:  # they are run as in a service
         jit.use_directory(user_cache_directory() / "kernels")
-    return Told(plan, bound_to, blocks, makers)
+    return TraceInput(plan, bound_to, blocks, makers)
 
 
 def _plan(text: str, schema: Schema | None, name: str) -> Plan:

@@ -13,7 +13,7 @@ import numpy as np
 
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
-from saffron.engine.events.decoding.losses import told
+from saffron.engine.events.decoding.losses import loss_notices
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.kernels import jit
 from saffron.engine.match.general.watch import ONE_IN
@@ -143,7 +143,7 @@ class Replay:
         if self.merged is not None:
             mistyped.update(self.merged.misfits)
         way = "a --schema" if self.merged is None else "`as` in the definition"
-        yield from told(mistyped, sum(one["left_out"] for one in windowing), way)
+        yield from loss_notices(mistyped, sum(one["left_out"] for one in windowing), way)
 
     def figures(self) -> dict[str, Any]:
         """The statistics that `--stats` prints."""
@@ -220,6 +220,8 @@ def _explained(error: QueryError, schema: Schema, head: Sequence[RawBatch]) -> S
     records = sum(map(len, head))
     if not schema.types and (bad := next(_bad_records(head), None)) is not None:
         return InputError(f"none of the first {records:,} records is an event. The first: {bad}\n{_NO_EVENTS}")
+    if not error.unknown:
+        return error
     hint = f"{error.hint}\n{_INFERRED.format(records)}".lstrip()
     return QueryError(error.message, stage=error.stage, text=error.text, start=error.start, end=error.end, hint=hint)
 

@@ -15,9 +15,17 @@ from saffron.engine.events.decoding.newest import newest
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.composition import bind_together, makers_of
+from saffron.engine.why.block_traces import (
+    NEWEST_EVENTS,
+    TraceInput,
+    is_key,
+    key_of,
+    matches_only,
+    trace_key_in,
+    trace_match_in,
+)
 from saffron.engine.why.makers import read_beside
-from saffron.engine.why.story import Story
-from saffron.engine.why.telling import TOLD, Told, is_key, key_of, matches_only, tell_key, tell_match
+from saffron.engine.why.trace import Trace
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import InputError
 from saffron.language import Bound, bind
@@ -44,7 +52,7 @@ class Reader:
     merged: Callable[[], MergedMessages | InnerFiles] | None = None
 
 
-def why(reader: Reader, target: str, *, shown: int = TOLD) -> list[Story]:
+def why(reader: Reader, target: str, *, shown: int = NEWEST_EVENTS) -> list[Trace]:
     """The explanations of a key ("symbol=IBM", "a=1,b=x", "*") under each match query, or of a match by its id.
 
     `shown`: how many of the key's newest events are explained.
@@ -52,21 +60,21 @@ def why(reader: Reader, target: str, *, shown: int = TOLD) -> list[Story]:
     InputError: not found, or no key of the queries. QueryError: as for a replay.
     """
     if is_key(target):
-        return [story_of(reader, query, target, shown) for query in reader.queries]
+        return [trace_of(reader, query, target, shown) for query in reader.queries]
     return [_of_match(reader, target)]
 
 
-def story_of(reader: Reader, query: Query, target: str, shown: int) -> Story:
+def trace_of(reader: Reader, query: Query, target: str, shown: int) -> Trace:
     """The explanation of a key under one of the queries; see `why`."""
     of = _context(reader, query)
-    return tell_key(of, key_of(of.plan, target, of.schema.kinds), shown)
+    return trace_key_in(of, key_of(of.plan, target, of.schema.kinds), shown)
 
 
-def _of_match(reader: Reader, target: str) -> Story:
+def _of_match(reader: Reader, target: str) -> Trace:
     result = _result(reader, target)
     named = (_bound(reader, query.text, None, query.name).plan.name for query in reader.queries)
     replayed = next(query for query, name in zip(reader.queries, named, strict=True) if name == result["query"])
-    return tell_match(_context(reader, replayed), result)
+    return trace_match_in(_context(reader, replayed), result)
 
 
 def _result(reader: Reader, target: str) -> dict[str, Any]:
@@ -87,7 +95,7 @@ def _result(reader: Reader, target: str) -> dict[str, Any]:
     )
 
 
-def _context(reader: Reader, query: Query) -> Told:
+def _context(reader: Reader, query: Query) -> TraceInput:
     """The input of an explanation: the stream, and the queries whose results this one reads."""
     schema = reader.schema or newest(infer_schema(first_events(iter(reader.batches()))), reader.batches())
     texts = [(one.name, one.text) for one in reader.queries]
@@ -97,7 +105,7 @@ def _context(reader: Reader, query: Query) -> Told:
     named = {one.name: text for one, (_, text) in zip(plans, texts, strict=True)}
     bound_to, makers = read_beside(plan, schema, others, named, partial(_plan, reader))
     chosen = {name: named[name] for name in [*makers_of(plan, others), plan.name]}
-    return Told(plan, bound_to, _blocks(reader, stream_of(plans), chosen, schema), makers)
+    return TraceInput(plan, bound_to, _blocks(reader, stream_of(plans), chosen, schema), makers)
 
 
 def _bound(reader: Reader, text: str, schema: Schema | None, name: str) -> Bound:

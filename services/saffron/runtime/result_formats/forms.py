@@ -80,6 +80,7 @@ class _Records(Protocol):
 
 
 def _records(form: str) -> Callable[[str], _Records]:
+    """The codec class of a format. SettingsError: its package is missing."""
     try:
         if form == AVRO:
             from saffron.runtime.result_formats.avro import AvroRecords

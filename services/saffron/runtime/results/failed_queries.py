@@ -116,7 +116,7 @@ def failed_queries_record(queries: Sequence[FailedQuery]) -> list[list[str | int
         first = queries[0].name
         raise SaffronError(
             f"{len(queries)} queries failed at once, {first} first: the log says with what. "
-            "Mend what they have in common (the installation, the disk that kernels are written to, a module of "
+            "Fix what they have in common (the installation, the disk that kernels are written to, a module of "
             "aggregates), then start again"
         )
     return record

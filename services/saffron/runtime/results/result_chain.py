@@ -13,12 +13,9 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from datetime import UTC, datetime
-from functools import partial
-from itertools import repeat
 from time import perf_counter_ns
 from typing import Any
 
@@ -28,10 +25,10 @@ from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.operators.results import Results
 from saffron.errors import AbortableError, GapError
 from saffron.runtime.hops.block_reader import BlockReader, ReaderState
+from saffron.runtime.hops.flow import Flow
 from saffron.runtime.hops.input_state import LOST, InputTracker
-from saffron.runtime.log import Consumer, Log, Producer, Record
-from saffron.runtime.log.traces import Headers, trace_headers
-from saffron.runtime.result_formats.reading import ID
+from saffron.runtime.hops.transactions import Transactions
+from saffron.runtime.log import Consumer, Log, Record
 from saffron.runtime.results.chain_plan import (
     ChainPlan,
     CommitPacing,
@@ -44,19 +41,14 @@ from saffron.runtime.results.chain_plan import (
     next_index,
 )
 from saffron.runtime.results.failed_queries import FailedQueries, counts_by_query
-from saffron.runtime.results.large_results import LargeResult
 from saffron.runtime.results.last_step import LastStep
-from saffron.runtime.results.progress import WrittenPlace
+from saffron.runtime.results.result_writer import ResultWriter
 from saffron.runtime.results.retry_state import RetryState
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
 from saffron.runtime.results.take_over import find_start
 from saffron.runtime.results.tally import Tally
 
 _LOG = logging.getLogger(__name__)
-
-_FEW, _GROWTH = 16, 8
-"""Results rendered at first, and growth of that number per slice while the results are small."""
-_SLICE_BYTES = 16 << 20
 
 
 class ResultChain:
@@ -76,26 +68,24 @@ class ResultChain:
         self._clock = clock
         self._snapshots = Snapshots(plan.directory)
         self._snapshot_future: Future[int] | None = None
-        self._commit_future: Future[tuple[float, float]] | None = None
-        self._producer: Producer | None = None
         self._observer: Observer = plan.observer()
         self._reader = BlockReader(plan.decode)
         self._failed_queries = FailedQueries(plan.report_failure)
         self._unshared: frozenset[str] = frozenset()
         self._step = LastStep(plan.directory)
         self._retry = RetryState(plan.where, limits.retry_ms, self._reset)
-        self._paused = True
         self._queue: deque[Record] = deque()
         self._pending: PendingResults | None = None
         self._place = Place(0, 0, 0)
         self.input = InputTracker()
-        self._open = False
-        self._sent = self._sent_bytes = 0
-        self._slice = _FEW
         self._committed_at = self._observed_at = self._snapshot_at = self._snapshot_position = 0
         self._commit_pacing = CommitPacing()
-        self._waited_ms = 0.0
         self.tally = Tally()
+        self._writer = ResultWriter(plan, limits, self.tally)
+        self._flow = Flow(consumer, plan.where, limits.queue, limits.queue // 4)
+        self._transactions = Transactions(
+            log, consumer, plan.where, plan.transactional_id, plan.commit_executor, clock, self._committed
+        )
         self.operator: ResultOperator | None = None
         self.position = 0
         self.watermark: int | None = None
@@ -110,7 +100,7 @@ class ResultChain:
     @property
     def waited_ms(self) -> float:
         """Total time waited for room in the producer's queue, in ms."""
-        return self._waited_ms + (self._producer.waited_ms if self._producer is not None else 0.0)
+        return self._transactions.waited_ms
 
     def snapshot_age(self, now_ms: int) -> int:
         """Age of the newest snapshot in ms (before the first: time since the take-over); 0 if nothing was applied
@@ -158,7 +148,7 @@ class ResultChain:
     def due(self, now_ms: int) -> int:
         """Time in ms until a commit is due (0 or less: now), if no more input comes."""
         waited = now_ms - self._committed_at
-        if self._open:
+        if self._transactions.is_open:
             return max(self._limits.commit_ms - waited, self._commit_pacing.remaining_ms(now_ms))
         if self.operator is None or self._catching_up or self._place.is_between(self.position):
             return self._limits.position_ms
@@ -169,7 +159,7 @@ class ResultChain:
 
         def finish(now: int) -> bool:
             self._commit(now, observe=True)
-            self._await_commit()
+            self._transactions.wait()
             self._await_snapshot()
             self._snapshot(now)
             self._await_snapshot()
@@ -186,14 +176,12 @@ class ResultChain:
 
     def drop(self) -> None:
         """Drops all state. An open transaction is aborted when the successor's producer starts."""
-        self._waited_ms = self.waited_ms
-        if self._producer is not None:
-            self._producer.close()
-        self._producer, self.operator, self._snapshot_future, self._commit_future = None, None, None, None
+        self._transactions.close()
+        self.operator, self._snapshot_future = None, None
         self.tally.transaction_dropped()
         self._step.leave()
         self._queue.clear()
-        self._pending, self._open = None, False
+        self._pending = None
 
     # ------------------------------------------------------------ take-over
 
@@ -201,12 +189,12 @@ class ResultChain:
         """Drops all state and pauses the input, before another take-over."""
         self.tally.aborts += 1
         self.drop()
-        self._pause(True)
+        self._flow.pause(True)
 
     def _take_over(self, now_ms: int) -> bool:
         """Takes the partition over: restores the state, and seeks the input to its position."""
         plan = self._plan
-        self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
+        self._transactions.take_over()
         start = find_start(self._log, self._consumer, plan, self._snapshots)
         self._place, low = start.place, start.low
         self.input.state = start.input
@@ -230,10 +218,9 @@ class ResultChain:
         self._step.leave()
         self._reader = BlockReader(plan.decode, state)
         self._snapshot_position = self.position
-        self._sent = self._sent_bytes = 0
         self._committed_at = self._observed_at = self._snapshot_at = now_ms
         self._consumer.seek(plan.where, self.position)
-        self._pause(False)
+        self._flow.pause(False)
         return True
 
     def _check_deaths(self, operator: ResultOperator) -> None:
@@ -261,9 +248,8 @@ class ResultChain:
 
     def _advance(self, now_ms: int) -> bool:
         """One step after the take-over; False if there was nothing to do."""
-        self._set_flow()
-        if self._commit_future is not None and self._commit_future.done():
-            self._await_commit()
+        self._flow.update(len(self._queue))
+        self._transactions.settle()
         if self._pending is not None:
             self._write(self._pending, now_ms)
         elif self.due(now_ms) <= 0:
@@ -272,14 +258,14 @@ class ResultChain:
             snapshot = self._snapshot_future is None and now_ms - self._snapshot_at >= self._limits.snapshot_ms
             self._commit(now_ms, observe=snapshot or now_ms - self._observed_at >= self._limits.observe_ms)
             if snapshot:
-                self._await_commit()
+                self._transactions.wait()
                 self._snapshot(now_ms)
         elif self._queue:
             try:
                 self._apply(self._queue.popleft())
             except GapError:  # results before the gap are committed first
                 self._commit(now_ms, observe=False)
-                self._await_commit()
+                self._transactions.wait()
                 raise
         else:
             self._commit_pacing.mark_idle()
@@ -355,80 +341,27 @@ class ResultChain:
             self._failed_queries.add(failures, offset, index)
 
     def _write(self, pending: PendingResults, now_ms: int) -> None:
-        """Writes a slice of the pending results, at most as many as the transaction still holds."""
-        assert self._producer is not None
+        """Writes a slice of the pending results; commits where the transaction holds as much as it may."""
         self._begin()
-        began = perf_counter_ns()
-        start, results = pending.index, pending.results
-        stop = min(len(results), start + min(self._limits.results - self._sent, self._slice))
-        detected = b',"detected_at":%d}' % now_ms
-        topic, partition = self._plan.output.topic, self._plan.output.partition
-        encode = self._plan.encode
-        names = [name.encode() for name in results.names]
-        shared = (("ce_source", self._plan.source), *self._plan.headers, ("ce_time", _instant(now_ms)))
-        queries, bodies = results.query[start:stop].tolist(), results.json(start, stop)
-        self._add_failures_between()
-        excluded = self._failed_queries.excluded(pending.offset, start)
-        traced_columns = pending.traced_columns
-        traces: Iterable[Headers] = (
-            repeat(()) if traced_columns is None else trace_headers(traced_columns, results, start, stop)
-        )
-        too_large, excluded_rows = [], []
-        held: tuple[bytes, bytes, Headers] | None = None
-        for index, (query, body, trace) in enumerate(zip(queries, bodies, traces, strict=False), start):
-            if results.names[query] in excluded:
-                excluded_rows.append(index)
-                continue
-            encoded = body if encode is None else encode(body[:-1] + detected)
-            if len(encoded) > self._limits.result_bytes:
-                too_large.append(index)
-                self._send_letter(pending, index, body, len(encoded))
-                continue
-            value = body[:-1] + detected if encode is None else encoded
-            if held is not None:
-                self._producer.send(topic, partition, held[0], key=held[1], headers=held[2])
-            held = value, names[query], (*shared, ("ce_id", body[ID]), *trace)
-        if held is not None:  # the last one names the place: the next may be in another transaction
-            place = WrittenPlace(self.input.state.topic, self._plan.where.partition, pending.offset, stop).header()
-            self._producer.send(topic, partition, held[0], key=held[1], headers=(*held[2], place))
-        self.tally.results_written(results, start, stop, perf_counter_ns() - began, too_large, excluded_rows)
-        self._count(stop - start, sum(map(len, bodies)))
-        pending.index = stop
+
+        def excluded() -> Collection[str]:
+            self._add_failures_between()
+            return self._failed_queries.excluded(pending.offset, pending.index)
+
+        self._writer.write(self._transactions.producer, pending, excluded, self.input.state.topic, now_ms)
         if pending.done:
             self._pending = None
             self.tally.block_finished(pending.applied_ms)
-        if self._sent >= self._limits.results or self._sent_bytes >= self._limits.bytes:
+        if self._writer.is_full:
             self._commit(now_ms, observe=False)
-
-    def _count(self, results: int, size: int) -> None:
-        """Counts rendered results, and sets the next slice's length by their size: one event's results may fill the
-        memory.
-        """
-        self._sent += results
-        self._sent_bytes += size
-        self._slice = max(1, min(max(_FEW, _GROWTH * results), _SLICE_BYTES * results // max(1, size)))
-
-    def _send_letter(self, pending: PendingResults, index: int, body: bytes, size: int) -> None:
-        """Writes a dead letter in place of a result above the limit.
-
-        `size`: the result's bytes in the output format.
-        """
-        assert self._producer is not None
-        results = pending.results
-        query, time = results.names[results.query[index]], int(results.last_time[index])
-        found = LargeResult(self._plan.where, pending.offset, index, query, body[ID].decode(), time, size, body)
-        letters, letter = self._plan.letters, found.letter(self._limits.result_bytes)
-        self._producer.send(letters.topic, letters.partition, letter, key=found.key)
 
     # ------------------------------------------------------------ transactions
 
     def _begin(self) -> None:
         """Begins a transaction, if none is open."""
-        assert self._producer is not None
-        if not self._open:
-            self._await_commit()
-            self._producer.begin()
-            self._open = True
+        if not self._transactions.is_open:
+            self._transactions.begin()
+            self._writer.begin()
 
     def _commit(self, now_ms: int, *, observe: bool) -> None:
         """Ends the transaction with the place reached, on another thread.
@@ -436,9 +369,8 @@ class ResultChain:
         If only the position has moved, a transaction is begun for it. Later work assumes that the commit succeeds, and
         is dropped if it fails.
         """
-        assert self._producer is not None
         assert self.operator is not None
-        if self._catching_up and not self._open:
+        if self._catching_up and not self._transactions.is_open:
             return
         observed_until = self.position if observe else self._place.observed_until
         reached = Place(self.position, 0, observed_until, failed=self._failed_queries.to_commit(self.position))
@@ -446,34 +378,22 @@ class ResultChain:
             offset, index = self._pending.offset, self._pending.index
             counts = counts_by_query(self._pending.results, index)
             reached = Place(offset, index, observed_until, counts, self._failed_queries.to_commit(offset))
-        if reached == self._place and not self._open:
+        if reached == self._place and not self._transactions.is_open:
             return
         self._begin()
         for topic, key, value in self._take_observations() if observe else ():
-            self._producer.send(topic, self._plan.output.partition, value, key=key)
+            self._transactions.producer.send(topic, self._plan.output.partition, value, key=key)
         self._add_failures_between()
         reached = replace(reached, failed=self._failed_queries.to_commit(reached.offset))
         self._commit_pacing.begin()
-        membership = self._consumer.membership()
-        self._commit_future = self._plan.commit_executor(partial(self._end, self._producer, reached, membership))
-        self._open, self._sent, self._sent_bytes = False, 0, 0
+        self._transactions.commit(reached.to_committed(self.input.state))
         self._place, self._committed_at = reached, now_ms
         self._observed_at = now_ms if observe else self._observed_at
 
-    def _end(self, producer: Producer, reached: Place, membership: Any) -> tuple[float, float]:
-        """Commits; returns start and end time in ms. May run on any thread, so it must not use the consumer."""
-        began = self._clock()
-        producer.send_offsets({self._plan.where: reached.to_committed(self.input.state)}, membership)
-        producer.commit()
-        return began, self._clock()
-
-    def _await_commit(self) -> None:
-        """Waits until the last transaction is committed. LogError: its outcome is unknown."""
-        if self._commit_future is not None:
-            began, ended = self._commit_future.result()
-            self._commit_future = None
-            self._commit_pacing.end(began, ended)
-            self.tally.transaction_committed(ended)
+    def _committed(self, began: float, ended: float) -> None:
+        """Records that a transaction was committed, from `began` to `ended` (ms)."""
+        self._commit_pacing.end(began, ended)
+        self.tally.transaction_committed(ended)
 
     def _snapshot(self, now_ms: int) -> None:
         """Writes the state at the committed place, if that lies between two blocks and all observations are sent."""
@@ -501,22 +421,3 @@ class ResultChain:
         if self._snapshot_future is not None:
             self.tally.snapshot_bytes = self._snapshot_future.result()
             self._snapshot_future = None
-
-    # ------------------------------------------------------------ input
-
-    def _set_flow(self) -> None:
-        """Pauses or resumes the input, with hysteresis: each change costs the client its prefetched records."""
-        if len(self._queue) >= self._limits.queue:
-            self._pause(True)
-        elif len(self._queue) <= self._limits.queue // 4:
-            self._pause(False)
-
-    def _pause(self, pause: bool) -> None:
-        if pause != self._paused:
-            (self._consumer.pause if pause else self._consumer.resume)([self._plan.where])
-            self._paused = pause
-
-
-def _instant(ms: int) -> bytes:
-    """The time as in CloudEvents (RFC 3339)."""
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()

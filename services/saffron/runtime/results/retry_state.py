@@ -15,7 +15,7 @@ _LOG = logging.getLogger(__name__)
 _UNKNOWN_OUTCOME_MS = 50
 """Delay before the take-over after a transaction with an unknown outcome."""
 _TROUBLE_MS = 1_000
-"""Delay before the take-over after an error that only the user can mend."""
+"""Delay before the take-over after an error that only the user can fix."""
 
 
 @dataclass

@@ -20,7 +20,7 @@ from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.mapping.definition import CSV, Envelope, SourceDefinition, StreamDefinition
 from saffron.mapping.elements import message_of_element
-from saffron.mapping.flattening import Flattened, Flattener
+from saffron.mapping.flat.flattening import Flattened, Flattener
 from saffron.mapping.message import Message
 from saffron.records.stream import JSON
 from saffron.runtime.log import TopicPartition

@@ -155,7 +155,7 @@ INPUT_INCIDENTS = Counter(
 )
 STREAMS_STANDING = Gauge(
     "saffron_streams_standing",
-    "reasons for which streams of this service stand still until somebody mends them; other streams go on",
+    "problems that stop streams of this service until somebody fixes them; other streams go on",
     "`saffron status` names them",
 )
 

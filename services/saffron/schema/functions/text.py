@@ -97,7 +97,7 @@ def wrong_regexp(pattern: str) -> str:
         _regexp(pattern)
     except re2.error as error:
         why = error.args[0]
-        return why.decode(errors="replace") if isinstance(why, bytes) else str(why)
+        return f"no regular expression: {why.decode(errors='replace') if isinstance(why, bytes) else why}"
     return ""
 
 

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol
 
 import orjson
@@ -23,9 +21,11 @@ from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.mapping.definition import Start
 from saffron.runtime.dead_letters.writing import LetterMessage
+from saffron.runtime.hops.flow import Flow
 from saffron.runtime.hops.input_state import InputTracker
 from saffron.runtime.hops.route_position import RoutePosition
-from saffron.runtime.log import Committed, Consumer, Log, Producer, Record, TopicPartition
+from saffron.runtime.hops.transactions import Transactions
+from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.process.background import Background
 from saffron.runtime.results.progress import WrittenPlace
 from saffron.runtime.results.retry_state import RetryState
@@ -108,16 +108,15 @@ class RouteCounters:
 class RouteChain:
     """The chain of one source partition. A `Chain` of `runtime.hops.last_hop`."""
 
-    def __init__(self, log: Log, consumer: Consumer, plan: RoutePlan) -> None:
+    def __init__(self, log: Log, consumer: Consumer, plan: RoutePlan, clock: Callable[[], float]) -> None:
+        """`clock`: ms since 1970, for measuring only."""
         self._log = log
         self._consumer = consumer
         self._plan = plan
-        self._producer: Producer | None = None
         self._retry = RetryState(plan.where, plan.retry_ms, self._reset)
         self._reader = plan.reader(NO_WATERMARK)
         self._queue: deque[Record] = deque()
-        self._commit_future: Future[None] | None = None
-        self._open = self._paused = self._silent = False
+        self._silent = False
         self._position = self._committed = 0
         self._sent_watermark = NO_WATERMARK
         self._awake_since: int | None = None
@@ -125,10 +124,14 @@ class RouteChain:
         self._sent_place: Mapping[str, Any] | None = None
         self.input = InputTracker()
         self._committed_at = self._last_input_at = 0
-        self._waited_ms = 0.0
-        self._sent = self._sent_last = self._buried = 0
+        self._sent = self._sent_last = 0
+        self._is_placed = True
         self._awaits_registry = False
         self.counters = RouteCounters()
+        self._flow = Flow(consumer, plan.where, _QUEUE, _SLICE - 1)
+        self._transactions = Transactions(
+            log, consumer, plan.where, plan.transactional_id, plan.commit_executor, clock, self._count_committed
+        )
 
     @property
     def watermark(self) -> int | None:
@@ -139,7 +142,7 @@ class RouteChain:
     @property
     def waits_for(self) -> str | None:
         """One of `WAITS`, or None."""
-        if self._producer is None:
+        if not self._transactions.is_taken_over:
             return _TAKE_OVER
         return _REGISTRY if self._awaits_registry else _TOPIC if self._plan.place() is None else None
 
@@ -150,19 +153,19 @@ class RouteChain:
 
     def restart(self) -> None:
         """See `last_hop.Chain`."""
-        if self._producer is not None:
+        if self._transactions.is_taken_over:
             self._reset()
 
     @property
     def waited_ms(self) -> float:
-        return self._waited_ms + (self._producer.waited_ms if self._producer is not None else 0.0)
+        return self._transactions.waited_ms
 
     def take(self, records: Sequence[Record]) -> None:
-        if self._producer is not None:
+        if self._transactions.is_taken_over:
             self._queue.extend(record for record in records if record.offset >= self._position)
 
     def step(self, now_ms: int) -> bool:
-        if self._producer is None:
+        if not self._transactions.is_taken_over:
             return now_ms >= self._retry.retry_at and self._retry.run(now_ms, self._take_over)
         return self._retry.run(now_ms, self._advance)
 
@@ -171,23 +174,21 @@ class RouteChain:
 
     def release(self, now_ms: int) -> None:
         def finish(now: int) -> bool:
-            self._await_commit()
+            self._transactions.wait()
             self._commit(now)
-            self._await_commit()
+            self._transactions.wait()
             return True
 
-        if self._producer is not None:
+        if self._transactions.is_taken_over:
             self._retry.run(now_ms, finish)
         self.drop()
 
     def drop(self) -> None:
-        self._waited_ms = self.waited_ms
-        if self._producer is not None:
-            self._producer.close()
-        self._producer, self._commit_future = None, None
+        self._transactions.close()
         self._queue.clear()
-        self._open = self._silent = self._awaits_registry = False
-        self._sent = self._sent_last = self._buried = 0
+        self._silent = self._awaits_registry = False
+        self._sent = self._sent_last = 0
+        self._is_placed = True
 
     # ------------------------------------------------------------ take-over
 
@@ -195,12 +196,12 @@ class RouteChain:
         """Drops all state and pauses the input, before another take-over."""
         self.counters.aborts += 1
         self.drop()
-        self._pause(True)
+        self._flow.pause(True)
 
     def _take_over(self, now_ms: int) -> bool:
         """Takes the partition over, and seeks the input to its position."""
         plan = self._plan
-        self._producer = self._log.producer(plan.transactional_id, client_id=plan.transactional_id)
+        self._transactions.take_over()
         start = find_start(
             self._log, self._consumer, plan.where, plan.target, plan.group, plan.of, now_ms, plan.start()
         )
@@ -211,19 +212,16 @@ class RouteChain:
         self._sent_place = self._awake_since = None
         self._committed_at = self._last_input_at = now_ms
         self._consumer.seek(plan.where, self._position)
-        self._paused = True
-        self._pause(False)
+        self._flow.pause(False)
         return True
 
     # ------------------------------------------------------------ work
 
     def _advance(self, now_ms: int) -> bool:
         """One step after the take-over; True on progress."""
-        self._pause(len(self._queue) >= (_SLICE if self._paused else _QUEUE))
-        if self._commit_future is not None:
-            if not self._commit_future.done():
-                return False
-            self._await_commit()
+        self._flow.update(len(self._queue))
+        if not self._transactions.settle():
+            return False
         if (place := self._plan.place()) is None:
             return False
         self._place = place
@@ -236,7 +234,7 @@ class RouteChain:
         elif self._awake_since is not None and now_ms - self._awake_since >= _AWAKE_MS:
             self._awake_since = None
             self._send_watermark()
-        if (self._open or self._position > self._committed) and self.due(now_ms) <= 0:
+        if (self._transactions.is_open or self._position > self._committed) and self.due(now_ms) <= 0:
             self._commit(now_ms)
         return moved
 
@@ -259,10 +257,10 @@ class RouteChain:
 
     def _send(self, inner: Inner, records: Sequence[Record], now_ms: int) -> None:
         """Sends events and dead letters, all in one transaction."""
-        assert self._producer is not None
-        send, target = self._producer.send, self._plan.target
+        send, target = self._transactions.producer.send, self._plan.target
         if inner.events or inner.unread:
-            self._begin()
+            self._transactions.begin()
+            self._is_placed = False
         for event in inner.events:
             if isinstance(event, End):
                 self._send_watermark(event.watermark, end=True)
@@ -276,7 +274,6 @@ class RouteChain:
             letter = self._plan.letter(records[unread.row], unread)
             send(letter.topic, letter.partition, letter.value, key=letter.key)
             self.counters.letters[unread.reason] += 1
-        self._buried += len(inner.unread)
         self.counters.misfits += sum(inner.misfits.values())
         self.counters.filtered += inner.filtered
 
@@ -292,10 +289,10 @@ class RouteChain:
     ) -> None:
         """Sends this source's watermark to every target partition.
 
-        `watermark`: the reader's where None. `last`: the record ends its transaction.
+        `watermark`: the reader's where None. `last`: the record ends its transaction, and names the place reached, from
+        which a chain without a committed position goes on.
         """
-        assert self._producer is not None
-        self._begin()
+        self._transactions.begin()
         if watermark is None:
             watermark = self._reader.watermark if self._awake_since is None else self._sent_watermark
         message: dict[str, Any] = {"type": "$watermark"}
@@ -306,49 +303,28 @@ class RouteChain:
         value = orjson.dumps(message | ({"end": True} if end else {}) | ({"silent": True} if silent else {}))
         place = WrittenPlace(self.input.state.topic, self._plan.where.partition, self._position, 0).header()
         for partition in range(self._plan.partitions):
-            self._producer.send(self._plan.target, partition, value, headers=[place] if last else ())
-        self._sent_watermark = watermark
+            self._transactions.producer.send(self._plan.target, partition, value, headers=[place] if last else ())
+        self._sent_watermark, self._is_placed = watermark, last
 
     # ------------------------------------------------------------ transactions
-
-    def _begin(self) -> None:
-        """Begins a transaction, if none is open."""
-        assert self._producer is not None
-        if not self._open:
-            self._producer.begin()
-            self._open = True
 
     def _commit(self, now_ms: int) -> None:
         """Ends the transaction with the position reached, on another thread.
 
         If only that moved, begins a transaction first.
         """
-        assert self._producer is not None
-        if not self._open and self._position == self._committed:
+        if not self._transactions.is_open and self._position == self._committed:
             return
-        self._begin()
-        if self._sent or self._buried or self._reader.watermark > self._sent_watermark:
+        self._transactions.begin()
+        if not self._is_placed or self._reader.watermark > self._sent_watermark:
             self._send_watermark(silent=self._silent, last=True)
-        reached = RoutePosition(self._position, self._reader.watermark, self.input.state).to_committed()
-        self._commit_future = self._plan.commit_executor(
-            partial(self._end, self._producer, reached, self._consumer.membership())
+        self._transactions.commit(
+            RoutePosition(self._position, self._reader.watermark, self.input.state).to_committed()
         )
-        self._open, self._committed, self._committed_at = False, self._position, now_ms
-        self._sent, self._sent_last, self._buried = 0, self._sent, 0
+        self._committed, self._committed_at = self._position, now_ms
+        self._sent, self._sent_last = 0, self._sent
 
-    def _end(self, producer: Producer, reached: Committed, membership: Any) -> None:
-        """Commits. May run on any thread, so it must not use the consumer."""
-        producer.send_offsets({self._plan.where: reached}, membership)
-        producer.commit()
-
-    def _await_commit(self) -> None:
-        """Waits until the last transaction is committed. LogError: its outcome is unknown."""
-        if self._commit_future is not None:
-            ending, self._commit_future = self._commit_future, None
-            ending.result()
-            self.counters.events += self._sent_last
-
-    def _pause(self, pause: bool) -> None:
-        if pause != self._paused:
-            (self._consumer.pause if pause else self._consumer.resume)([self._plan.where])
-            self._paused = pause
+    def _count_committed(self, began_ms: float, ended_ms: float) -> None:
+        """Counts the events of a transaction that was committed."""
+        del began_ms, ended_ms
+        self.counters.events += self._sent_last

@@ -122,7 +122,7 @@ class Router:
             self._log,
             group,
             topics=lambda: _topics(plans, source),
-            chain=lambda consumer, where, clock: RouteChain(self._log, consumer, plans.plan(where, group)),
+            chain=lambda consumer, where, clock: RouteChain(self._log, consumer, plans.plan(where, group), clock),
             poll_records=_POLL_RECORDS,
             check_ms=_TOPICS_MS,
         )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.events.decoding.exact import Event
+from saffron.engine.events.decoding.exact import Bad, Event
 from saffron.engine.events.decoding.growth import needed
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.decoding.nesting import MAX_DEPTH, MAX_PATH, flattened
@@ -170,3 +170,21 @@ def test_scanner_agrees_with_the_exact_path(events: list[list[tuple[str, object]
 def test_flat_events_are_their_own_flat_form() -> None:
     event = {"type": "A", "ts": [1, 2], "x": None}
     assert flattened(event).fields == event
+
+
+GAPS = ["[18446744073709551615]", "[1,[1e999]]", '[{"a":12345678901234567890}]']
+
+
+@pytest.mark.parametrize("array", GAPS)
+def test_a_number_within_an_array_that_is_no_value_is_told_or_refused(array: str) -> None:
+    line = f'{{"type":"A","ts":1,"order":{{"id":"O"}},"tags":{array}}}'
+    assert check([line.encode()], OPEN).misfits == {"tags": 1}
+    refused = one(line, GIVEN)
+    assert isinstance(refused, Bad)
+    assert refused.reason == "schema"
+    assert refused.detail.startswith("attribute 'tags' of type A has a number")
+
+
+def test_numbers_within_an_array_that_no_attribute_has_are_not_told() -> None:
+    line = b'{"type":"A","ts":1,"other":[1e999],"order":{"n":1},"order.n":2}'
+    assert check([line], OPEN).misfits == {"order.n": 1}

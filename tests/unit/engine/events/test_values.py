@@ -200,8 +200,8 @@ def test_a_time_of_protobuf_that_no_calendar_has_ends_nothing() -> None:
     made, reader = protobuf(_FIELD.TYPE_INT64)
     message = made(ts=1, x=2)
     message.at.seconds = 253_402_300_800
-    message.at.nanos = 5000
-    assert json.loads(reader(b"\0" + message.SerializeToString()))["at"] == "10000-01-01T00:00:00.000005+00:00"
+    message.at.nanos = 5001
+    assert json.loads(reader(b"\0" + message.SerializeToString()))["at"] == "10000-01-01T00:00:00.000005001+00:00"
 
 
 FAR: dict[str, tuple[Any, int, Any]] = {
@@ -211,7 +211,9 @@ FAR: dict[str, tuple[Any, int, Any]] = {
     "beyond microseconds": (pa.timestamp("s"), 2**62, "146138514283-06-19T07:45:04"),
     "days": (pa.date32(), 2_932_897, "10000-01-01"),
     "duration": (pa.duration("s"), 2**60, 2**60 * 1000),
-    "nanoseconds before 1970": (pa.timestamp("ns"), -1, "1969-12-31T23:59:59.999999"),
+    "nanoseconds before 1970": (pa.timestamp("ns"), -1, "1969-12-31T23:59:59.999999999"),
+    "nanoseconds somewhere": (pa.timestamp("ns", tz="Asia/Tokyo"), 1, "1970-01-01T09:00:00.000000001+09:00"),
+    "nanoseconds of a day": (pa.time64("ns"), 1, "00:00:00.000000001"),
 }
 
 
@@ -264,6 +266,62 @@ def test_lists_and_structs_are_arrays_and_objects_of_the_same_values() -> None:
             3: {"x": [], "n": {"a": None, "b": None}, "m": {}},
         }
         assert rows == [{"type": "A", "ts": row["ts"], **whole[row["ts"]]} for row in rows]
+
+
+def test_what_a_time_is_does_not_depend_on_the_times_beside_it() -> None:
+    kind = pa.timestamp("s", tz="Asia/Tokyo")
+    far = pa.array([0, 253_402_300_800, None, 1], pa.int64()).view(kind)
+    alone = pa.array([0], pa.int64()).view(kind)
+    texts = []
+    for column in (alone, far, alone.dictionary_encode(), pa.array([0, 0], pa.int64()).view(kind)):
+        batch = read(pa.table({"type": ["A"] * len(column), "ts": [1] * len(column), "x": column}))
+        texts.append(json.loads(batch.value(0))["x"])
+    assert texts == ["1970-01-01T09:00:00+09:00"] * 4
+
+
+ODD: dict[str, tuple[Any, Any]] = {
+    "day": (pa.array([2_932_897], pa.int32()).view(pa.date32()), "10000-01-01"),
+    "nanosecond": (pa.array([1], pa.int64()).view(pa.timestamp("ns")), "1970-01-01T00:00:00.000000001"),
+    "duration": (pa.array([1], pa.int64()).view(pa.duration("ns")), 1e-06),
+    "bytes": (pa.array([b"\x80"]), "\\x80"),
+    "text that is none": (pa.array([b"\xff"]).view(pa.string()), "\\xff"),
+    "infinity": (pa.array([math.inf]), "Infinity"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_values_are_the_same_alone_and_in_lists_structs_and_maps(name: str) -> None:
+    value, right = ODD[name]
+    spans: Any = pa.array([0, 1], pa.int32())
+    whole = pa.types.is_string(value.type)  # Arrow validates the text of runs itself
+    columns = {
+        "x": value,
+        "runs": value if whole else pa.RunEndEncodedArray.from_arrays(spans[1:], value),
+        "list": pa.ListArray.from_arrays(spans, value),
+        "struct": pa.StructArray.from_arrays([value], ["a"]),
+        "map": pa.MapArray.from_arrays(spans, pa.array(["k"]), value),
+        "maps": pa.ListArray.from_arrays(spans, pa.MapArray.from_arrays(spans, pa.array(["k"]), value)),
+    }
+    event = json.loads(read(pa.table({"type": ["A"], "ts": [1], **columns})).value(0))
+    assert [event["x"], event["runs"], event["list"], event["struct"]] == [right, right, [right], {"a": right}]
+    assert [event["map"], event["maps"]] == [{"k": right}, [{"k": right}]]
+
+
+KEYS: dict[str, tuple[Any, str]] = {
+    "bytes": (pa.array([b"\x80"]), "\\x80"),
+    "day": (pa.array([1], pa.int32()).view(pa.date32()), "1970-01-02"),
+    "moment": (pa.array([1], pa.int64()).view(pa.timestamp("s")), "1970-01-01T00:00:01"),
+    "truth": (pa.array([True]), "true"),
+    "number": (pa.array([1]), "1"),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_keys_of_maps_are_texts_as_values_are(name: str) -> None:
+    keys, right = KEYS[name]
+    spans: Any = pa.array([0, 1], pa.int32())
+    column = pa.MapArray.from_arrays(spans, keys, pa.array([5]))
+    assert json.loads(read(pa.table({"type": ["A"], "ts": [1], "m": column})).value(0))["m"] == {right: 5}
 
 
 def test_objects_that_are_no_values_are_refused_with_their_event() -> None:

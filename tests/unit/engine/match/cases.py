@@ -40,6 +40,7 @@ from saffron.language.plan.plan import (
     Which,
     Window,
 )
+from saffron.schema.event_types import one_type
 from saffron.schema.schema import NULL_INT, Kind, Schema
 from tests.reference.match.answers import answers, returned
 from tests.reference.match.events import Event as Bound
@@ -241,7 +242,7 @@ def window(rng: random.Random) -> Window:
 
 def plan(rng: random.Random, strategy: Strategy | None = None) -> MatchPlan:
     components = tuple(
-        Component(f"v{index}", rng.choice("AAB"), rng.random() < 0.5)
+        Component(f"v{index}", one_type(rng.choice("AAB")), rng.random() < 0.5)
         for index in range(rng.choice([1, 2, 2, 2, 3, 3, 4]))
     )
     conditions = [c for index in range(len(components)) for c in _conditions(rng, components, index)]

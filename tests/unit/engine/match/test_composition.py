@@ -13,6 +13,7 @@ from saffron.engine.events.block import Control
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.shedding import sample
 from saffron.engine.operators.composition import made_by, with_types
+from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.plan.plan import MatchPlan
 from tests.reference.match import generate
@@ -78,25 +79,36 @@ def plan_of(text: str, *makers: MatchPlan) -> MatchPlan:
 def waits(asked: Question, stream: Sequence[Event]) -> bool:
     """Whether some match is known only when its window has closed."""
     longest = asked.query.output is not None and asked.query.output.mode == "LONGEST"
-    return longest or any(is_trailing(asked, match.bindings) for match in answers(asked, stream))
+    matches = answers(asked, stream)
+    return longest or any(is_trailing(asked, match.bindings) or match.due is not None for match in matches)
 
 
-def pair(seed: int) -> tuple[str, str, list[dict[str, Any]], random.Random]:
-    """A query that makes some D, one that may read it, a stream."""
+def pair(seed: int, *, timed: bool = False) -> tuple[str, str, list[dict[str, Any]], random.Random]:
+    """A query that makes some D, one that may read it, a stream. `timed`: with NOTs that last for a time."""
     rng = random.Random(seed)
     while True:
-        maker = generate.query(rng, strategy=rng.choice(generate.STRATEGIES[:3]), most=2, into="D")
-        reader = generate.query(rng, most=3, types="ADDB")
+        maker = generate.query(rng, strategy=rng.choice(generate.STRATEGIES[:3]), most=2, into="D", timed=timed)
+        reader = generate.query(rng, most=3, types="ADDB", timed=timed)
         events = generate.stream(rng, rng.randrange(6, 10))
+        if timed and not (_binds(maker) and _binds(reader, plan_of(maker))):
+            continue
         if 2 <= len(composed(question(maker), events_of(events))) - len(events) <= 6 and "D" in reader:
             return maker, reader, events, rng
 
 
-@pytest.mark.parametrize("first", range(0, 240, 30))
-def test_results_are_those_of_the_definition_whatever_the_blocks_and_restarts(first: int) -> None:
+def _binds(text: str, *makers: MatchPlan) -> bool:
+    """Whether a query has a NOT with a time, and is not refused."""
+    try:
+        return any(absence.duration for absence in plan_of(text, *makers).absences)
+    except QueryError:
+        return False
+
+
+@pytest.mark.parametrize(("first", "timed"), [*((n, False) for n in range(0, 240, 30)), (0, True), (30, True)])
+def test_results_are_those_of_the_definition_whatever_the_blocks_and_restarts(first: int, timed: bool) -> None:
     served = 0
     for seed in range(first, first + 30):
-        maker, reader, events, rng = pair(seed)
+        maker, reader, events, rng = pair(seed, timed=timed)
         stream = composed(question(maker), events_of(events))
         if len(stream) > 12 and ANY in reader:
             continue

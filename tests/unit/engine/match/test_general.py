@@ -79,7 +79,7 @@ def described(plan: MatchPlan, asked: Question, match: Match) -> dict[str, Any]:
         "partition": 3,
         "key": cases.key_values(plan.key, first),
         "start": first.ts,
-        "end": last.ts,
+        "end": last.ts if match.due is None else match.due,
         "window": None if match.window is None else list(match.window),
         "events": {name: list(map(cases.whole, part)) if many else one(part) for (name, many), part in parts},
         "return": returned(asked, match),

@@ -17,6 +17,7 @@ from saffron.engine.match.match_operator import MatchOperator
 from saffron.errors import QueryError
 from saffron.language.plan.plan import Attribute as Ref
 from saffron.language.plan.plan import Component, MatchPlan, ReturnItem, Strategy, Which, Window
+from saffron.schema.event_types import one_type
 from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.match import cases
 
@@ -24,7 +25,7 @@ PAIR = MatchPlan(
     "q",
     "pair",
     "events",
-    (Component("a", "A", False), Component("b", "B", True)),
+    (Component("a", one_type("A"), False), Component("b", one_type("B"), True)),
     Strategy.NEXT,
     (),
     (),
@@ -174,7 +175,7 @@ def test_a_drop_order_keeps_the_runs_of_highest_utility() -> None:
         "q",
         "abc",
         "events",
-        (Component("a", "A", False), Component("b", "B", False), Component("c", "C", False)),
+        tuple(Component(name, one_type(name.upper()), False) for name in "abc"),
         Strategy.NEXT,
         (),
         (),

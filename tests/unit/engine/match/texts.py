@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from saffron.language.plan.formulas import attribute_written, formula
 from saffron.language.plan.plan import MatchPlan
+from saffron.language.syntax.tokens import name_text
 
 
 def text_of(plan: MatchPlan) -> str:
     """A query that means what the plan says."""
-    names = [component.variable for component in plan.components]
-    parts = [f"{part.type}{'+' if part.closure else ''} {part.variable}" for part in plan.components]
+    names = [name_text(component.variable) for component in plan.components]
+    parts = [
+        f"{part.types}{'+' if part.closure else ''} {name}" for part, name in zip(plan.components, names, strict=True)
+    ]
     keys = [f"[{', '.join(map(attribute_written, plan.key))}]"] if plan.key else []
     conditions = dict.fromkeys(f"({formula(condition.expr, names)})" for condition in plan.conditions)
     where = " AND ".join([*keys, *conditions])

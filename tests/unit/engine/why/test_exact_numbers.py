@@ -10,7 +10,7 @@ import pytest
 
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.operators.standing import compile_text
-from saffron.engine.why.telling import Told, key_of, tell_key, tell_match
+from saffron.engine.why.block_traces import TraceInput, key_of, trace_key_in, trace_match_in
 from saffron.language.plan.plan import MatchPlan
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.match.test_exact_numbers import made_query
@@ -30,11 +30,11 @@ def test_stories_are_those_of_the_engines_matches(seed: int) -> None:
         for block in blocks:
             entries = operator.apply(block)
             results += [orjson.loads(one) for one in entries.json(0, len(entries))]
-        of = Told(plan, schema, blocks)
+        of = TraceInput(plan, schema, blocks)
         keys = Counter(",".join(f"{name}={value}" for name, value in one["key"].items()) or "*" for one in results)
         for asked, count in keys.items():
-            assert tell_key(of, key_of(plan, asked, schema.kinds)).matches == count, (text, events, asked)
+            assert trace_key_in(of, key_of(plan, asked, schema.kinds)).matches == count, (text, events, asked)
         for result in results:
-            assert tell_match(of, result).matches == 1, (text, events, result)
+            assert trace_match_in(of, result).matches == 1, (text, events, result)
         told += len(results)
     assert told > 10

@@ -378,3 +378,16 @@ def test_bad_offsets_of_an_old_owner_are_read_again_from_the_lowest_held() -> No
     again.ingest(events(120, 112, first=2))
     again.advance_watermark(200)
     assert [(found.first_seq, found.columns.ts.tolist()) for found in again.flush()] == [(2, [112, 120])]
+
+
+def test_dead_letters_of_what_an_earlier_owner_has_seen_are_not_sent_again() -> None:
+    operator = WindowingOperator(0, "events", SCHEMA, disorder_ms=5)
+    records = batch('{"type":"A","ts":10}', '{"type":"A","ts":20}', "no", '{"type":"A","ts":7}', '{"type":"A","ts":19}')
+    operator.ingest(records)
+    assert [letter.offset for letter in operator.take_dead_letters()] == [2, 3]
+    again = resumed(operator.flush(), schema=SCHEMA, disorder_ms=5)
+    assert again.position() == 1, "what is held back is read again"
+    again.ingest(records.part(1, 5))
+    assert again.take_dead_letters() == []
+    again.ingest(batch('{"type":"A","ts":1}', first=5))
+    assert [letter.offset for letter in again.take_dead_letters()] == [5]

@@ -22,6 +22,7 @@ from saffron.language.plan.plan import (
     Which,
     Window,
 )
+from saffron.schema.event_types import one_type
 from saffron.schema.schema import Kind
 from tests.unit.language.samples import LETTERS, RALLY, STOCK
 
@@ -50,7 +51,7 @@ def test_the_example_of_the_language_page_in_full() -> None:
     plan = compile_query(RALLY, STOCK, name="file")
     assert isinstance(plan, MatchPlan)
     assert (plan.name, plan.stream, plan.strategy, plan.key) == ("rally", "events", Strategy.NEXT, ("symbol",))
-    assert plan.components == (Component("a", "Stock", True), Component("b", "Stock", False))
+    assert plan.components == (Component("a", one_type("Stock"), True), Component("b", one_type("Stock"), False))
     assert plan.window == Window(3_600_000, False, None, None)
     assert plan.conditions == (
         Condition(
@@ -173,7 +174,7 @@ def test_a_key_asked_of_some_components_becomes_conditions(
 )
 def test_components(pattern: str, components: list[tuple[str, str, bool]]) -> None:
     plan = match(f"PATTERN {pattern} WITHIN 1 h")
-    assert [(part.variable, part.type, part.closure) for part in plan.components] == components
+    assert [(part.variable, str(part.types), part.closure) for part in plan.components] == components
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import saffron
-from saffron.engine.why.telling import key_of, matches_only
+from saffron.engine.why.block_traces import key_of, matches_only
 from saffron.errors import QueryError
 from saffron.language import bind, explain_text
 from saffron.language.plan.plan import MatchPlan, TrendPlan

@@ -26,11 +26,12 @@ from saffron.language.plan.plan import (
     Unary,
     Which,
 )
+from saffron.schema.event_types import one_type
 from saffron.schema.schema import Kind
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.texts import text_of
 
-COMPONENTS = (Component("a", "A", False), Component("b", "B", True))
+COMPONENTS = (Component("a", one_type("A"), False), Component("b", one_type("B"), True))
 OPERATORS: dict[str, Callable[[float, float], float]] = {
     "+": operator.add,
     "-": operator.sub,

@@ -39,12 +39,13 @@ literals = st.builds(
 )
 texts = st.builds(tree.Literal, st.sampled_from(["a%", "_", "'", ""]))
 steps = st.tuples(st.integers(1, 10**6), st.one_of(st.integers(1, 9), attributes), attributes)
-indices = st.sampled_from([index for index in tree.Index if index is not tree.Index.PREVIOUS])
+indices = st.sampled_from([one for one in tree.Index if one not in (tree.Index.PREVIOUS, tree.Index.NTH)])
 references = st.one_of(
     st.builds(tree.Reference, names, indices, attributes),
     st.builds(tree.Reference, names, st.just(tree.Index.NONE), st.just("$.len")),
     st.builds(tree.Reference, names, st.just(tree.Index.NONE), attributes, st.just(0), steps),
     st.builds(tree.Reference, names, st.just(tree.Index.PREVIOUS), attributes, st.integers(1, 9)),
+    st.builds(tree.Reference, names, st.just(tree.Index.NTH), attributes, st.integers(2, 9)),
     st.builds(tree.Reference, names, indices.filter(lambda index: index is not tree.Index.NONE), st.none()),
 )
 key_attributes = st.builds(tree.KeyAttribute, st.one_of(st.none(), attributes), attributes)
@@ -95,7 +96,11 @@ def _compound(inner: st.SearchStrategy[tree.Expression]) -> st.SearchStrategy[tr
 
 expressions = st.recursive(atoms, _compound, max_leaves=12)
 
-events = st.builds(tree.Event, names, st.one_of(st.none(), names))
+types = st.lists(names, max_size=3, unique=True).map(tuple)
+events = st.one_of(
+    st.builds(tree.Event, st.one_of(st.just(()), names.map(lambda name: (name,))), st.one_of(st.none(), names)),
+    st.builds(tree.Event, types, names),
+)
 
 
 def _flat(kind: type, parts: list[tree.Pattern]) -> tree.Pattern:
@@ -108,9 +113,10 @@ def _flat(kind: type, parts: list[tree.Pattern]) -> tree.Pattern:
 def _compound_pattern(inner: st.SearchStrategy[tree.Pattern]) -> st.SearchStrategy[tree.Pattern]:
     bounds = st.sampled_from([(1, None), (0, None), (0, 1), (3, 3), (2, None), (2, 4)])
     several = st.lists(inner, min_size=2, max_size=3)
+    dues = st.builds(tree.Due, st.integers(1, 2**53), st.booleans())
     return st.one_of(
         st.builds(lambda part, bound: tree.Repeat(part, *bound), inner, bounds),
-        st.builds(tree.Negation, inner),
+        st.builds(tree.Negation, inner, st.one_of(st.none(), dues)),
         st.builds(tree.Sequence, st.lists(inner, min_size=1, max_size=3).map(tuple)),
         st.builds(tree.AnyOf, st.integers(1, 2), several.map(tuple), st.one_of(st.none(), attributes)),
         st.builds(_flat, st.just(tree.Conjunction), several),

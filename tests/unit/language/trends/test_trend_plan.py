@@ -20,6 +20,7 @@ from saffron.language.plan.plan import (
 )
 from saffron.language.scope.scope import Scope
 from saffron.language.trends.plan import bind_trend
+from saffron.schema.event_types import one_type
 from saffron.schema.schema import Kind, Schema
 from tests.unit.language.samples import LETTERS, STOCK
 
@@ -76,7 +77,7 @@ def test_query_1_of_greta() -> None:
         "GROUP-BY sector WITHIN 10 minutes SLIDE 10 seconds",
         STOCK,
     )
-    assert plan.components == (Component("S", "Stock", closure=True),)
+    assert plan.components == (Component("S", one_type("Stock"), closure=True),)
     assert plan.template.states == (TrendState(0, start=True, end=True),)
     assert (plan.key, plan.group, plan.strategy, plan.strict) == (
         ("symbol", "sector"), ("sector",), Strategy.ANY, False,

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
+from saffron.errors import InputError
 from saffron.records.stream import AppliedDefinition, StreamRecord
-from saffron.runtime.dead_letters.correction import Correction
+from saffron.runtime.dead_letters.correction import Correction, correct
 from saffron.runtime.dead_letters.reading import DeadLetters, LetterFilter
 from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, Sources
 from saffron.runtime.dead_letters.writing import letter_message
@@ -32,6 +33,30 @@ sources:
 """
 STREAM = StreamRecord("shop", "t.shop", "id", definition=AppliedDefinition(SHOP, {"orders": 0}, 1))
 PLAIN = StreamRecord("plain", "orders")
+
+
+INSIDE = [
+    (b'{"a":1,"Records":[{"at":"oops","id":12345678901234567890123}]}', "Records[1].at",
+     b'{"a":1,"Records":[{"at":5,"id":12345678901234567890123}]}'),
+    (b'[{"at":"oops"}]', "at", b'[{"at":5}]'),
+    (b'{"a.b":1,"a":{"b":2}}', "a.b", b'{"a.b":5,"a":{"b":2}}'),
+    (b'{"a":{"b":2}}', "a.b", b'{"a":{"b":5}}'),
+    (b'{"a":{"b":2}}', "a.c", b'{"a":{"b":2},"a.c":5}'),
+    (b'{"a":[{"b":2}]}', "a[2].b", b'{"a":[{"b":2}],"a[2].b":5}'),
+    (b'{"x y":1}', "x y", b'{"x y":5}'),
+    (b'{"a":[1]}', "a[1]", b'{"a":[1],"a[1]":5}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "name", "mended"), INSIDE)
+def test_a_field_inside_is_corrected_by_its_path(value: bytes, name: str, mended: bytes) -> None:
+    assert correct(value, Correction(put={name: 5})) == mended
+
+
+def test_a_field_inside_is_left_out_by_its_path() -> None:
+    assert correct(b'{"a":[{"b":2,"c":3}],"d":4}', Correction(out=("a[1].b", "d"))) == b'{"a":[{"c":3}]}'
+    with pytest.raises(InputError, match="cannot be left out"):
+        correct(b'{"a":[{"b":2}]}', Correction(out=("a[2].b",)))
 
 
 @pytest.fixture

@@ -200,7 +200,7 @@ def test_nothing_is_sent_twice_by_mistake(world: World) -> None:
 
 def test_what_would_be_a_dead_letter_again_is_not_sent(world: World) -> None:
     name = world.bury()
-    with pytest.raises(ResendRefusedError, match='should be a number, and is "12"; mend it') as refused:
+    with pytest.raises(ResendRefusedError, match='should be a number, and is "12"; correct it') as refused:
         world.prepare(name)
     assert refused.value.kind == "refused"
     with pytest.raises(ResendRefusedError, match="more than 3600000 ms ahead"):

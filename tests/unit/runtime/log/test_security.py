@@ -12,9 +12,9 @@ from saffron.cli.system.launch import prepare
 from saffron.errors import SettingsError
 from saffron.runtime.log import kafka_settings
 from saffron.runtime.log.client_settings import read_client_settings
-from saffron.runtime.log.java_security import java_obstacles, java_settings
-from saffron.runtime.log.python_security import python_obstacles, tls_context
-from saffron.runtime.log.security import Security, security_of
+from saffron.runtime.log.security.java_security import java_obstacles, java_settings
+from saffron.runtime.log.security.python_security import python_obstacles, tls_context
+from saffron.runtime.log.security.security import Security, security_of
 from saffron.runtime.process.config import Settings
 from tests.e2e.broker.guarded import CERTIFICATES
 

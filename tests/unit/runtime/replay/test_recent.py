@@ -61,7 +61,7 @@ def test_confidences_follow_the_schema_that_the_stream_was_given(distribution: A
     given = schema(distribution)
     question = Question("q", QUERY, StreamRecord("events", TOPICS.events, schema=given if told else None), "*")
     answer = why_now(log_of(given), TOPICS, "why", question)
-    rows = to_dict(answer.story)["events"]
+    rows = to_dict(answer.trace)["events"]
     assert rows[1]["event"] == {"seq": 1, "ts": [10, 19], "type": "B", "x": 2}
     assert [(one["what"], one["confidence"]) for one in rows[1]["outcomes"]] == [
         ("takes", pytest.approx(chance)),
@@ -69,7 +69,7 @@ def test_confidences_follow_the_schema_that_the_stream_was_given(distribution: A
     ]
     (refused,) = rows[2]["outcomes"]
     assert refused["refused_by"] == [{"variable": "b", "condition": "b.x > a.x", "values": "0 > 1"}]
-    assert answer.story.matches == 1
+    assert answer.trace.matches == 1
 
 
 @pytest.mark.parametrize("form", ["json", "avro", "protobuf"])
@@ -94,4 +94,4 @@ def test_a_match_is_found_by_its_id_whatever_it_is_written_as(form: str) -> None
         "why",
         Question("q", QUERY, StreamRecord("events", TOPICS.events, schema=schema("uniform")), "ABAB"),
     )
-    assert answer.story.matches == 1
+    assert answer.trace.matches == 1

@@ -17,7 +17,7 @@ from saffron.engine.events.formats.framed import frame_head
 from saffron.engine.events.raw import batch_of_values
 from saffron.mapping.definition import SourceDefinition, TypeRule
 from saffron.mapping.definition_reader import read_definition
-from saffron.mapping.flattening import Flattener
+from saffron.mapping.flat.flattening import Flattener
 from saffron.records.stream import StreamRecord
 from saffron.runtime.streams import stream_formats
 from saffron.runtime.streams.stream_formats import Formats, Written

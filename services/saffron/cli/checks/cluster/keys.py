@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import orjson
+
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
+from saffron.engine.events.decoding.exact import WATERMARK_TYPE
 from saffron.runtime.log import Record
 from saffron.runtime.log.murmur2 import partition_of
 
@@ -20,7 +23,7 @@ def check_keys(look: Look) -> Iterator[Finding]:
     for name, record in look.streams.items():
         facts = look.topics.get(record.topic)
         count = len(facts.partitions) if facts is not None else 0
-        records = look.events.get(name, ())
+        records = [one for one in look.events.get(name, ()) if not _is_mark(one)]
         keyed = [one for one in records if one.key is not None]
         keyless = len(records) - len(keyed)
         strays = [one for one in keyed if count > 1 and partition_of(one.key or b"", count) != one.partition]
@@ -33,6 +36,15 @@ def check_keys(look: Look) -> Iterator[Finding]:
             yield warning("keys", what, record.topic, f"produce with the message key set to the event's {record.key}")
         else:
             yield ok("keys", f"{len(keyed)} keyed events lie where murmur2 puts them", record.topic)
+
+
+def _is_mark(record: Record) -> bool:
+    """Whether it is a `$watermark`, which needs no key: streams that are made of others have many."""
+    try:
+        event = orjson.loads(record.value or b"")
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(event, dict) and event.get("type") == WATERMARK_TYPE
 
 
 def _example(stray: Record, count: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from saffron.cli.finding import Finding, error
 from saffron.runtime.log.inspect import RefusedError
 from saffron.runtime.log.listener import Listener, probe
-from saffron.runtime.log.security import Security, security_of
+from saffron.runtime.log.security.security import Security, security_of
 from saffron.runtime.process.config import Settings
 
 

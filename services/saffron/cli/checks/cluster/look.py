@@ -13,7 +13,7 @@ from saffron.cli.client import Client
 from saffron.cli.queries.standing import Standing, read_standing
 from saffron.cli.system.routes import Routes, routes_of
 from saffron.cli.system.scrape import scrape
-from saffron.control.stream_bodies import topics_of
+from saffron.control.streams.bodies import topics_of
 from saffron.records.stream import StreamRecord
 from saffron.records.table import Unreadable
 from saffron.runtime.dead_letters.letters import Letter

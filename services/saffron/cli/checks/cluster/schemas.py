@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.cli.queries.texts import bind_text
-from saffron.engine.events.decoding.losses import told
+from saffron.engine.events.decoding.losses import loss_notices
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import QueryError, SchemaError
 from saffron.language.cost.shedding import cannot_act
@@ -46,7 +46,7 @@ def check_broken(look: Look) -> Iterator[Finding]:
             "schemas",
             what,
             topic,
-            f"mend the producer, or give the stream the new schema; saffron dlq show {of[-1].id}",
+            f"correct the producer, or give the stream the new schema; saffron dlq show {of[-1].id}",
         )
 
 
@@ -58,7 +58,7 @@ def check_losses(look: Look) -> Iterator[Finding]:
     for (service, stream, partition), digests in sorted(look.sources().items(), key=str):
         newest = digests[-1]
         if service == "windowing":
-            for sentence in told(newest.mistyped, newest.left_out):
+            for sentence in loss_notices(newest.mistyped, newest.left_out):
                 place = f"stream {stream}, partition {partition}"
                 yield warning("schemas", sentence, place, _fix(look, str(stream)))
 

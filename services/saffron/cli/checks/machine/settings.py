@@ -8,9 +8,9 @@ from typing import Any
 
 from saffron.cli.finding import Finding, error, warning
 from saffron.errors import SettingsError
-from saffron.runtime.log.java_security import java_obstacles
-from saffron.runtime.log.python_security import python_obstacles
-from saffron.runtime.log.security import Security, security_of
+from saffron.runtime.log.security.java_security import java_obstacles
+from saffron.runtime.log.security.python_security import python_obstacles
+from saffron.runtime.log.security.security import Security, security_of
 from saffron.runtime.process.config import Loaded, load, unknown
 
 _OURS = "SAFFRON"

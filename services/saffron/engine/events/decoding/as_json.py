@@ -104,6 +104,7 @@ def _name(name: Any) -> bytes:
 
 
 def _value(name: Any, value: Any) -> bytes:
+    """A value as JSON. NoJsonError: its type has no JSON form."""
     if isinstance(value, str):
         return json.dumps(value).encode()  # escapes what is half of a character
     if isinstance(value, int) and not isinstance(value, bool):

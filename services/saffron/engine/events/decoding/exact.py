@@ -40,6 +40,7 @@ Reason = Literal[
 """Why a record is no event, for counting."""
 
 DAY = 86_400_000
+_NO_NUMBER = "a number that neither int64 nor float64 holds exactly: write it as a string"
 _OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent", "of", "among", "version")
 
 
@@ -47,10 +48,10 @@ _OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent", "of", "among",
 class Event:
     """A good event. `values`: those attributes of the schema that are there and not null, by name.
 
-    `misfits`: attributes whose value is of another kind, and null, or displaced (see `Flat`). `unknown`: how many the
-    schema does not have. `latest`: it happened at one of ts..latest; None: exactly at ts. `fresh`: it has a type, or
-    more attributes than an inferred schema knows its type to have. `growth`: attributes that have values which their
-    kinds do not have, and the kinds of these values.
+    `misfits`: attributes whose value is of another kind, and null, or displaced, or has a gap (see `Flat`).
+    `unknown`: how many the schema does not have. `latest`: it happened at one of ts..latest; None: exactly at ts.
+    `fresh`: it has a type, or more attributes than an inferred schema knows its type to have. `growth`: attributes that
+    have values which their kinds do not have, and the kinds of these values.
     """
 
     type: str
@@ -119,8 +120,11 @@ def decode_exactly(value: bytes, schema: Schema, time: int | None, max_future: i
             return _mark(event)
         ts = _times_of(event, time, max_future)
         made = _typed(event, kind, ts[0], schema) if schema.given else _as_far_as_it_goes(event, kind, ts[0], schema)
-        if flat.doubled:
-            made = replace(made, misfits=(*made.misfits, *flat.doubled))
+        gaps = tuple(name for name in flat.gaps if name in made.values)
+        if gaps and schema.given:
+            raise _Refused("schema", f"attribute {gaps[0]!r} of type {kind} has {_NO_NUMBER}")
+        if flat.doubled or gaps:
+            made = replace(made, misfits=(*made.misfits, *flat.doubled, *gaps))
         return made if ts[0] == ts[1] else _spread(made, event["ts"], ts[1], schema)
     except _Refused as refused:
         return refused.bad
@@ -162,6 +166,7 @@ def kind_of(value: Scalar) -> Kind | None:
 
 
 def _parse(value: bytes) -> Flat:
+    """The flat event of a record. _Refused: it is too large, empty, not JSON, no object, or too deep."""
     if len(value) > MAX_EVENT_BYTES:
         most = f"longer than {MAX_EVENT_BYTES} bytes, the most that are read"
         raise _Refused("too-large", f"the event is {most}; is there one event on each line, or in each message?")
@@ -223,6 +228,7 @@ def _number(text: str) -> int | float:
 
 
 def _type_of(event: Mapping[str, Any]) -> str:
+    """The type of an event. _Refused: it has none, or one that begins with $ and is not `$watermark`."""
     kind = event.get("type")
     if isinstance(kind, str) and kind:
         if kind.startswith("$") and kind != WATERMARK_TYPE:
@@ -246,6 +252,7 @@ def _times_of(event: Mapping[str, Any], time: int | None, max_future: int) -> tu
 
 
 def _interval(given: list[Any]) -> tuple[int, int]:
+    """Imprecise time [lo, hi] in ms, both included. _Refused: it is no interval, or too long."""
     if len(given) != 2 or None in given or any(isinstance(bound, list) for bound in given):
         raise _Refused("bad-ts", f"ts {_shown(given)}: imprecise time is [lo, hi], two times and both included")
     low, high = _timestamp(given[0]), _timestamp(given[1])
@@ -257,7 +264,10 @@ def _interval(given: list[Any]) -> tuple[int, int]:
 
 
 def _spread(event: Event, given: Any, latest: int, schema: Schema) -> Event:
-    """The event with its interval, if those of its type may have one."""
+    """The event with the interval [ts, `latest`] as its time. `given`: the value of `ts` in the record.
+
+    _Refused ("bad-ts"): the schema gives the event's type exact times.
+    """
     if schema.distribution(event.type) is not None:
         return replace(event, latest=latest)
     if schema.given:
@@ -268,6 +278,7 @@ def _spread(event: Event, given: Any, latest: int, schema: Schema) -> Event:
 
 
 def _timestamp(given: Any) -> int:
+    """A time in ms since 1970, from whole ms or ISO 8601 text. _Refused: it is neither, or beyond 2^53."""
     if isinstance(given, str):
         ts = parse_iso(given)
         if ts is None:
@@ -282,6 +293,7 @@ def _timestamp(given: Any) -> int:
 
 
 def _mark(event: Mapping[str, Any]) -> Mark:
+    """A `$watermark` record: its ts (ms), end, and source. _Refused: an unknown attribute, or no ts."""
     if more := [name for name in event if name not in _OF_A_MARK]:
         raise _Refused("schema", f"a {WATERMARK_TYPE} has no attribute {more[0]!r}; it has {', '.join(_OF_A_MARK)}")
     source = _source(event)
@@ -293,6 +305,7 @@ def _mark(event: Mapping[str, Any]) -> Mark:
 
 
 def _source(event: Mapping[str, Any]) -> Source | None:
+    """The source partition that a `$watermark` names, or None. _Refused: the partition does not fit its source."""
     if not any(name in event for name in ("source", "sources", "silent")):
         return None
     number, count = (_whole(event.get(name)) for name in ("source", "sources"))
@@ -392,7 +405,7 @@ def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Even
 def _why_no_value(item: Scalar) -> str:
     if isinstance(item, bool | str) or item is None or number_of(item) is not None:
         return ""
-    return ", a number that neither int64 nor float64 holds exactly: write it as a string"
+    return f", {_NO_NUMBER}"
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What readers of events are told of values that were not kept, in sentences."""
+"""Notices of values that the reading of events did not keep."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from saffron.engine.events.decoding.growth import MAX_ATTRIBUTES
 _NAMED = 5
 
 
-def told(mistyped: Mapping[str, int], left_out: int, way: str = "a --schema FILE") -> Iterator[str]:
-    """What readers are told.
+def loss_notices(mistyped: Mapping[str, int], left_out: int, way: str = "a --schema FILE") -> Iterator[str]:
+    """Notices, one sentence each; none if nothing was lost.
 
-    `mistyped`: by attribute how many values are null, being of another kind or beside another field of that name;
-    `left_out`: values of attributes that an inferred schema has no room for. `way`: what says which kind is right.
+    `mistyped`: by attribute, the number of values that became null: their kind is another one, or another field has
+    the same name. `left_out`: number of values of attributes beyond the limit of an inferred schema. `way`: the means
+    by which a user states the right kind.
     """
     if mistyped:
         order = sorted(mistyped, key=lambda name: (-mistyped[name], name))

@@ -35,10 +35,12 @@ class Flat:
     """An event's own fields and attributes by name. `doubled`: names of values that another one of that name displaced.
 
     A flat field displaces a nested one, and among nested ones the first counts. Null displaces nothing.
+    `gaps`: arrays with null in the place of a number that is no value.
     """
 
     fields: dict[str, Any]
     doubled: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
 
 
 def may_be_attribute(name: str) -> bool:
@@ -53,30 +55,26 @@ def flattened(event: Mapping[str, Any]) -> Flat:
     """
     fields: dict[str, Any] = {}
     doubled: list[str] = []
-    for name, value, nested in _leaves(event, "", 1):
+    arrays: dict[str, Sequence[Any]] = {}
+    for name, value, depth in _leaves(event, "", 1):
         before = fields.get(name)
-        if before is None:
-            fields[name] = value
-        elif value is not None:
+        if before is not None and value is not None:
             doubled.append(name)
-            if not nested:
-                fields[name] = value
-    return Flat(fields, tuple(doubled))
+        if before is None or (value is not None and depth == 1):
+            whole = not isinstance(value, list) or (depth == 1 and name in OWN)
+            fields[name] = value if whole else array_text(value, depth + 1)
+            arrays[name] = () if whole else value
+    return Flat(fields, tuple(doubled), tuple(name for name, array in arrays.items() if _has_gap(array)))
 
 
-def _leaves(value: Mapping[str, Any], before: str, depth: int) -> Iterator[tuple[str, Any, bool]]:
-    """(name, value, whether it is nested) of all that is no object. `before`: the names around, each with its dot."""
+def _leaves(value: Mapping[str, Any], before: str, depth: int) -> Iterator[tuple[str, Any, int]]:
+    """(name, value, level) of all that is no object. `before`: the names around, each with its dot."""
     for name, item in value.items():
         if isinstance(item, dict) and (depth > 1 or name not in OWN):
             _check_depth(depth + 1)
             yield from _leaves(item, f"{before}{name}.", depth + 1)
         else:
-            whole = depth == 1 and name in OWN
-            yield (
-                before + name,
-                array_text(item, depth + 1) if isinstance(item, list) and not whole else item,
-                depth > 1,
-            )
+            yield before + name, item, depth
 
 
 def array_text(array: Sequence[Any], depth: int = 1) -> ArrayText:
@@ -94,6 +92,13 @@ def _plain(item: Any, depth: int) -> Any:
     if isinstance(item, dict):
         return {name: _plain(inner, depth + 1) for name, inner in item.items()}
     return [_plain(inner, depth + 1) for inner in item]
+
+
+def _has_gap(item: Any) -> bool:
+    """Whether there is a number that is no value in a parsed one."""
+    if isinstance(item, list | tuple | dict):
+        return any(map(_has_gap, item.values() if isinstance(item, dict) else item))
+    return isinstance(item, int | float) and number_of(item) is None
 
 
 def _check_depth(depth: int) -> None:

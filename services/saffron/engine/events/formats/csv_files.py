@@ -62,6 +62,7 @@ def csv_events(name: str, blocks: Iterable[bytes], schema: Schema | None) -> Ite
 
 
 def _header(name: str, record: Record) -> list[str]:
+    """The names of a CSV file's columns. InputError: unreadable, without `type`, or with a name twice."""
     if record.wrong is not None:
         raise InputError(f"{name}: the header cannot be read: {record.wrong[1]}")
     header = [(column or "").strip() for column in record.cells]

@@ -18,7 +18,10 @@ _TOO_LARGE = ("too-large", f"the row is longer than {MAX_EVENT_BYTES} bytes, the
 
 
 class Record(NamedTuple):
-    """`cells`: None for null. `line`: 1-based, where it begins. `wrong`: why it is no record; `text` is what it is."""
+    """A record of CSV. `cells`: None for null. `line`: the 1-based number of its first line.
+
+    `wrong`: the reason why it is no record; then `text` has its bytes.
+    """
 
     cells: list[str | None]
     line: int

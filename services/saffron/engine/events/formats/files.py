@@ -78,6 +78,7 @@ def _counted(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
 
 
 def _check(name: str) -> None:
+    """Refuse a file (InputError) that is of no known kind, is a directory, or does not exist."""
     if name == STANDARD_INPUT:
         return
     path = Path(name)

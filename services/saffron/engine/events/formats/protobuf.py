@@ -73,6 +73,7 @@ def protobuf_reader(text: str, referenced: Sequence[tuple[str, str]] = ()) -> Re
 
 
 def _file(text: str, name: str) -> descriptor_pb2.FileDescriptorProto:
+    """A schema's file descriptor from its serialised text. SchemaError: the text is not serialised."""
     found = descriptor_pb2.FileDescriptorProto()
     try:
         found.ParseFromString(base64.b64decode(text, validate=True))
@@ -97,6 +98,7 @@ def _path(payload: bytes) -> tuple[tuple[int, ...], int]:
 
 
 def _zigzag(payload: bytes, at: int) -> tuple[int, int]:
+    """(number, next position): a zigzag varint at a position. ValueError: it is cut off, or negative."""
     number = shift = 0
     while True:
         if at >= len(payload) or shift > 28:
@@ -112,6 +114,7 @@ def _zigzag(payload: bytes, at: int) -> tuple[int, int]:
 
 
 def _full_name(file: descriptor_pb2.FileDescriptorProto, path: tuple[int, ...]) -> str:
+    """The full name of the message at an index path. ValueError: there is none."""
     names = [file.package] if file.package else []
     messages = file.message_type
     for index in path:
@@ -161,7 +164,7 @@ def _single(field: Any, value: Any) -> Any:
         return value
     kind = field.message_type.full_name
     if kind == _TIMESTAMP:
-        return iso_text(_nanoseconds(value) // 1000, zone="+00:00")
+        return iso_text(_nanoseconds(value), zone="+00:00")
     if kind == _DURATION:
         return milliseconds(_nanoseconds(value))
     if kind in _WRAPPERS:
@@ -174,7 +177,7 @@ def _is_time(field: Any) -> bool:
 
 
 def _nanoseconds(value: Any) -> int:
-    """Those of a Timestamp or Duration."""
+    """The nanoseconds of a Timestamp or Duration."""
     return int(value.seconds) * _NANOSECONDS + int(value.nanos)
 
 

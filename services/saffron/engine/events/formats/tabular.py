@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ import pyarrow.parquet as pq
 from saffron.engine.events.decoding.as_json import bytes_as_text, milliseconds, number_as_text
 from saffron.engine.events.formats.tabular_rows import Rows, rows_of
 from saffron.errors import InputError
-from saffron.schema.times import iso_date, iso_text
+from saffron.schema.times import iso_date, iso_of_day, iso_text
 
 BATCH_ROWS = 8192
 
+_TO_MICROSECONDS = len("2026-05-01T12:00:00.000000")
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
 
 
@@ -45,6 +47,8 @@ def _values(name: str, array: Any) -> list[Any]:
     kind = array.type
     if pa.types.is_dictionary(kind):
         return _values(name, array.dictionary_decode())
+    if pa.types.is_run_end_encoded(kind):
+        return _values(name, pc.call_function("run_end_decode", [array]))
     if pa.types.is_timestamp(kind):
         count = _NANOSECONDS[kind.unit]
         return (
@@ -52,6 +56,8 @@ def _values(name: str, array: Any) -> list[Any]:
             if name == "ts"
             else _moments(array, count, "+00:00" if kind.tz else "")
         )
+    if pa.types.is_time64(kind) and kind.unit == "ns":
+        return _each(array, iso_of_day)
     if pa.types.is_duration(kind):
         count = _NANOSECONDS[kind.unit]
         return _each(array, lambda t: milliseconds(t * count))
@@ -64,6 +70,8 @@ def _values(name: str, array: Any) -> list[Any]:
         return _lists(array)
     if pa.types.is_struct(kind):
         return _structs(array)
+    if pa.types.is_map(kind):
+        return _maps(array)
     values = _objects(array)
     if pa.types.is_floating(kind) and not pc.all(pc.is_finite(array)).as_py():
         return [value if value is None or np.isfinite(value) else number_as_text(value) for value in values]
@@ -87,6 +95,28 @@ def _structs(array: Any) -> list[Any]:
     ]
 
 
+def _maps(array: Any) -> list[Any]:
+    """Each map of a column as an object, its keys as texts."""
+    starts = array.offsets.to_pylist()
+    first = starts[0]
+    names = [_name(key) for key in _values("", array.keys.slice(first, starts[-1] - first))]
+    items = _values("", array.items.slice(first, starts[-1] - first))
+    spans = zip(starts, starts[1:], array.is_valid(), strict=False)
+    return [
+        dict(zip(names[low - first : high - first], items[low - first : high - first], strict=True))
+        if valid.as_py()
+        else None
+        for low, high, valid in spans
+    ]
+
+
+def _name(key: Any) -> str:
+    """The name in an object of a map's key."""
+    if isinstance(key, bytes):
+        return bytes_as_text(key)
+    return key.isoformat() if isinstance(key, datetime) else str(key).lower() if isinstance(key, bool) else str(key)
+
+
 def _each(array: Any, said: Callable[[int], Any]) -> list[Any]:
     """Each value of a column of integers, or of what is stored as such, put in words."""
     whole = array if pa.types.is_integer(array.type) else array.cast(pa.int64())
@@ -94,9 +124,7 @@ def _each(array: Any, said: Callable[[int], Any]) -> list[Any]:
 
 
 def _objects(array: Any) -> list[Any]:
-    """As Python has them; a file may hold text that is none. A map is an object."""
-    if pa.types.is_map(array.type):
-        return [None if pairs is None else {str(name): value for name, value in pairs} for pairs in array.to_pylist()]
+    """As Python has them; a file may hold text that is none."""
     try:
         return list(array.to_pylist())
     except UnicodeDecodeError:
@@ -109,9 +137,26 @@ def _ms(nanoseconds: int) -> int:
 
 
 def _moments(array: Any, count: int, zone: str) -> list[Any]:
-    """Timestamps for orjson; as text where they are of years that Python's calendar does not have."""
+    """Timestamps for orjson; as text where Python has none such: of years beyond its calendar, or with nanoseconds.
+
+    What one value is does not depend on those around it: halves are tried, until the others are alone.
+    """
     try:
-        cut = pc.floor_temporal(array, unit="microsecond").cast(pa.timestamp("us", tz=array.type.tz))
-        return list(cut.to_pylist())
+        us = pa.timestamp("us", tz=array.type.tz)
+        return list(array.cast(us).to_pylist())
     except (OverflowError, ValueError, pa.ArrowException):
-        return _each(array, lambda t: iso_text(t * count // 1000, zone))
+        if len(array) > 1:
+            half = len(array) // 2
+            return _moments(array[:half], count, zone) + _moments(array[half:], count, zone)
+        return _each(array, lambda t: _moment(t * count, array.type.tz, zone))
+
+
+def _moment(nanoseconds: int, tz: str | None, zone: str) -> str:
+    """A moment as text. `zone`: what stands behind a time whose offset Python cannot tell."""
+    cut, rest = divmod(nanoseconds, 1000)
+    try:
+        moment: Any = pa.scalar(cut, pa.timestamp("us", tz=tz)).as_py()
+    except (OverflowError, ValueError, pa.ArrowException):
+        return iso_text(nanoseconds, zone)
+    near = moment.isoformat(timespec="microseconds")
+    return f"{near[:_TO_MICROSECONDS]}{rest:03d}{near[_TO_MICROSECONDS:]}"

@@ -43,10 +43,13 @@ class What(Enum):
     MAX_REST = 8
     MIN = 9
     MAX = 10
-    LENGTH = 11
-    FOLD = 12  # a user-defined aggregate so far
+    NTH = 11  # the n-th event (n in `back`); it is told by the length before
+    LENGTH = 12
+    FOLD = 13  # a user-defined aggregate so far
 
 
+ONE_VALUE = (What.FIRST, What.LAST, What.PREVIOUS, What.NTH, What.MIN, What.MAX)
+"""What is the value of one event, of the attribute's kind."""
 RESTS = {What.MIN_REST: What.MIN, What.MAX_REST: What.MAX}
 """What is left of an extreme, and the extreme."""
 
@@ -55,7 +58,8 @@ RESTS = {What.MIN_REST: What.MIN, What.MAX_REST: What.MAX}
 class Feature:
     """One value of vector V.
 
-    `back`: k of PREVIOUS; of all others 1 for the value before the last event was taken. `name`: "" for LENGTH.
+    `back`: k of PREVIOUS, n of NTH; of all others 1 for the value before the last event was taken. `name`: "" for
+    LENGTH.
     `function`: the aggregate of FOLD.
     """
 
@@ -69,7 +73,7 @@ class Feature:
     @property
     def floating(self) -> bool:
         """Held as float64; else as int64 (integers, booleans, string codes)."""
-        if self.what in (What.FIRST, What.LAST, What.PREVIOUS, What.MIN, What.MAX):
+        if self.what in ONE_VALUE:
             return self.kind is Kind.FLOAT
         return self.what is not What.LENGTH
 
@@ -220,7 +224,9 @@ def support(feature: Feature) -> Iterator[Feature]:
     def beside(what: What, back: int = 0) -> Feature:
         return Feature(feature.component, what, feature.name, feature.kind, back)
 
-    if feature.back and feature.what is not What.PREVIOUS:
+    if feature.what is What.NTH:
+        yield Feature(feature.component, What.LENGTH)
+    elif feature.back and feature.what is not What.PREVIOUS:
         yield replace(feature, back=0)
     elif feature.what is What.PREVIOUS:
         yield beside(What.LAST)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from saffron.engine.kernels.kernel_source import kernel_head
 from saffron.engine.match.core.automaton import Automaton
@@ -10,22 +11,46 @@ from saffron.engine.match.core.expressions import Writer
 from saffron.engine.match.core.kernel_layout import EventReader, Names, begin_bit, take_bit
 from saffron.engine.match.core.lines import Lines
 from saffron.language.plan.plan import Edge, Expr, MatchPlan
+from saffron.schema.event_types import EventTypes, one_type
 from saffron.schema.schema import Kind
 
 OPENS = 1 << 61
 """The event opens a window (OPEN ON)."""
 
 
-def type_masks(automaton: Automaton) -> Mapping[str, int]:
-    """Event type -> the bits that its events have before any condition is asked."""
-    masks: dict[str, int] = {}
-    for index, component in enumerate(automaton.plan.components):
-        bits = begin_bit(index) | (take_bit(index) if component.closure else 0)
-        masks[component.type] = masks.get(component.type, 0) | bits
-    opens = automaton.plan.window.opens
-    if opens is not None:
-        masks[opens.type] = masks.get(opens.type, 0) | OPENS
-    return masks
+@dataclass(frozen=True)
+class TypeMasks:
+    """The bits that an event has by its type, before any condition is asked.
+
+    `named`: by event type that the pattern or OPEN ON names. `other`: of events of all other types.
+    """
+
+    named: Mapping[str, int]
+    other: int
+
+    def of(self, name: str) -> int:
+        """The bits of events of a type."""
+        return self.named.get(name, self.other)
+
+
+def masks_of(plan: MatchPlan, bits: Iterable[int]) -> TypeMasks:
+    """The masks of a plan. `bits`: by component, those of its events."""
+    sets = [(component.types, own) for component, own in zip(plan.components, bits, strict=True)]
+    if plan.window.opens is not None:
+        sets.append((one_type(plan.window.opens.type), OPENS))
+
+    def mask(types: EventTypes) -> int:
+        return sum({own for one, own in sets if one.holds(types)})
+
+    names = {name for one, _ in sets for name in one.named}
+    return TypeMasks({name: mask(one_type(name)) for name in names}, mask(EventTypes(tuple(names), others=True)))
+
+
+def type_masks(automaton: Automaton) -> TypeMasks:
+    """The masks of a flat plan."""
+    closures = [component.closure for component in automaton.plan.components]
+    bits = [begin_bit(index) | (take_bit(index) if closure else 0) for index, closure in enumerate(closures)]
+    return masks_of(automaton.plan, bits)
 
 
 def bit_tests(automaton: Automaton) -> Mapping[int, list[Expr]]:

@@ -25,6 +25,9 @@ STATE_COUNTERS = 5
 # (0: the chain is whole).
 FIRST_ROW, CHAIN, LAST_ROW, PART, LEAD, DEADLINE_OF, LOW, SERIAL, MARK_OF, OWN_OF = range(10)
 FOUND_ROWS = 10
+DUE_OF = OWN_OF
+"""Of general automata, whose runs do not merge: when the time of the NOT that ends the match was over; AT_ONCE: no
+NOT with a time ends it."""
 AT_ONCE = ALL_WINDOWS = -(2**62)
 STATE_BITS = 20
 """A run that is reported because its window is over has LEAD = -2 - (ordinal of its last event << these | state)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -148,6 +148,6 @@ def _gather(codes, slots, found):  # type: ignore[no-untyped-def]
         found[i] = slots[codes[i]]
 
 
-def type_bits(column: Column, masks: Mapping[str, int]) -> NDArray[np.int64]:
+def type_bits(column: Column, mask: Callable[[str], int]) -> NDArray[np.int64]:
     """int64 [distinct types of the block]: each one's mask."""
-    return np.fromiter((masks.get(value, 0) for value in column.values), np.int64, len(column.values))
+    return np.fromiter((mask(value) for value in column.values), np.int64, len(column.values))

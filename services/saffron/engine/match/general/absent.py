@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.engine.match.general.automaton import LEADING, LED, mark, met
-from saffron.engine.match.general.checks import Asked, joint
+from saffron.engine.match.general.checks import Asked, asked_of
 from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.general.table_text import TableText
+from saffron.engine.match.general.transition_table import Kind
+from saffron.language.patterns.stances import Gap
 from saffron.language.plan.plan import Absence
-from saffron.schema.schema import Kind
+from saffron.schema.schema import Kind as ValueKind
 
 
 @dataclass(frozen=True)
@@ -17,15 +19,15 @@ class Search:
     """Events of `sequence` in their order, all after row `behind`, which a variable names. `strictly`: and its time.
 
     `lane`: the run whose bindings conditions read; `taken`: the component whose event it is just taking, at place r.
-    `before`: place of the event before which they lie (TIME STRICT: by time). `then`: what to do when they are found.
-    `extra`: what an event must meet besides, with `{0}` for its place.
+    `before`: place of the event before which they lie (TIME STRICT: by time); None: there is none. `then`: what to do
+    when they are found. `extra`: what an event must meet besides, with `{0}` for its place.
     """
 
     sequence: tuple[int, ...]
     checks: tuple[Asked, ...]
     lane: str
     taken: int | None
-    before: str
+    before: str | None
     then: str
     strictly: bool = True
     extra: str = ""
@@ -47,13 +49,47 @@ class AbsentSource:
             out(f"if kind == {number}:")
             with out.block():
                 out(f"behind = {self.text.carried(mark(table.gaps.index(gap)))}")
-                now = tuple(one for one in gap.absences if one not in kind.later)
+                now = tuple(one for one in self._ruling(gap) if one not in kind.later)
                 self._between(now, "q", kind.component, "r")
         if crossed and self.text.automaton.plan.timeouts:
             out("refused = not ok")
         elif crossed:
             out("if not ok:")
             out("    continue")
+
+    def _ruling(self, gap: Gap) -> tuple[int, ...]:
+        """The NOTs of a gap that rule something out."""
+        return tuple(one for one in gap.absences if not self.text.automaton.plan.absences[one].or_else)
+
+    def past_due(self, kind: Kind) -> list[str]:
+        """Tests of an edge: the event comes behind the time of each NOT before it."""
+        gaps = self.text.automaton.table.gaps
+        return [
+            f"t - now[{self.text.carried(mark(gaps.index(gap)))} & row_mask] > {self._time(absence)}"
+            for gap in kind.gaps
+            if gap.left
+            for absence in self.text.absences(self._ruling(gap))
+            if absence.duration
+        ]
+
+    def or_else(self) -> None:
+        """`ok` becomes False if the event comes behind the time of the NOT beside it in an OR, which came first."""
+        out, table = self.text.out, self.text.automaton.table
+        for number, kind in enumerate(table.kinds):
+            for gap in kind.gaps:
+                for absence in (one for one in self.text.absences(gap.absences) if one.or_else):
+                    out(f"if ok and kind == {number}:")
+                    with out.block():
+                        out(f"behind = {self.text.carried(mark(table.gaps.index(gap)))}")
+                        out(f"if t - now[behind & row_mask] > {self._time(absence)}:")
+                        with out.block():
+                            self._sequences(absence, "q", kind.component, "r")
+                            out("ok = not ok")
+
+    def _time(self, absence: Absence) -> str:
+        """The duration of a NOT, among the kernel's constants."""
+        assert absence.duration is not None
+        return f"constants[{self.text.names.constant(absence.duration)}]"
 
     def postponed(self) -> None:
         """`ok` becomes False if something lies in a gap of the complete match y that what came later says must not."""
@@ -68,9 +104,24 @@ class AbsentSource:
     def _between(self, numbers: tuple[int, ...], lane: str, taken: int | None, before: str) -> None:
         """`ok` becomes False if any of these NOTs lies behind row `behind` and before the row at place `before`."""
         for absence in self.text.absences(numbers):
-            for sequence in absence.sequences:
-                self.text.out(f"a = row_before[{before}]")
-                self._level(Search(sequence, joint(absence), lane, taken, before, "ok = False"), len(sequence) - 1, {})
+            self._sequences(absence, lane, taken, before)
+
+    def so_far(self, gap: Gap) -> None:
+        """`ok` becomes False if something lies behind a gap's beginning already when match y is complete."""
+        self.text.out(f"behind = {self.text.carried(mark(self.text.automaton.table.gaps.index(gap)), 'y')}")
+        for absence in self.text.absences(gap.absences):
+            self._sequences(absence, "y", None, None)
+
+    def _sequences(self, absence: Absence, lane: str, taken: int | None, before: str | None) -> None:
+        """`ok` becomes False if any sequence of a NOT lies there, and in its time if it has one."""
+        for sequence in absence.sequences:
+            timed = f"now[{{0}}] - now[behind & row_mask] <= {self._time(absence)}" if absence.duration else ""
+            self.text.out("a = row" if before is None else f"a = row_before[{before}]")
+            search = Search(sequence, self._asked(absence, sequence), lane, taken, before, "ok = False", extra=timed)
+            self._level(search, len(sequence) - 1, {})
+
+    def _asked(self, absence: Absence, sequence: tuple[int, ...]) -> tuple[Asked, ...]:
+        return asked_of(absence, sequence, self.text.automaton.plan.positive)
 
     # ---- before the first event
 
@@ -87,19 +138,22 @@ class AbsentSource:
             out(f"if {self.text.carried(LEADING, 'y')} == {number}:")
             with out.block():
                 for absence in self.text.absences(tuple(number for gap in gaps for number in gap.absences)):
+                    reach = "now[{0}] >= earliest"
+                    if absence.duration:
+                        reach = f"now[led_place] - now[{{0}}] <= {self._time(absence)}"
                     for sequence in absence.sequences:
                         out("behind = max(lead, row_tail - 1)")
                         out("a = row_before[led_place]")
                         self._level(
                             Search(
                                 sequence,
-                                joint(absence),
+                                self._asked(absence, sequence),
                                 "y",
                                 None,
                                 "led_place",
                                 "lead = max(lead, {0}); behind = max(behind, lead)",
                                 strictly=False,
-                                extra="now[{0}] >= earliest",
+                                extra=reach,
                             ),
                             len(sequence) - 1,
                             {},
@@ -125,12 +179,14 @@ class AbsentSource:
     def _ended(self, absence: Absence, sequence: tuple[int, ...]) -> None:
         """The event at hand is the last of the sequence."""
         out, last = self.text.out, sequence[-1]
-        checks = joint(absence)
+        checks = self._asked(absence, sequence)
         read = LaneReader(self.text.automaton, self.text.names, "q", None, {last: "r"})
         here = [one for one in checks if last in one.reads and not one.reads & set(sequence[:-1])]
         tests = [f"m & (1 << {last})", *(condition(one, read) for one in here)]
         if self.text.automaton.plan.strict:
             tests.append(self._later("behind & row_mask", "r"))
+        if absence.duration and not absence.every:  # while a match waits under EVERY, the time is not over
+            tests.append(f"t - now[behind & row_mask] <= {self._time(absence)}")
         out(f"if ok and {' and '.join(tests)}:")
         with out.block():
             if len(sequence) == 1:
@@ -160,7 +216,7 @@ class AbsentSource:
                 tests.insert(0, search.extra.format(place))
             if self.text.automaton.plan.strict:
                 later = rows[sequence[at + 1]] if at + 1 < len(sequence) else search.before
-                tests.append(self._later(place, later))
+                tests += [] if later is None else [self._later(place, later)]
                 if search.strictly:
                     tests.append(self._later("behind & row_mask", place))
             out(f"if {' and '.join(tests)}:")
@@ -175,5 +231,5 @@ class AbsentSource:
 
     def _later(self, place: str, other: str) -> str:
         """TIME STRICT: the second event is later, not at the same time."""
-        column = f"c{self.text.names.attribute('ts', Kind.INT)}"
+        column = f"c{self.text.names.attribute('ts', ValueKind.INT)}"
         return f"{column}[{place}] < {column}[{other}]"

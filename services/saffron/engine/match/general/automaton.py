@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from saffron.engine.match.core.automaton import Feature, State, What, aggregate_features, leaves, support
+from saffron.engine.match.core.runs import FIRST_FEATURE
 from saffron.engine.match.general.checks import Asked, due, due_at_end, joint
+from saffron.engine.match.general.pending import UNTIMED
 from saffron.engine.match.general.transition_table import Builder, Table
 from saffron.language.patterns.stances import Gap
-from saffron.language.plan.plan import Aggregate, Attribute, Length, MatchPlan, Scope, Strategy, Which
+from saffron.language.plan.plan import Absence, Aggregate, Attribute, Length, MatchPlan, Scope, Strategy, Which
 
 _OWN = -1
 """The component of what a run carries for itself."""
@@ -31,6 +33,8 @@ WANTED = own("wanted")
 PENDING = tuple(own(name) for name in ("chain", "ended", "part", "lead", "low", "serial"))
 """Of a match that a trailing NOT keeps waiting: what `found` will say of it, in the order of its rows CHAIN, LAST_ROW,
 PART, LEAD, LOW, SERIAL."""
+DUE, UNTIL = own("due"), own("until")
+"""Of such a match where a NOT lasts for a time: when that is over; under EVERY the last instant at which it may be."""
 LEADING, LED = own("leading"), own("led")
 """Which leading NOTs the match has: 1 + their number, 0 for none; and the row before which they stand."""
 
@@ -56,13 +60,17 @@ def since(distinct: int) -> Feature:
 
 @dataclass(frozen=True)
 class GeneralAutomaton:
-    """`state`: rows of the one pool of runs. `uncounted`: some events count in nobody's contiguity."""
+    """`state`: rows of the one pool of runs. `uncounted`: some events count in nobody's contiguity.
+
+    `since`: the gaps of NOTs that count since before the AND that they are a part of.
+    """
 
     plan: MatchPlan
     checks: tuple[Asked, ...]
     table: Table
     state: State
     uncounted: bool = False
+    since: tuple[Gap, ...] = ()
 
     @cached_property
     def local(self) -> Mapping[int, list[Asked]]:
@@ -96,6 +104,30 @@ class GeneralAutomaton:
         return tuple(dict.fromkeys(ending.trailing for ending in self.table.endings if ending.trailing))
 
     @cached_property
+    def timed(self) -> tuple[Absence, ...]:
+        """The NOTs with a time that may end a match."""
+        numbers = {number for gaps in self.trailing for gap in gaps for number in gap.absences}
+        return tuple(one for number, one in enumerate(self.plan.absences) if number in numbers and one.duration)
+
+    @property
+    def period(self) -> int:
+        """How often a match is reported that NOT ... EVERY ends, in ms; 0: once."""
+        return next((one.duration or 0 for one in self.timed if one.every), 0)
+
+    @property
+    def due(self) -> tuple[int, int]:
+        """What `pending.close` is told: the row of runs that says when the time of a NOT is over, and `period`."""
+        if DUE not in self.state.ints:
+            return UNTIMED
+        return FIRST_FEATURE + self.state.ints.index(DUE), self.period
+
+    @property
+    def lag(self) -> int:
+        """How long before its first event something may lie that must not be there, in ms, behind its own windows."""
+        numbers = (number for gaps in self.leading for gap in gaps for number in gap.absences)
+        return max((self.plan.absences[number].duration or 0 for number in numbers), default=0)
+
+    @cached_property
     def postponed(self) -> Mapping[int, tuple[int, ...]]:
         """By gap of the table: its NOTs that are asked when the match is complete."""
         found: dict[int, set[int]] = {}
@@ -121,7 +153,8 @@ def build(plan: MatchPlan, derived: frozenset[str] = frozenset()) -> GeneralAuto
     `derived`: types of results of other queries; none where contiguity, in which they do not count, is not asked for.
     """
     checks = tuple(Asked(check) for check in plan.checks)
-    table = Builder(plan, checks, derived).build()
+    builder = Builder(plan, checks, derived)
+    table = builder.build()
     absent = tuple(Asked(check) for absence in plan.absences for check in absence.checks)
     needed = {*_read(plan, (*checks, *absent)), *_looked_back(plan, table, checks)}
     while extra := {more for feature in needed for more in support(feature)} - needed:
@@ -130,7 +163,7 @@ def build(plan: MatchPlan, derived: frozenset[str] = frozenset()) -> GeneralAuto
     ordered = sorted(needed, key=lambda f: (f.component, f.what.value, f.name, -f.back, f.function))
     floats = tuple(feature for feature in ordered if feature.floating)
     ints = (*carried, *(feature for feature in ordered if not feature.floating))
-    return GeneralAutomaton(plan, checks, table, State(0, True, floats, ints), bool(derived))
+    return GeneralAutomaton(plan, checks, table, State(0, True, floats, ints), bool(derived), builder.since)
 
 
 def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[Feature]:
@@ -139,6 +172,10 @@ def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[F
     carried = [STATE]
     if any(ending.trailing for ending in table.endings):
         carried += PENDING
+    numbers = {number for one in table.endings for gap in one.trailing for number in gap.absences}
+    if timed := [plan.absences[number] for number in sorted(numbers) if plan.absences[number].duration]:
+        carried.append(DUE)
+        carried += [UNTIL] * any(one.every for one in timed)
     if not strategies & {Strategy.STRICT, Strategy.PARTITION}:
         carried.append(WANTED)
     carried.append(BOUND)
@@ -200,6 +237,8 @@ def features_of(leaf: Attribute | Aggregate | Length, plan: MatchPlan) -> Iterat
         yield from aggregate_features(leaf)
     elif leaf.which in (Which.SINGLE, Which.FIRST):
         yield held(leaf, What.FIRST)
+    elif leaf.which is Which.NTH:
+        yield held(leaf, What.NTH, leaf.back)
     else:
         yield held(leaf, What.LAST)
         if leaf.which is Which.PREVIOUS:

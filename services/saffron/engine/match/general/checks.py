@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -50,6 +51,15 @@ class Asked:
         return max(backs, default=0)
 
     @cached_property
+    def numbered(self) -> Mapping[int, int]:
+        """By component that is read as v[n]: how many events its list must have; else the check holds."""
+        found: dict[int, int] = {}
+        for leaf in leaves(self.expr):
+            if isinstance(leaf, Attribute) and leaf.which is Which.NTH:
+                found[leaf.component] = max(leaf.back, found.get(leaf.component, 0))
+        return found
+
+    @cached_property
     def events(self) -> Components:
         """The components of which it reads an event: where one is not bound the check holds. Others are empty then."""
         return frozenset(leaf.component for leaf in leaves(self.expr) if not _is_whole(leaf))
@@ -65,6 +75,15 @@ class Asked:
 def joint(absence: Absence) -> tuple[Asked, ...]:
     """The conditions of a NOT that no event of it decides alone."""
     return tuple(asked for asked in map(Asked, absence.checks) if not asked.is_local)
+
+
+def asked_of(absence: Absence, sequence: tuple[int, ...], positive: int) -> tuple[Asked, ...]:
+    """Those of `joint` that one sequence of a NOT decides: the NOT's other components have no event then.
+
+    `positive`: the number of components that a match can bind, which come first.
+    """
+    known = {*range(positive), *sequence}
+    return tuple(asked for asked in joint(absence) if asked.reads <= known)
 
 
 def due(checks: tuple[Asked, ...], component: int, over: Components, newly: Components) -> list[Asked]:

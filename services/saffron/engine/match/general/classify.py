@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from saffron.engine.match.core.classify import OPENS, opening_test
+from saffron.engine.match.core.classify import TypeMasks, masks_of, opening_test
 from saffron.engine.match.general.automaton import GeneralAutomaton
 from saffron.language.plan.plan import Expr, MatchPlan
 
 
-def component_masks(plan: MatchPlan) -> Mapping[str, int]:
-    """Event type -> the bits that its events have before any condition is asked."""
-    masks: dict[str, int] = {}
-    for index, component in enumerate(plan.components):
-        masks[component.type] = masks.get(component.type, 0) | (1 << index)
-    if plan.window.opens is not None:
-        masks[plan.window.opens.type] = masks.get(plan.window.opens.type, 0) | OPENS
-    return masks
+def component_masks(plan: MatchPlan) -> TypeMasks:
+    """The masks of a general plan."""
+    return masks_of(plan, [1 << index for index in range(len(plan.components))])
 
 
 def component_tests(automaton: GeneralAutomaton) -> Mapping[int, list[Expr]]:

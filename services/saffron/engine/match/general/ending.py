@@ -6,11 +6,13 @@ from saffron.engine.match.core.kernel_layout import (
     ALL_WINDOWS,
 )
 from saffron.engine.match.general.absent import AbsentSource
-from saffron.engine.match.general.automaton import PENDING, REFUSED, STATE, WANTED
+from saffron.engine.match.general.automaton import DUE, PENDING, REFUSED, STATE, UNTIL, WANTED, mark
 from saffron.engine.match.general.checks import Asked, due_at_end
 from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.general.transition_table import Ending
+from saffron.language.patterns.stances import Gap
+from saffron.language.plan.plan import Absence
 
 GONE = -1
 """The state of a lane that is free again, until the runs behind it have moved up."""
@@ -44,17 +46,34 @@ class EndingSource:
                 if ending.trailing:
                     out(f"if ending == {number}:")
                     with out.block():
-                        self._wait(self.text.automaton.trailing.index(ending.trailing))
-                        out("ok = False")
+                        self._wait_unless_over(ending.trailing)
             out("if ok:")
             out("    found[FIRST_ROW, matches], found[CHAIN, matches] = I0[START, q], chain")
             out("    found[LAST_ROW, matches], found[PART, matches] = row, component")
             out("    found[LEAD, matches], found[DEADLINE_OF, matches] = lead, AT_ONCE")
             out("    found[LOW, matches], found[SERIAL, matches] = ALL_WINDOWS, 0")
+            if self.text.automaton.timed:
+                out("    found[DUE_OF, matches] = AT_ONCE")
             out("    matches += 1")
             out("    made += 1")
             out("    if watch:")
             out("        note(log, KINDS * e + ENDED, I0[DEADLINE, q], ordinals[w])")
+
+    def _wait_unless_over(self, gaps: tuple[Gap, ...]) -> None:
+        """The match waits, unless its NOTs count since before its last events and their times are over."""
+        out, number = self.text.out, self.text.automaton.trailing.index(gaps)
+        since = [gap for gap in gaps if gap in self.text.automaton.since]
+        for gap in since:
+            self._absent.so_far(gap)
+        self._due_at(number)
+        if since and self._only_timed(number):
+            out("if ok and due >= t:")
+        elif since:
+            out("due = due if due >= t else AT_ONCE")
+            out("if ok:")
+        with out.block(int(bool(since))):
+            self._wait(number)
+            out("ok = False")
 
     def _wait(self, number: int) -> None:
         """The match waits for the end of each window that holds it, in a run of its own."""
@@ -77,7 +96,40 @@ class EndingSource:
         with out.block(2):
             self._waiter(number, "openers[1, k] + window_size - 1", "openers[1, k]", "openers[0, k]")
 
-    def _waiter(self, number: int, deadline: str, low: str, serial: str) -> None:
+    def _timed(self, number: int) -> list[tuple[Gap, Absence]]:
+        """The NOTs with a time that such a match waits for, and their gaps."""
+        gaps = self.text.automaton.trailing[number]
+        return [(gap, one) for gap in gaps for one in self.text.absences(gap.absences) if one.duration]
+
+    def _only_timed(self, number: int) -> bool:
+        """Whether each NOT that such a match waits for has a time."""
+        gaps = self.text.automaton.trailing[number]
+        return all(one.duration for gap in gaps for one in self.text.absences(gap.absences))
+
+    def _due_at(self, number: int) -> None:
+        """`due`: when the times of all NOTs with one are over; AT_ONCE without any."""
+        if not self.text.automaton.timed:
+            return
+        gaps, constant = self.text.automaton.table.gaps, self.text.names.constant
+        self.text.out("due = AT_ONCE")
+        for gap, absence in self._timed(number):
+            behind = self.text.carried(mark(gaps.index(gap)), "y")
+            over = f"now[{behind} & row_mask] + constants[{constant(absence.duration or 0)}]"
+            self.text.out(f"due = max(due, {over})")
+
+    def _waiter(self, number: int, end: str, low: str, serial: str) -> None:
+        """A run that waits for the end of a window, or for `due` if that comes before it."""
+        out, timed = self.text.out, self._timed(number)
+        if not timed:
+            self._wait_until(number, end, low, serial)
+            return
+        out(f"if due <= {end}:")
+        with out.block():
+            self._wait_until(number, "due" if self._only_timed(number) else end, low, serial)
+            if self.text.automaton.period:
+                out(f"{self.text.carried(UNTIL, 'd')} = {end}")
+
+    def _wait_until(self, number: int, deadline: str, low: str, serial: str) -> None:
         out = self.text.out
         out("made += 1")
         out("if watch:")
@@ -89,6 +141,8 @@ class EndingSource:
         values = ("chain", "row", "component", "lead", low, serial)
         for feature, value in zip(PENDING, values, strict=True):
             out(f"{self.text.carried(feature, 'd')} = {value}")
+        if self.text.automaton.timed:
+            out(f"{self.text.carried(DUE, 'd')} = due")
         if self.text.automaton.patient:
             self.text.out(f"{self.text.carried(WANTED, 'd')} = {self._ending_bits(number)}")
 

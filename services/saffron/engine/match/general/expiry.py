@@ -12,8 +12,10 @@ from typing import Any
 from saffron.engine.kernels.jit import jitable
 from saffron.engine.match.core.kernel_layout import (
     ALL_WINDOWS,
+    AT_ONCE,
     CHAIN,
     DEADLINE_OF,
+    DUE_OF,
     FIRST_ROW,
     LAST_ROW,
     LEAD,
@@ -23,7 +25,7 @@ from saffron.engine.match.core.kernel_layout import (
     STATE_BITS,
 )
 from saffron.engine.match.core.runs import BASE, BEGIN, DEADLINE, LENGTH, OLDEST, START, move
-from saffron.engine.match.general.pending import STATE_ROW, report
+from saffron.engine.match.general.pending import STATE_ROW, report_all
 
 ALONE, SLIDING, OPENED = range(3)
 """WITHIN alone, with SLIDE, with OPEN ON."""
@@ -31,7 +33,7 @@ ALONE, SLIDING, OPENED = range(3)
 
 @jitable
 def time_out(
-    ints: Any, heads: Any, lane: int, ordinal_row: int, nodes: Any, found: Any, matches: int, window: Any
+    ints: Any, heads: Any, lane: int, ordinal_row: int, nodes: Any, found: Any, matches: int, window: Any, due: Any
 ) -> int:
     """Lane's run waits in vain for the end of `window` (deadline, low, serial); how many things are found now."""
     node_row, node_before, node_part = nodes
@@ -43,13 +45,16 @@ def time_out(
     found[PART, matches] = node_part[p]
     found[LEAD, matches] = -2 - ((ints[ordinal_row, lane] << STATE_BITS) | ints[STATE_ROW, lane])
     found[DEADLINE_OF, matches], found[LOW, matches], found[SERIAL, matches] = window
+    due_row, _ = due
+    if due_row > 0:
+        found[DUE_OF, matches] = AT_ONCE
     return matches + 1
 
 
 @jitable
 def close_all(
     floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int, pending: int, found: Any, matches: int,
-    nodes: Any, rows: Any, openers: Any, window: Any, ordinal_row: int, reported_row: int,
+    nodes: Any, rows: Any, openers: Any, window: Any, ordinal_row: int, reported_row: int, due: Any,
 ) -> int:  # fmt: skip
     """As `close`, for the end of every window: runs in states before `pending` are found as well, in the form of a
     match with LEAD = -2 - (ordinal of the last event, state). `rows`: instants, positions, mask; `window`: kind, size,
@@ -65,17 +70,18 @@ def close_all(
         following = deadline
         if ints[STATE_ROW, lane] >= pending:
             if deadline < now:
-                matches = report(ints, lane, found, matches, deadline)
+                matches = report_all(ints, lane, now, found, matches, due)
+                deadline = following = ints[DEADLINE, lane]
         elif kind == ALONE:
             if deadline < now:
                 one = (deadline, ALL_WINDOWS, 0)
-                matches = time_out(ints, heads, lane, ordinal_row, nodes, found, matches, one)
+                matches = time_out(ints, heads, lane, ordinal_row, nodes, found, matches, one, due)
         elif kind == SLIDING:
             begun, since = instants[ints[START, lane] & mask], ints[reported_row, lane]
             low = max((since - size) // slide * slide + slide, lowest)
             while low <= begun and low + size - 1 < now:
                 one = (low + size - 1, low, low)
-                matches = time_out(ints, heads, lane, ordinal_row, nodes, found, matches, one)
+                matches = time_out(ints, heads, lane, ordinal_row, nodes, found, matches, one, due)
                 low += slide
             following = low + size - 1
         else:
@@ -85,7 +91,7 @@ def close_all(
                 if openers[0, k] <= begun and closes >= since:
                     if closes < now:
                         one = (closes, openers[1, k], openers[0, k])
-                        matches = time_out(ints, heads, lane, ordinal_row, nodes, found, matches, one)
+                        matches = time_out(ints, heads, lane, ordinal_row, nodes, found, matches, one, due)
                     else:
                         following = min(following, closes)
         if deadline >= now:

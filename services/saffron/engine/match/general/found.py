@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
 from saffron.engine.kernels.numba_types import int64, uint8, uint32, void
-from saffron.engine.match.core.kernel_layout import LOW, SERIAL
+from saffron.engine.match.core.kernel_layout import DUE_OF, LOW, SERIAL
 from saffron.engine.match.core.nodes import Nodes
 
 Ints = NDArray[np.int64]
@@ -47,12 +47,12 @@ def _measure(found, components, node_row, node_before, sizes):  # type: ignore[n
             count += 1
             before = np.int64(node_before[node & ring])
             node = -1 if before == node else before
-        sizes[i] = 5 + 2 * count + components
+        sizes[i] = 6 + 2 * count + components
 
 
 @kernel(void(int64[:, :], int64, int64, uint32[::1], uint32[::1], uint8[::1], int64[::1], int64[::1]))
 def _write(found, components, base, node_row, node_before, node_part, ends, keys):  # type: ignore[no-untyped-def]
-    """Keys: last row, first row, all rows, -1, by component its rows and -1 or _NOT_BOUND, window.
+    """Keys: last row, first row, all rows, -1, by component its rows and -1 or _NOT_BOUND, window, due time.
 
     Rows are counted from `base`.
     """
@@ -61,7 +61,7 @@ def _write(found, components, base, node_row, node_before, node_part, ends, keys
     counts = np.empty(components, np.int64)
     begin = 0
     for i in range(found.shape[1]):
-        count = (ends[i] - begin - 5 - components) // 2
+        count = (ends[i] - begin - 6 - components) // 2
         counts[:] = 0
         counts[found[3, i]] += 1
         at = begin + 2 + count - 1
@@ -82,7 +82,7 @@ def _write(found, components, base, node_row, node_before, node_part, ends, keys
             at += counts[component]
             counts[component] = at
             at += 1
-        keys[at], keys[at + 1] = found[LOW, i], found[SERIAL, i]
+        keys[at], keys[at + 1], keys[at + 2] = found[LOW, i], found[SERIAL, i], found[DUE_OF, i]
         counts[found[3, i]] -= 1
         keys[counts[found[3, i]]] = keys[begin]
         node = found[1, i]

@@ -52,6 +52,11 @@ class LaneReader:
                 f"({first} if {self.text(BOUND)} & (1 << {leaf.component}) else {self._event(leaf)})" if mine else first
             )
             return Term(text, leaf.kind, nullable)
+        if leaf.which is Which.NTH:
+            nth = self.text(held(leaf, What.NTH, leaf.back))
+            length = self.text(Feature(leaf.component, What.LENGTH))
+            text = f"({self._event(leaf)} if {length} == {leaf.back - 1} else {nth})" if mine else nth
+            return Term(text, leaf.kind, nullable)
         if leaf.which is Which.PREVIOUS:
             back = leaf.back if mine else leaf.back + 1
             feature = held(leaf, What.LAST) if back == 1 else held(leaf, What.PREVIOUS, back)
@@ -90,7 +95,7 @@ class LaneReader:
 
 
 def condition(asked: Asked, read: LaneReader) -> str:
-    """The text of a check that holds where an event that it reads is not bound or there is nothing to look back at."""
+    """The text of a check that holds where an event that it reads is not bound, or a list does not have it."""
     text = Writer(read, read.names.constant).condition(asked.expr)
     negated = read.rows or {}
     elsewhere = [c for c in asked.reads if c != read.taken and c not in negated]
@@ -107,4 +112,7 @@ def condition(asked: Asked, read: LaneReader) -> str:
             text = f"({read.text(BOUND)} & (1 << {component}) == 0) or {text}"
         elif needed:
             text = f"({read.text(Feature(component, What.LENGTH))} < {needed}) or {text}"
+    for component, number in sorted(asked.numbered.items()):
+        held_before = number - (component == read.taken)
+        text = f"({read.text(Feature(component, What.LENGTH))} < {held_before}) or {text}"
     return f"({text})"

@@ -138,6 +138,11 @@ class GeneralSource:
         out("    status = GROW_NODES")
         out("    break")
         reported = f"n * {self.text.windows}" if self.text.automaton.plan.timeouts else "n"
+        if self.text.automaton.period:
+            out("repeats = 0")
+            out("if row >= 0 and n > 0 and G0[slot, OLDEST] < t:")
+            out(f"    repeats = reports(I0, G0, slot, t, {len(table.states)}, {self.text.due})")
+            reported += " + repeats"
         out(f"if matches + {reported} + (n + 1) * {table.fan} + 1 > found.shape[1]:")
         out("    status = GROW_FOUND")
         out("    break")
@@ -155,7 +160,7 @@ class GeneralSource:
             if self.text.automaton.plan.timeouts:
                 self._close_all()
             elif self.text.automaton.trailing:
-                out(f"matches = close(F0, I0, H0, G0, slot, t, {len(table.states)}, found, matches)")
+                out(f"matches = close(F0, I0, H0, G0, slot, t, {len(table.states)}, found, matches, {self.text.due})")
             if self.text.automaton.plan.timeouts or self.text.automaton.trailing:
                 out("left = G0[slot, LENGTH]")
             else:
@@ -169,7 +174,7 @@ class GeneralSource:
         out = self.text.out
         out(f"matches = close_all(F0, I0, H0, G0, slot, t, {len(self.text.automaton.table.states)}, found, matches,")
         out("    (node_row, node_before, node_part), (now, row_seq, row_mask), openers,")
-        out(f"    ({kind}, window_size, window_slide, {lowest}), {ordinal}, {reported})")
+        out(f"    ({kind}, window_size, window_slide, {lowest}), {ordinal}, {reported}, {self.text.due})")
 
     def _epilogue(self) -> None:
         out = self.text.out
@@ -184,8 +189,11 @@ class GeneralSource:
         """Whether runs may stay for a while when their window is over: moving up those behind them takes long.
 
         Nothing happens to them any more; what is to be reported of them is, at the end of the block at the latest. But
-        WITH TIMEOUTS of several windows a run is reported as it stands at the end of each.
+        WITH TIMEOUTS of several windows a run is reported as it stands at the end of each. Under NOT ... EVERY a match
+        goes on when it has been reported.
         """
+        if self.text.automaton.period:
+            return False
         return self.text.automaton.patient and (self.text.alone or not self.text.automaton.plan.timeouts)
 
     def _body(self) -> None:

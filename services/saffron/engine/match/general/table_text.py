@@ -41,6 +41,12 @@ class TableText:
         """What a run carries."""
         return f"{lane_array(self.state, feature)}[{lane}]"
 
+    @property
+    def due(self) -> str:
+        """What `pending.close` is told about NOTs with a time: the row of runs, and how often it ends."""
+        row, period = self.automaton.due
+        return f"({row}, constants[{self.names.constant(period)}])" if period else f"({row}, 0)"
+
     def absences(self, numbers: tuple[int, ...]) -> list[Absence]:
         return [self.automaton.plan.absences[number] for number in numbers]
 

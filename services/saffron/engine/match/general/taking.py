@@ -88,6 +88,7 @@ class TakingSource:
                 out(f"if kind == {number}:")
                 out(f"    ok = {' and '.join(tests)}")
         self._distinct()
+        self._absent.or_else()
         out("if not ok:")
         out("    continue")
         out("hold |= edges[e, HOLDS] != 0")
@@ -102,7 +103,7 @@ class TakingSource:
     def _tests(self, kind: EdgeKind) -> list[str]:
         asked = due(self.text.automaton.checks, kind.component, kind.over, kind.newly)
         read = LaneReader(self.text.automaton, self.text.names, "q", kind.component)
-        return [condition(one, read) for one in asked]
+        return [*(condition(one, read) for one in asked), *self._absent.past_due(kind)]
 
     def _distinct(self) -> None:
         """ANY ... DISTINCT: the event's value is none of those that the run has taken there."""

@@ -6,7 +6,7 @@ the stances of a position are one state, as a run then stays whatever happens or
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -17,7 +17,17 @@ from saffron.engine.match.general.checks import Asked, joint
 from saffron.errors import SaffronError
 from saffron.language.patterns.positions import Positions, components_of, is_past
 from saffron.language.patterns.stances import Edge, Gap, Position, Stance
-from saffron.language.plan.plan import MAX_TABLE_STATES, Absence, Absent, Loop, MatchPlan, Shape, Strategy, Take
+from saffron.language.plan.plan import (
+    MAX_TABLE_STATES,
+    Absence,
+    Absent,
+    InOrder,
+    Loop,
+    MatchPlan,
+    Shape,
+    Strategy,
+    Take,
+)
 
 START_STATE = 0
 NOWHERE = -1
@@ -88,6 +98,7 @@ class Builder:
         self.plan = plan
         self.positions = Positions(plan.pattern)
         self.listed = frozenset().union(*(asked.finished for asked in checks)) if checks else frozenset()
+        self.since = tuple(_since(plan.pattern))
         self.table = Table()
         self.numbers: dict[Key, int] = {}
         self.queue: list[Key] = []
@@ -148,7 +159,7 @@ class Builder:
     def _uncounted(self, edge: Edge) -> bool:
         """Whether the edge may take a result of another query, and would not outlive it if that counted."""
         contiguous = self.strategy(edge) in (Strategy.STRICT, Strategy.PARTITION)
-        return contiguous and self.plan.components[edge.component].type in self.derived
+        return contiguous and any(name in self.derived for name in self.plan.components[edge.component].types.known)
 
     def _skips(self, position: Position | None, edges: tuple[Edge, ...], uncounted: list[Edge]) -> list[int]:
         """Where a run is left by an event that does not count, at 2 * bits of the edges that took it + whether held.
@@ -194,6 +205,7 @@ class Builder:
     def _later(self, edge: Edge) -> frozenset[int]:
         """The NOTs before the edge's event that read what may come behind it; SaffronError in a repetition."""
         numbers = {number for gap in edge.gaps if gap.left for number in gap.absences}
+        numbers = {number for number in numbers if not self.plan.absences[number].or_else}
         found = frozenset(number for number in numbers if self._reads_on(self.plan.absences[number], edge))
         if any(self.plan.absences[number].loops for number in found):
             raise SaffronError(
@@ -205,7 +217,7 @@ class Builder:
     def _reads_on(self, absence: Absence, edge: Edge) -> bool:
         asked = joint(absence)
         ahead = self.positions.ahead(edge.position, frozenset(absence.loops)) if asked else frozenset()
-        return any((one.reads - {edge.component} | one.finished) & ahead for one in asked)
+        return any((one.reads - {edge.component} | one.finished | one.numbered.keys()) & ahead for one in asked)
 
     def _states(self, stances: tuple[Stance, ...]) -> list[tuple[Edge, ...]]:
         groups = [stance.edges for stance in stances if stance.edges]
@@ -226,8 +238,15 @@ class Builder:
         """The gaps that begin behind the event."""
         gaps = [gap for stance in stances for edge in stance.edges for gap in edge.gaps]
         gaps += [gap for stance in stances for gap in stance.trailing]
-        open_here = {gap for gap in gaps if component in gap.left}
+        open_here = {gap for gap in (*gaps, *self.since) if component in gap.left}
         return sum(1 << _index(self.table.gaps, gap) for gap in sorted(open_here, key=repr))
+
+
+def _since(pattern: Shape) -> Iterator[Gap]:
+    """The gaps of NOTs that count since before the AND that they are a part of."""
+    for part in pattern.parts if isinstance(pattern, InOrder) else ():
+        if isinstance(part, Absent) and part.since:
+            yield Gap((part.number,), part.since)
 
 
 def loops_of(shape: Shape) -> dict[int, Components]:

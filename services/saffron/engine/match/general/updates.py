@@ -27,7 +27,10 @@ def write_updates(out: Lines, component: int, read: LaneReader) -> None:
     mine = [f for f in read.state.features if f.component == component]
     for feature in sorted(mine, key=lambda f: (f.what.value, -f.back)):
         lane = read.text(feature)
-        if feature.back and feature.what is not What.PREVIOUS:
+        if feature.what is What.NTH:
+            out(f"if {read.text(Feature(component, What.LENGTH))} == {feature.back - 1}:")
+            out(f"    {lane} = x{read.names.attribute(feature.name, feature.kind)}")
+        elif feature.back and feature.what is not What.PREVIOUS:
             out(f"{lane} = {read.text(replace(feature, back=0))}")
         elif feature.what is What.FIRST:
             event = f"x{read.names.attribute(feature.name, feature.kind)}"

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from saffron.engine.events.columns import is_null
 from saffron.engine.events.json_pieces import Pieces, cut, names
 from saffron.engine.match.core.held import kind_in, stored_values
-from saffron.engine.match.core.kernel_layout import DEADLINE_OF
+from saffron.engine.match.core.kernel_layout import AT_ONCE, DEADLINE_OF, DUE_OF
 from saffron.engine.match.core.rows import SEQ, TIME, TS, TYPE, Rows
+from saffron.engine.match.general.pending import UNTIMED
 from saffron.engine.match.output.assemble import assemble
 from saffron.engine.match.output.returns import evaluator
 from saffron.engine.match.output.sequences import bound
@@ -120,15 +121,20 @@ class Written(ABC):
         return Tails(self._runs, counts, places, self._value).texts()
 
     def _ids(self, chosen: Ints, counts: Ints, seqs: Ints) -> NDArray[np.uint64]:
-        """uint64 [n, 2]: hashes of partition, window, and the events by component."""
+        """uint64 [n, 2]: hashes of partition, window, time of a repeated report, and the events by component."""
         words = [np.full(len(chosen), self._partition)]
         if self._lows is not None and self._serials is not None:
             words += [self._lows[chosen], self._lows[chosen] + self._runs.plan.window.size]
             if self._runs.plan.window.opens is not None:
                 words.append(self._serials[chosen])
+        words += self._repeated(chosen)
         ids = np.empty((len(chosen), 2), np.uint64)
         identify(seeds(self._seed), np.ascontiguousarray(np.stack(words)), counts, seqs, ids)
         return ids
+
+    def _repeated(self, chosen: Ints) -> list[Ints]:
+        """[n] what tells several reports of one match apart, if there can be some."""
+        return []
 
     def _events(self, pieces: Pieces, used: Ints) -> tuple[NDArray[np.uint8], Ints]:
         """The events at these places as JSON, one after another, and where each ends.
@@ -245,7 +251,18 @@ class Matches(Written):
     def _span(self, chosen: Ints, counts: Ints | None = None, places: Ints | None = None) -> tuple[Ints, Ints, Ints]:
         first, last = self._found[0, chosen] & self._runs.rows.mask, self._found[2, chosen] & self._runs.rows.mask
         ts = self._runs.rows.columns[TS]
-        return first, ts[first].astype(np.int64), ts[last].astype(np.int64)
+        return first, ts[first].astype(np.int64), self._end(chosen, ts[last].astype(np.int64))
+
+    def _repeated(self, chosen: Ints) -> list[Ints]:
+        _, period = self._query.program.due
+        return [self._found[DUE_OF, chosen]] if period else []
+
+    def _end(self, chosen: Ints, last: Ints) -> Ints:
+        """[n] when each match ends: with its last event (`last`), or when the time of its last NOT is over."""
+        if self._query.program.due == UNTIMED:
+            return last
+        due = self._found[DUE_OF, chosen]
+        return np.where(due == AT_ONCE, last, due)
 
 
 def _distinct(places: Ints, capacity: int) -> tuple[Ints, Ints]:

@@ -63,6 +63,9 @@ def evaluator(expr: Expr, value: Value) -> Evaluate:
 
 
 def _attribute(leaf: Attribute, value: Value) -> Evaluate:
+    if leaf.which is Which.NTH:
+        number, own = leaf.back, leaf.component
+        return lambda bound: value(leaf.name, bound[own][number - 1]) if len(bound[own]) >= number else None
     index = 0 if leaf.which in (Which.FIRST, Which.SINGLE) else -1
     return lambda bound: value(leaf.name, bound[leaf.component][index]) if bound[leaf.component] else None
 

@@ -68,13 +68,17 @@ class Tails:
         return np.arange(len(found)) + pieces.literals(found)
 
     def _bound_always(self, leaf: Attribute) -> bool:
-        return bool((self._counts[:, leaf.component] > 0).all())
+        least = leaf.back if leaf.which is Which.NTH else 1
+        return bool((self._counts[:, leaf.component] >= least).all())
 
     def _column(self, leaf: Attribute) -> tuple[Kind, NDArray[np.generic]]:
         """The attribute's values, one a match."""
         begin = self._starts[:, leaf.component]
-        last = leaf.which is Which.LAST
-        place = self._places[begin + self._counts[:, leaf.component] - 1 if last else begin]
+        if leaf.which is Which.LAST:
+            begin = begin + self._counts[:, leaf.component] - 1
+        elif leaf.which is Which.NTH:
+            begin = begin + leaf.back - 1
+        place = self._places[begin]
         kind = kind_in(self._runs.schema, leaf.name)
         values = stored_values(self._runs.rows, kind, leaf.name, place)
         return kind, values.astype(np.int64) if kind is Kind.INT else values
@@ -120,7 +124,7 @@ class Tails:
 
 
 def _leaf(expr: Expr) -> Attribute | None:
-    """An attribute of one event: itself, or first and last of a closure."""
+    """An attribute of one event: itself, or first() and last() of a closure."""
     if isinstance(expr, Attribute):
         return expr
     if isinstance(expr, Aggregate) and expr.function in ("first", "last") and expr.name and expr.kind:

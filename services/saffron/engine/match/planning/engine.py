@@ -60,4 +60,5 @@ def _all_begin(plan: MatchPlan) -> bool:
     """Whether any event that can matter begins a run: there is nothing to pass over."""
     automaton = Automaton(plan, ())
     chosen = any(automaton.is_local(condition) for condition in automaton.conditions(0, Edge.BEGIN))
-    return not chosen and len({component.type for component in plan.components}) == 1
+    first = plan.components[0].types
+    return not chosen and all(first.holds(component.types) for component in plan.components)

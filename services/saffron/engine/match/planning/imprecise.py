@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from saffron.engine.match.core.automaton import leaves
+from saffron.engine.match.planning.table import reads_numbered
 from saffron.engine.operators.aggregates import BUILT_IN
 from saffron.language.plan.plan import (
     MAX_COMPONENTS,
@@ -38,6 +39,8 @@ def refusal(plan: MatchPlan, schema: Schema) -> str:
 def _refusals(plan: MatchPlan, schema: Schema) -> Iterator[str]:
     if plan.strict:
         yield "the times of a match always increase strictly: leave TIME out"
+    if reads_numbered(plan):
+        yield "the events of a list have no numbers in conditions: write b[1].x, b[last].x or an aggregate"
     if not plan.flat:
         yield "a pattern is a SEQ of events and A+, all under one strategy: write those alone"
     if len(plan.components) > MAX_COMPONENTS:
@@ -77,7 +80,7 @@ def is_ordered(plan: MatchPlan, component: int) -> bool:
     for leaf in _leaves(plan):
         if leaf.component != component:
             continue
-        if isinstance(leaf, Attribute) and leaf.which in (Which.PREVIOUS, Which.FIRST, Which.LAST):
+        if isinstance(leaf, Attribute) and leaf.which in (Which.PREVIOUS, Which.FIRST, Which.NTH, Which.LAST):
             return True
         if isinstance(leaf, Aggregate) and (leaf.scope is Scope.BEFORE or leaf.function in ("first", "last")):
             return True

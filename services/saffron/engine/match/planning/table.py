@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from saffron.engine.match.core.automaton import leaves
 from saffron.engine.operators.aggregates import BUILT_IN
-from saffron.language.plan.plan import Aggregate, MatchPlan, Strategy
+from saffron.language.plan.plan import Aggregate, Attribute, MatchPlan, Strategy, Which
 
 
 def table_reason(plan: MatchPlan) -> str:
     """Why runs of a plan walk a table of states, whatever its events are; "" where they need not."""
+    if reads_numbered(plan):
+        return "conditions read an event of a list by its number"
     if not plan.flat:
         return "the pattern is no plain row of events and closures under one strategy"
     if plan.timeouts:
@@ -25,6 +27,12 @@ def walks_table(plan: MatchPlan) -> bool:
 def counts_events(plan: MatchPlan) -> bool:
     """Whether the query asks which events stand next to each other."""
     return bool({Strategy.STRICT, Strategy.PARTITION} & {plan.strategy, *plan.begins, *plan.continues})
+
+
+def reads_numbered(plan: MatchPlan) -> bool:
+    """Whether a condition reads b[n]."""
+    found = (leaf for check in plan.checks for leaf in leaves(check.expr))
+    return any(isinstance(leaf, Attribute) and leaf.which is Which.NTH for leaf in found)
 
 
 def flat_states(plan: MatchPlan) -> int:

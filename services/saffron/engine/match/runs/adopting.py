@@ -15,7 +15,7 @@ from saffron.engine.events.columns import Column
 from saffron.engine.events.key_words import widened_words
 from saffron.engine.events.rests import rests_of
 from saffron.engine.events.tables import converted
-from saffron.engine.match.core.automaton import RESTS, Feature, State, What
+from saffron.engine.match.core.automaton import ONE_VALUE, RESTS, Feature, State, What
 from saffron.engine.match.core.held import column_name, kinds_held
 from saffron.engine.match.core.keys import Keys
 from saffron.engine.match.core.pools import Pool
@@ -26,7 +26,6 @@ from saffron.schema.schema import NULL_INT, Kind, Schema
 
 Array = NDArray[Any]
 
-_ONE_VALUE = (What.FIRST, What.LAST, What.PREVIOUS, What.MIN, What.MAX)
 _COUNTED = (What.SUM, What.NUMBER, What.MEAN, What.SPREAD, What.LENGTH)
 
 
@@ -88,7 +87,7 @@ def _feature(feature: Feature, values: Mapping[tuple[object, ...], tuple[Feature
 
 
 def _held(held: Feature, values: Array, feature: Feature) -> Array:
-    if feature.what not in _ONE_VALUE or held.kind.column is feature.kind.column:
+    if feature.what not in ONE_VALUE or held.kind.column is feature.kind.column:
         return values
     if held.floating:  # it was null throughout
         return np.full(len(values), feature.kind.null, feature.kind.dtype)

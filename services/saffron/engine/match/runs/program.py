@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ from saffron.engine.match.compressed.build import Builder
 from saffron.engine.match.core import arithmetic, due, key_table, runs
 from saffron.engine.match.core.automaton import State, build
 from saffron.engine.match.core.classifier import classifier_of
-from saffron.engine.match.core.classify import bit_tests, type_masks
+from saffron.engine.match.core.classify import TypeMasks, bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names, begin_bit
 from saffron.engine.match.core.step_text import StepText
 from saffron.engine.match.core.user_functions import called
@@ -26,6 +25,7 @@ from saffron.engine.match.general import automaton as general
 from saffron.engine.match.general import expiry, pending, watched
 from saffron.engine.match.general.classify import component_masks, component_tests
 from saffron.engine.match.general.closing import Closing, closing
+from saffron.engine.match.general.pending import UNTIMED
 from saffron.engine.match.general.step_source import GeneralSource
 from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.merging import HELPERS
@@ -46,13 +46,14 @@ class Program:
     window; None where nothing waits for that. `late`: there are such matches. `closing`: how windows close for the runs
     of a plan WITH TIMEOUTS. `uncounted`: results of other queries are to be marked so in their masks. `merging`: the
     state whose equivalent runs merge (N7); the pool of their followers is one more after those of `states`. `trailing`:
-    of a table, by ending which trailing NOTs its matches wait for, -1 for none. `builder`: of a plan that is
+    of a table, by ending which trailing NOTs its matches wait for, -1 for none. `due`: see `pending.close`.
+    `leads`: how many ms before a match's first event a NOT with a time looks. `builder`: of a plan that is
     run as graphs, the kernel that builds these, which is `step` too. `sources`: the text of both kernels.
     """
 
     plan: MatchPlan
     states: tuple[State, ...]
-    type_masks: Mapping[str, int]
+    type_masks: TypeMasks
     begins: int
     founds: int
     every: bool
@@ -67,6 +68,8 @@ class Program:
     uncounted: bool = False
     merging: int | None = None
     trailing: tuple[int, ...] = ()
+    due: tuple[int, int] = UNTIMED
+    leads: int = 0
     builder: Builder | None = None
     sources: tuple[KernelSource, ...] = ()
 
@@ -92,7 +95,7 @@ class Program:
     @property
     def lag(self) -> int:
         """How long after its own windows an event may still be needed, in the window's clock."""
-        return Choice.lag(self.plan, late=self.late)
+        return max(self.leads, Choice.lag(self.plan, late=self.late))
 
 
 def compile_program(
@@ -168,5 +171,7 @@ def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Prog
         late=bool(automaton.trailing),
         closing=closing(automaton) if plan.timeouts else None,
         uncounted=automaton.uncounted,
+        due=automaton.due,
+        leads=automaton.lag,
         trailing=tuple(automaton.trailing.index(one.trailing) if one.trailing else -1 for one in table.endings),
     )

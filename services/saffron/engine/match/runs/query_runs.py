@@ -38,7 +38,7 @@ from saffron.engine.match.core.stream import Range
 from saffron.engine.match.core.windows import NEVER
 from saffron.engine.match.general.expired import Expired
 from saffron.engine.match.general.found import settle
-from saffron.engine.match.general.sweep import sweep, sweep_all
+from saffron.engine.match.general.sweep import room, sweep, sweep_all
 from saffron.engine.match.general.watch import Watch
 from saffron.engine.match.planning.table import flat_states
 from saffron.engine.match.runs.adopting import adopt_pool
@@ -239,15 +239,18 @@ class QueryRuns(Runs):
         pool, windows = self.pools[0], self.store.windows
         if self.watch is not None:
             self.watch.pass_time(pool, self.clock, now)
-        room = int(pool.segments[:, LENGTH].sum()) * (1 if self.program.closing is None else windows.most)
+        due = self.program.due
+        most = room(pool, now, pending, due) * (1 if self.program.closing is None else windows.most)
         start = int(self.counters[FOUND])
-        self.widen_found(start + room)
+        self.widen_found(start + most)
         if self.program.closing is None:
-            matches = sweep(pool, now, pending, self.buffer, start)
+            matches = sweep(pool, now, pending, self.buffer, start, due)
         else:
             rows = self.store.clock(), np.asarray(self.rows.columns[SEQ], np.int64), self.rows.mask
             openers = np.ascontiguousarray(windows.openers)
-            matches = sweep_all(pool, now, pending, self.buffer, start, self.nodes, rows, openers, self.program.closing)
+            matches = sweep_all(
+                pool, now, pending, self.buffer, start, self.nodes, rows, openers, self.program.closing, due
+            )
         self.counters[FOUND] = matches
         self.counters[place(0, LIVE)] = int(pool.segments[:, LENGTH].sum())
         self._sort(0, start)  # together with those that their keys' next events have shown to be over

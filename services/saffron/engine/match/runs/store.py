@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.key_words import key_names
 from saffron.engine.events.strings import Pinned, Strings
 from saffron.engine.kernels.jit import Function
-from saffron.engine.match.core.classify import OPENS
+from saffron.engine.match.core.classify import OPENS, TypeMasks
 from saffron.engine.match.core.held import column_name, held_kinds
 from saffron.engine.match.core.kernel_layout import Names
 from saffron.engine.match.core.keys import Keys
@@ -35,7 +35,7 @@ class Classified(Protocol):
     @property
     def plan(self) -> MatchPlan: ...
     @property
-    def type_masks(self) -> Mapping[str, int]: ...
+    def type_masks(self) -> TypeMasks: ...
     @property
     def classify(self) -> Function | None: ...
     @property
@@ -104,7 +104,7 @@ class EventStore:
     def classify(self, part: Range) -> Ints:
         """[n] what each event can be to the query, as bits."""
         program, codes = self._program, part.data("type")
-        bits = type_bits(part.columns.type, program.type_masks)
+        bits = type_bits(part.columns.type, program.type_masks.of)
         if program.classify is None or not bits.any():
             return taken(bits, codes)
         arrays: list[Array] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.core import arithmetic
 from saffron.engine.match.core.automaton import build
 from saffron.engine.match.core.classifier import classifier_of
-from saffron.engine.match.core.classify import bit_tests, type_masks
+from saffron.engine.match.core.classify import TypeMasks, bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names
 from saffron.engine.match.planning.imprecise import is_ordered
 from saffron.engine.match.uncertain import folds, search
@@ -35,7 +34,7 @@ class UncertainProgram:
     """
 
     plan: MatchPlan
-    type_masks: Mapping[str, int]
+    type_masks: TypeMasks
     loose: NDArray[np.int64]
     asks: NDArray[np.int64]
     joins: Joins

@@ -84,6 +84,7 @@ class EventParts:
         return self._whole(version)
 
     def _whole(self, version: Version) -> EventModel:
+        """The model of all parts held. ModelError: a part is missing or wrong."""
         held, self.held = self.held, {}
         try:
             contents = [held[number] for number in range(held[0]["parts"])]
@@ -125,6 +126,7 @@ def _written(piece: Piece) -> dict[str, Any]:
 
 
 def _read(contents: list[Mapping[str, Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays by name, joined from all parts. ValueError: a piece is missing."""
     found: dict[str, list[NDArray[Any]]] = {}
     for piece in (piece for content in contents for piece in content["model"]["arrays"]):
         array = np.frombuffer(base64.b64decode(piece["data"], validate=True), dtype=_TYPES[piece["type"]])

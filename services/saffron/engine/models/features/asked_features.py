@@ -9,6 +9,7 @@ from saffron.engine.models.features.event_conditions import MIRRORED, OPERATORS,
 from saffron.engine.models.features.features import MOST_CONDITIONS
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Expr, MatchPlan, Plan, TrendPlan
+from saffron.schema.event_types import type_names
 from saffron.schema.schema import COMPUTED_MARK, Kind
 
 _CALLS = ("abs", "sqrt")
@@ -16,11 +17,13 @@ _CALLS = ("abs", "sqrt")
 
 @dataclass
 class Asked:
-    """`types`: named by patterns. `named`: attribute -> strings or integers it is compared with for equality.
+    """The properties of an event that the conditions of queries read.
 
-    `cuts`: number -> (operator, constant) it is compared with. `free`: numbers that conditions read in any other way.
-    `comparisons`: of numbers computed from one event's attributes; those equal up to names, or to the order of their
-    sides, once. Attributes that all events of a match agree on are in none of these.
+    `types`: the types in patterns. `named`: attribute -> strings or integers that it is compared with for equality.
+    `cuts`: number attribute -> (operator, constant) that it is compared with. `free`: number attributes that conditions
+    read in any other way. `comparisons`: comparisons of numbers computed from one event; those that are equal up to
+    names, or to the order of their sides, are there once. Attributes on which all events of a match agree are in none
+    of these.
     """
 
     types: dict[str, None] = field(default_factory=dict)
@@ -34,7 +37,7 @@ def asked_of(plans: Sequence[Plan]) -> Asked:
     """All that these queries ask."""
     asked = Asked()
     for one in plans:
-        asked.types |= dict.fromkeys(component.type for component in one.components)
+        asked.types |= dict.fromkeys(type_names(component.types for component in one.components))
         if one.window.opens is not None:
             asked.types[one.window.opens.type] = None
         for expr in _conditions(one):
@@ -91,7 +94,7 @@ def _free(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
 
 
 def _compare(asked: Asked, attribute: plan.Attribute, operator: str, value: object, key: frozenset[str]) -> None:
-    """An attribute against a constant. Inequality tells the same events apart as equality does."""
+    """Add the comparison of an attribute with a constant. = and != are one: both separate the same events."""
     name, kind = attribute.name, attribute.kind
     if name in key or name in ("type", "ts") or value is None:
         return

@@ -13,7 +13,10 @@ Floats = NDArray[np.float64]
 
 
 class BySlot:
-    """`computed`: float64 [d], the value of each of d keys (uint64 [d]) with its vector (int16 [d, fields])."""
+    """The cached values of feature keys, by slot.
+
+    `computed`: computes float64 [d] values from keys (uint64 [d]) and their vectors (int16 [d, fields]).
+    """
 
     def __init__(self, computed: Callable[[NDArray[np.uint64], NDArray[np.int16]], Floats]) -> None:
         self._computed = computed
@@ -22,7 +25,7 @@ class BySlot:
         self._values: Floats = np.empty(0)
 
     def of(self, features: Features) -> Floats:
-        """By slot, with room for more; those of new slots are computed now."""
+        """float64 [slots or more]: the values by slot; only those of new slots are computed."""
         if features.generation != self._generation:
             self._generation, self._slots = features.generation, 0
         known, distinct = self._slots, len(features.distinct)

@@ -68,10 +68,10 @@ def _foretelling(halves: Sequence[Counts], before: Sequence[Floats]) -> float:
         return PRIOR
     one, two = halves
     pairs = [(one, two, before[0]), (two, one, before[1])]
-    told = [
+    scores = [
         sum(_likelihood(shrunk(own, rates, prior), other) for own, other, rates in pairs) for prior in _TRIED.tolist()
     ]
-    return float(_TRIED[int(np.argmax(told))])
+    return float(_TRIED[int(np.argmax(scores))])
 
 
 def _likelihood(rates: Floats, seen: Counts) -> float:

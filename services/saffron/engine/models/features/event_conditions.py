@@ -62,7 +62,7 @@ _COMPUTE: dict[tuple[str, int], Callable[..., Any]] = {
 
 @dataclass(frozen=True)
 class Computed:
-    """`operator`: + - * / % of two numbers, - abs sqrt of one."""
+    """A number computed from one event. `operator`: + - * / % of two operands, - abs sqrt of one."""
 
     operator: str
     operands: tuple[Number, ...]
@@ -73,7 +73,7 @@ Number = str | float | Computed
 
 @dataclass(frozen=True)
 class Comparison:
-    """`left operator right`, two numbers of the event as float64; false where one of them is null."""
+    """A comparison of two numbers of one event, as float64; false if one of them is null."""
 
     left: Number
     operator: str

@@ -50,14 +50,16 @@ class Table:
 
 @dataclass(frozen=True)
 class EventModel:
-    """Of one query. `keys`: utility by key; `contents`: by `content_keys`, without the pane; `kinds` [codes]: by kind,
-    NaN where none was seen; `overall`: of all events. `contributions`, `content_contributions`: by key, and by
-    content, how often an event is part of a match, the mean of all events being 1; utilities weigh this by the time
-    that a drop saves.
+    """The learned utilities of one query's events (G3 to G6).
 
-    `tree`, `forest`: None where too little was seen. `positions` [codes, bins]: utility by kind and position, NaN where
-    none was seen. `curves`: order -> its thresholds. `matches`, `observations`: matches and events that it rests on.
-    Its key in the topic is "QUERY/events".
+    `keys`: utility by key. `contents`: utility by `content_keys`, without the pane. `kinds` [codes]: utility by kind,
+    NaN if none was seen. `overall`: utility of all events. `contributions`, `content_contributions`: contribution to
+    matches by key and by content, relative to the mean of all events; utility is contribution by the time that a drop
+    saves.
+
+    `tree`, `forest`: None after too few events. `positions` [codes, bins]: utility by kind and position, NaN if none
+    was seen. `curves`: order -> its thresholds. `matches`, `observations`: numbers of matches and events that the model
+    was learned from. Its key in the topic is "QUERY/events".
     """
 
     query: str

@@ -39,7 +39,7 @@ class Half:
     positions: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """The row of one interval, as `FeatureCounts.add` has it."""
+        """Add the row of one interval; see `FeatureCounts.add`."""
         for key, count in row.get("occurrences", {}).items():
             _count(self.occurrences, int(key), int(count))
         for key, count in row.get("begun", {}).items():
@@ -81,13 +81,14 @@ class FeatureCounts:
     rows: int = 0
 
     def add(self, row: Mapping[str, Any], half: int | None = None) -> bool:
-        """A row of `observations.features`; False, and nothing added, where it is of another query, version or spec.
+        """A row of `observations.features` added; False, and nothing added, if it is of another query, version or spec.
 
         {"query", "query_version", "spec", "occurrences": {key: n}, "met": partial matches alive at each of these, added
         up, "begun": {key: matches whose first event it was}, "refusing": {key: events that a NOT may refuse by},
-        "matches": [[key, ...], ...], "weight": matches for each one listed, "features": {key: vector},
-        "positions": [[code of a kind, bin, contributions, occurrences], ...]}; what is left out is empty, the weight 1.
-        `half`: 0 or 1, into which it goes; without, each in turn.
+        "matches": [[key, ...], ...], "weight": matches for each one listed, "features": {key: vector}, "positions":
+        [[code of a kind, bin, contributions, occurrences], ...]}. A missing field is empty; a missing weight is 1.
+
+        `half`: the half (0 or 1) to add to; None: the halves take turns.
         """
         identity = row["query"], int(row["query_version"]), row.get("spec", self.spec)
         if identity != (self.query, self.query_version, self.spec):

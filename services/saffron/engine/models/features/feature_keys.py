@@ -76,7 +76,7 @@ class FeatureKeys:
         self._generation += 1
         self._state.cursor[KEYS] = 0
         self._make_room(_FIRST_KEYS, kept=0)
-        self._told = 0
+        self._reported = 0
 
     def apply(self, columns: Columns) -> Features:
         """Features of the next events; FeatureError where they lack an attribute or have it of another kind."""
@@ -100,8 +100,10 @@ class FeatureKeys:
 
     def news(self) -> dict[int, tuple[int, ...]]:
         """Vectors by key of those met since the last call, or since `forget`: what `Block.features` carries."""
-        told, self._told = self._told, self._distinct
-        keys, vectors = (array[told : self._distinct].tolist() for array in (self._state.stored, self._state.vectors))
+        reported, self._reported = self._reported, self._distinct
+        keys, vectors = (
+            array[reported : self._distinct].tolist() for array in (self._state.stored, self._state.vectors)
+        )
         return {key: tuple(vector) for key, vector in zip(keys, vectors, strict=True)}
 
     # ------------------------------------------------------------ inside

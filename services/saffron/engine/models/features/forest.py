@@ -26,9 +26,10 @@ TREES = 10
 
 @dataclass(frozen=True)
 class Forest:
-    """`nodes`: int32 [nodes, 4], the field asked (LEAF: none), the greatest value that goes left, and both successors.
+    """A forest of decision trees; its prediction is the mean of the trees' predictions.
 
-    `values`: float64 [nodes], what a leaf predicts. `roots`: int32 [trees]. The prediction is the mean of the trees'.
+    `nodes`: int32 [nodes, 4], the field tested (LEAF: none), the greatest value that goes left, and both successors.
+    `values`: float64 [nodes], the prediction of a leaf. `roots`: int32 [trees].
     """
 
     nodes: NDArray[np.int32]

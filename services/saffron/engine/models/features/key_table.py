@@ -17,8 +17,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class KeyTable:
-    """`keys` [n], all different; `values` [n + 1], of which the last, NaN, is that of all other keys; `table`: where
-    each key stands."""
+    """A hash table from keys to values.
+
+    `keys` [n], all different. `values` [n + 1]: the last one, NaN, is for all other keys. `table`: slot -> index of the
+    key, -1 if free.
+    """
 
     keys: Keys
     values: Floats
@@ -38,7 +41,7 @@ def key_table(keys: Keys, values: Floats) -> KeyTable:
 
 @kernel(void(uint64[::1], uint64[::1], float64[::1], int32[::1], float64[::1]), _nrt=False)
 def look_up(asked, keys, values, table, found):  # type: ignore[no-untyped-def]
-    """The value of each key that is asked for; a free place has -1, as the place of the last value."""
+    """Write the value of each key of `asked` into `found`; the last value for a key that is not in the table."""
     last = len(values) - 1
     for i in range(len(asked)):
         slot = table[place_of(table, keys, asked[i])]

@@ -16,7 +16,10 @@ Lists = Mapping[tuple[int, ...], int]
 
 @dataclass
 class ListSample:
-    """`held`: weights of the lists whose hash is below 2^(64 - level); each stands for 2^level like it."""
+    """A sample of lists, by hash, with weights.
+
+    `held`: weights of the lists whose hash is below 2^(64 - level); each stands for 2^level lists.
+    """
 
     held: dict[tuple[int, ...], int] = field(default_factory=dict)
     level: int = 0

@@ -30,7 +30,7 @@ AGES = LEFT_BINS * A_BIN
 SHARES = 1024
 """A match that may be of several alike counts for each in part: in so many parts, for sums are integers."""
 MOST_STATES = 256
-"""Of more states ages are not told: tables travel in every drop order."""
+"""The greatest number of states with factors by age; their tables are in every drop order."""
 
 _WAITED = (32, 8, 2)  # from 1/32, 1/8 and 1/2 of the window on it is the next bin
 _EVIDENCE = (2.0, 8.0, 32.0, 128.0, 512.0, inf)

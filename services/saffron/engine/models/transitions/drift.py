@@ -86,7 +86,7 @@ class Clumps:
     freedom: float = 0.0
 
     def add(self, batch: Cells) -> None:
-        """The next batch's transitions."""
+        """Add the next batch's transitions."""
         statistic, freedom = 0.0, 0
         for pairs, before, after in _compared(self.latest, batch):
             even = sqrt(before / after)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 
 MOST = 1e12
-"""Expected matches, and expected time, are not told beyond this."""
+"""Expected matches, and expected time, are limited to this."""
 
 
 def transition_matrix(counts: Mapping[tuple[int, int], int], states: int) -> Matrix:
@@ -112,9 +112,9 @@ def _power(matrix: Matrix, exponent: int) -> Matrix:
 
 
 def steps(matrix: Matrix) -> int:
-    """Of transitions that change the state, the least that lead from the first to the last; states - 1 where none do.
+    """The least number of state-changing transitions from the first state to the last; states - 1 if there is no path.
 
-    Of the first, in which nothing is bound, nothing may have been seen: it is followed by the second.
+    The first state, with nothing bound, may have no observations: the second is taken to follow it.
     """
     states = len(matrix)
     reached, frontier = {1}, {1}

@@ -249,7 +249,7 @@ def _by_age(rows: Any, states: int) -> Matrix:
 
 
 def _trials(body: Sequence[float]) -> Trials:
-    """Of a model that is older there are none."""
+    """The trials in a model's record. ValueError: they are not finite, or negative."""
     count, gains, squares = map(float, body)
     if not (count >= 0 and squares >= 0 and np.isfinite([count, gains, squares]).all()):
         raise ValueError(f"{count} trials, and {squares} as the squares of their gains")

@@ -17,11 +17,12 @@ LEAST_TIME = 0.01
 
 @dataclass(frozen=True)
 class PartialMatchModel:
-    """Of one query. `utility` [bins, m]: UT_q; `loss` [bins, m]: matches that dropping such a partial match loses.
+    """The utility of one query's partial matches (P5).
 
-    Row k is for (k + 1) * `bin_size` events left of the window, state 0 having nothing bound. `per_ms` turns the ms
-    left of a window in time into events; 0 for windows in events. Utilities compare between queries that were scaled
-    together. `lift` [m, AGES]: factors of both by age; without rows there are none.
+    `utility` [bins, m]: UT_q. `loss` [bins, m]: matches lost by dropping such a partial match. Row k is for (k + 1) *
+    `bin_size` events left of the window; state 0 has nothing bound. `per_ms`: events for each ms left of a window in
+    time; 0 for windows in events. `lift` [m, AGES]: factors of both by age; no rows: no factors. Utilities are
+    comparable between queries that were scaled together.
     """
 
     query: str

@@ -109,7 +109,7 @@ class TransitionCounts:
         return True
 
     def add_time(self, counts: Mapping[tuple[int, int], int], nanoseconds: int) -> None:
-        """A sample for the fit of times: transitions of an interval (see `add`) and what they took together."""
+        """Add a sample for the fit of times: transitions of an interval (see `add`), and their time together (ns)."""
         self.costs.add({cell: count for cell, count in counts.items() if cell[1] != FORKED}, nanoseconds)
 
     def times(self) -> tuple[float, ...]:
@@ -219,7 +219,7 @@ def _most(counts: TransitionCounts) -> float:
 
 
 def _trials(counts: TransitionCounts, chain: Chain, remaining: Matrix) -> Trials:
-    """Of the order of utility (P5) that the counts teach."""
+    """The trials of the order of utility (P5) that the counts give."""
     times = np.ones_like(chain.expected)
     if len(remaining):
         times = by_left(remaining, chain.bin_size, chain.window)

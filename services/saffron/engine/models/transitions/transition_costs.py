@@ -50,12 +50,12 @@ class TransitionCosts:
         self.nanoseconds += nanoseconds
 
     def add_moment(self, cell: Cell, count: int, moment: int) -> None:
-        """A transition's sums over samples: of its count, and of its count * nanoseconds."""
+        """Add to a transition's sums over samples: of its count, and of count * nanoseconds."""
         self.counts[cell] = self.counts.get(cell, 0) + count
         self.moments[cell] = self.moments.get(cell, 0) + moment
 
     def add_product(self, one: Cell, other: Cell, total: int) -> None:
-        """The sum over samples of the product of two counts; one <= other."""
+        """Add to the sum over samples of the product of two transitions' counts; one <= other."""
         self.products[one, other] = self.products.get((one, other), 0) + total
 
     def halve(self) -> None:

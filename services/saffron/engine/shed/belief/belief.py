@@ -34,14 +34,14 @@ SHARES = (SHARE, 0.5, 0.75)
 
 @dataclass(frozen=True)
 class Belief:
-    """Faded sums over the trials heard of: how many, S, V."""
+    """Faded sums over the trials so far: their number, S and V."""
 
     count: float = 0.0
     gains: float = 0.0
     squares: float = 0.0
 
     def after(self, trials: Trials) -> Belief:
-        """Behind these, of which each has their mean gain, and their mean square."""
+        """The belief after more trials; each has their mean gain and mean square."""
         if trials.count <= 0:
             return self
         left = FADE**trials.count
@@ -50,7 +50,7 @@ class Belief:
         return Belief(self.count + trials.count, left * self.gains + gains, left**2 * self.squares + squares)
 
     def share(self, before: Trials) -> float:
-        """0 (none) to 1; `before`: trials that the model in force brings, which came first."""
+        """The belief, 0 (none) to 1. `before`: the earlier trials that the model in force brings."""
         model, left = Belief().after(before), FADE**self.count
         gains, squares = left * model.gains + self.gains, left**2 * model.squares + self.squares
         if gains <= 0 or squares <= 0:
@@ -60,10 +60,12 @@ class Belief:
 
 
 def trials_of(model: EventModel, lost: Callable[[float], float], even: Even, length: float) -> Trials:
-    """What the matches of a model of events prove of its order, of which `lost` is the share that it loses of those
-    that it was not learned from, by the share of events that goes; `even`: what would go else. A match has so many
-    events (`length`). `LEAST_MATCHES` come in a clump, of which chance alone would lose all or none. That of `SHARES`
-    counts which proves most: an order that loses little loses no more where fewer go.
+    """The trials of an event model's order on the matches that it was learned from, by cross-validation.
+
+    `lost`: from a share of events dropped to the share of matches lost. `even`: even dropping to compare with.
+    `length`: the number of events of a match. `LEAST_MATCHES` matches make one trial, since chance alone would lose all
+    or none of so few. Of `SHARES` the one counts that proves most: an order that loses little loses no more where fewer
+    go.
     """
     clumps = model.matches / LEAST_MATCHES
     if clumps <= 0:
@@ -81,19 +83,19 @@ def trials_of(model: EventModel, lost: Callable[[float], float], even: Even, len
 
 
 def beyond(spare: float, share: float) -> float:
-    """The share of all events where those to spare go, and this share of the others."""
+    """The share of all events dropped, if `spare` goes whole, and `share` of the others."""
     return spare + share * (1.0 - spare)
 
 
 @dataclass
 class Counted:
-    """Trials that a reader has told of, as it counts: it begins anew when it does."""
+    """The trials that a reader has reported so far. A reader that starts again counts from 0."""
 
-    told: Trials = Trials()
+    reported: Trials = Trials()
 
     def grown(self, now: Trials) -> Trials:
-        """Those since it told last."""
-        before, self.told = self.told, now
+        """The trials since the last report."""
+        before, self.reported = self.reported, now
         if now.count < before.count:
             return now
         return Trials(now.count - before.count, now.gains - before.gains, max(0.0, now.squares - before.squares))

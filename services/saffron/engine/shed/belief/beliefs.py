@@ -1,4 +1,4 @@
-"""How far the learned orders of each query are believed, of its events and of its partial matches."""
+"""The belief in the learned orders of each query: of its events, and of its partial matches."""
 
 from __future__ import annotations
 
@@ -24,22 +24,27 @@ _WINDOW = 4_096.0
 
 @dataclass(frozen=True)
 class Believed:
-    """How far (0 to 1) the learned orders of a query are believed: of its events, of its partial matches. `learned`:
-    which of the two there are; for another one the number means nothing."""
+    """The belief (0 to 1) in the learned orders of one query, of its events and of its partial matches.
+
+    `learned`: "events", "partial" or both; the belief in an order that is not learned means nothing.
+    """
 
     events: float = 1.0
     partial: float = 1.0
     learned: tuple[str, ...] = ()
 
     @property
-    def told(self) -> dict[str, float]:
-        """By means, of those that are learned."""
+    def by_means(self) -> dict[str, float]:
+        """The beliefs in the orders that are learned, by "events" and "partial"."""
         return {means: getattr(self, means) for means in self.learned}
 
 
 @dataclass
 class _Query:
-    """`window`: events of one. `proved`: what the model of events in force brings."""
+    """The trials of one query. `window`: the number of events in a window.
+
+    `proved`: the event model in force, and its trials.
+    """
 
     window: float = _WINDOW
     partial: Belief = Belief()
@@ -51,30 +56,33 @@ class _Query:
 
 @dataclass
 class Beliefs:
-    """Of one chain: what readers told of trials, since each query began."""
+    """The beliefs of one chain, by query, from the trials that readers report."""
 
     _queries: dict[str, _Query] = field(default_factory=dict)
 
     def heard(self, load: Mapping[str, Any]) -> None:
-        """A reader's load: `trials` of partial matches, and matches `traced` for those of events, by query."""
+        """Take a reader's load report: `trials` of orders of partial matches, `traced` matches for trials of events."""
         for query, sums in load.get("trials", {}).items():
             own = self._of(str(query))
             own.partial = own.partial.after(own.counted.grown(Trials(*map(float, sums))))
-        for query, told in load.get("traced", {}).items():
+        for query, traced in load.get("traced", {}).items():
             own = self._of(str(query))
-            own.events = own.events.after(own.trials.told(int(told["count"]), told["matches"], own.window))
+            own.events = own.events.after(own.trials.add_report(int(traced["count"]), traced["matches"], own.window))
 
     def saw(
         self, query: str, seq: NDArray[np.int64], goes: NDArray[np.bool_], even: Even, model: TransitionModel | None
     ) -> None:
-        """Events at these positions [n], and which would go by the learned order alone; `even`: what would go else.
-        `model`: of the query's partial matches, which knows how many events a window has."""
+        """Add events at positions [n], with flags [n] whether the learned order alone drops them.
+
+        `even`: the even dropping to compare with. `model`: of the query's partial matches; it knows the events of a
+        window.
+        """
         own = self._of(query)
         own.window = _WINDOW if model is None else model.expected_events
         own.trials.saw(seq, goes, own.window, even)
 
     def of(self, query: str, by: Shedder, model: TransitionModel | None, events: EventDrops, length: float) -> Believed:
-        """Of a query that the shedder `by` acts on, whose matches have so many events (`length`)."""
+        """The beliefs for a query under the shedder `by`. `length`: the number of events of a match."""
         own = self._of(query)
         partial = own.partial.share(Trials() if model is None else model.trials)
         learned = ("partial",) if model is not None and by.partial is not None and by.partial.ranks else ()
@@ -87,7 +95,7 @@ class Beliefs:
         return Believed(own.events.share(own.proved[1]), partial, ("events", *learned))
 
     def forget(self, query: str) -> None:
-        """The query begins anew, or is gone."""
+        """Drop what is known of a query that is removed, or added again."""
         self._queries.pop(query, None)
 
     def _of(self, query: str) -> _Query:

@@ -1,7 +1,8 @@
-"""Trials of a learned order of events, on true matches of which a reader's sample tells.
+"""Trials of a learned order of events on true matches, which a reader samples.
 
-For each event it is remembered whether the order alone would drop it, whatever was dropped. A match would be lost if it
-would drop any of its events. It is compared with what even dropping of as many events would lose (`evenly`).
+Each event has a flag: whether the order alone would drop it, whatever was dropped in fact. The order loses a match if
+it would drop any of the match's events. A trial compares these losses with those of even dropping of as many events
+(`evenly`).
 """
 
 from __future__ import annotations
@@ -27,10 +28,14 @@ _WINDOWS = 2.0
 
 @dataclass
 class EventTrials:
-    """Of one query. `_blocks`: first position, and whether each event from there on would go, of blocks of which
-    anything might go; `_firsts`: the former. `_forgotten`: all before this position is not remembered. `_seen`,
-    `_gone`: events of this trial, and those that would go; `_lengths`: of its matches, in such blocks; `_lost`: how
-    many would be lost; `_since`: where it began. `_told`: matches that the reader has told of."""
+    """The trial in progress of one query's order of events.
+
+    `_blocks`: (first position, flag of each event from there on) of blocks with droppable events; `_firsts`: their
+    first positions. `_forgotten`: flags of events before this position are dropped. `_seen`, `_gone`: number of events
+    of this trial, and of those that would go. `_lengths`: for each match of the trial, its number of events in these
+    blocks; `_lost`: number of matches that would be lost. `_since`: first position of the trial. `_reported`: the
+    reader's count of matches at its last report.
+    """
 
     _blocks: deque[tuple[int, Flags]] = field(default_factory=deque)
     _firsts: deque[int] = field(default_factory=deque)
@@ -41,11 +46,11 @@ class EventTrials:
     _lengths: list[int] = field(default_factory=list)
     _lost: int = 0
     _since: int | None = None
-    _told: int = 0
+    _reported: int = 0
     _even: Even = UNKNOWN
 
     def saw(self, seq: NDArray[np.int64], goes: Flags, window: float, even: Even = UNKNOWN) -> None:
-        """Events at these positions, ascending, and whether the order would drop each; `window`: events of one."""
+        """Add events at ascending positions, with the order's flags. `window`: the number of events in a window."""
         self._even = even
         if not len(seq):
             return
@@ -64,10 +69,14 @@ class EventTrials:
             self._firsts.popleft()
             self._remembered, self._forgotten = self._remembered - len(old), begin + len(old)
 
-    def told(self, count: int, newest: Sequence[Sequence[int]], window: float) -> Trials:
-        """The reader has told of so many matches since it began, and of the newest which events they have; the trial
-        that is over with them, if one is."""
-        new, self._told = count - self._told if count >= self._told else count, count
+    def add_report(self, count: int, newest: Sequence[Sequence[int]], window: float) -> Trials:
+        """Add a reader's report; returns the trial that it completes, or empty `Trials`.
+
+        `count`: matches since the reader began. `newest`: positions of the events of the newest matches. `window`: the
+        number of events that a trial covers at least. The gain of a trial is 1 - (matches lost) / (matches that even
+        dropping would lose).
+        """
+        new, self._reported = count - self._reported if count >= self._reported else count, count
         for match in newest[max(0, len(newest) - new) :] if new else ():
             marks = [mark for position in match if (mark := self._would_go(position)) is not None]
             if marks and self._forgotten is not None and min(match) >= self._forgotten:
@@ -85,7 +94,7 @@ class EventTrials:
         return found
 
     def _would_go(self, position: int) -> bool | None:
-        """None: of its block nothing might go."""
+        """The flag of the event at a position; None: its block had no droppable events."""
         place = bisect_right(self._firsts, position) - 1
         if place < 0:
             return None

@@ -18,41 +18,47 @@ from numpy.typing import NDArray
 from saffron.engine.shed.drops.loss_curve import LossCurve
 from saffron.engine.shed.drops.rates import rates_at
 from saffron.language.plan.plan import Absent, Choice, InOrder, Interleaved, Loop, MatchPlan, Shape, Take
+from saffron.schema.event_types import EventTypes, type_names
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Even:
-    """Of one query. `spare`: the share of events that it cannot take. Of `types` of its pattern, of those that it can:
-    `frequency`, their shares; `needed`, how many components take them; `begins`, whether one that a match begins with
-    does. `taken`: for each component that a match binds, the place of its type."""
+    """Even dropping of one query's events.
+
+    `spare`: the share of events that the query cannot take. The tuples `frequency`, `needed` and `begins` have an entry
+    for each of `types`, the types of its pattern: the share among events that it can take; the number of components
+    that take the type; whether a match can begin with it. `taken`: for each component that a match binds, the indices
+    of its types. The type None stands for all that the pattern does not name, where it has ANY.
+    """
 
     spare: float = 0.0
-    types: tuple[str, ...] = ("",)
+    types: tuple[str | None, ...] = ("",)
     frequency: tuple[float, ...] = (1.0,)
     needed: tuple[int, ...] = (1,)
     begins: tuple[bool, ...] = (True,)
-    taken: tuple[int, ...] = (0,)
+    taken: tuple[tuple[int, ...], ...] = ((0,),)
 
     def rates(self, share: float) -> Floats:
-        """[types] the rates that drop this share of those that the query can take."""
+        """[types] the drop rates that drop this share of the events that the query can take."""
         frequency, first = np.array(self.frequency), np.array(self.frequency) * np.array(self.begins)
         time = frequency + (first / first.sum() if first.sum() > 0 else 0.0)
         return rates_at(min(1.0, max(0.0, share)), frequency, np.array(self.needed) / np.maximum(time, 1e-9))
 
     def lost(self, share: float, length: float) -> float:
-        """The share of matches, of so many events, that are lost where this share of all events goes."""
-        kept = 1.0 - self.rates(self._beyond(share))[list(self.taken)]
+        """The share of matches lost if this share of all events goes. `length`: the number of events of a match."""
+        rates, frequency = self.rates(self._beyond(share)), np.array(self.frequency)
+        kept = np.array([1.0 - _mean(rates[list(places)], frequency[list(places)]) for places in self.taken])
         return float(1.0 - kept.prod() ** (max(1.0, length) / len(self.taken)))
 
     def begun(self, share: float) -> float:
-        """The share of partial matches that do not begin then."""
+        """The share of partial matches that do not begin if this share of all events goes."""
         first = np.array(self.frequency) * np.array(self.begins)
         return float(first @ self.rates(self._beyond(share)) / first.sum()) if first.sum() > 0 else 0.0
 
     def curve(self, length: float) -> LossCurve:
-        """What is lost at all shares."""
+        """The share of matches lost, at all shares of events dropped."""
         return _curve(self, length)
 
     @cached_property
@@ -62,6 +68,12 @@ class Even:
 
     def _beyond(self, share: float) -> float:
         return max(0.0, share - self.spare) / (1.0 - self.spare) if self.spare < 1 else 0.0
+
+
+def _mean(rates: Floats, frequency: Floats) -> float:
+    """The mean of rates, weighted by frequencies; where all of these are 0, the plain mean."""
+    total = frequency.sum()
+    return float(rates @ (frequency / total)) if total > 0 else float(rates.mean())
 
 
 @lru_cache(maxsize=64)
@@ -76,17 +88,23 @@ UNKNOWN = Even()
 def even_of(plan: MatchPlan, spare: float, frequency: Sequence[float]) -> Even:
     """`frequency`: shares of the types in `types_of`."""
     types = types_of(plan)
-    place = {name: number for number, name in enumerate(types)}
-    own = [place[component.type] for component in plan.components]
-    first = {own[component] for component in beginnings(plan.pattern)}
-    needed = np.bincount(own, minlength=len(types))
+    sets = [component.types for component in plan.components]
+    own = [tuple(place for place, name in enumerate(types) if _takes(one, name)) for one in sets]
+    first = {place for component in beginnings(plan.pattern) for place in own[component]}
+    needed = np.bincount([place for places in own for place in places], minlength=len(types))
     begins = tuple(number in first for number in range(len(types)))
     return Even(spare, types, tuple(frequency), tuple(needed.tolist()), begins, tuple(own[: plan.positive]))
 
 
-def types_of(plan: MatchPlan) -> tuple[str, ...]:
-    """The types of its components, each once."""
-    return tuple(dict.fromkeys(component.type for component in plan.components))
+def types_of(plan: MatchPlan) -> tuple[str | None, ...]:
+    """The types of its components, each once; with ANY also None."""
+    sets = [component.types for component in plan.components]
+    return (*type_names(sets), *([None] if any(one.others for one in sets) else []))
+
+
+def _takes(types: EventTypes, name: str | None) -> bool:
+    """Whether a component takes events of a type of `types_of`."""
+    return types.others if name is None else name in types
 
 
 def beginnings(shape: Shape) -> set[int]:

@@ -51,7 +51,7 @@ class EventDrops:
     taking: Taking = field(default_factory=Taking)
 
     def use(self, models: Mapping[str, EventModel]) -> None:
-        """The models in force by query."""
+        """Put event models in force, by query."""
         changed = {query for query in {*models, *self.models} if models.get(query) is not self.models.get(query)}
         if not changed:
             return
@@ -100,7 +100,7 @@ class EventDrops:
         return self.taking.even(query) if by.evenly else UNKNOWN
 
     def _known_features(self, query: str) -> tuple[FeatureSpec, Features] | None:
-        """Of the block that was applied last."""
+        """The features of the last block for a query, with their specification; None if they are not known."""
         model = self.models.get(query)
         spec = self._watched if model is None else model.spec
         features = None if spec is None else self._features.get(spec.identity)

@@ -19,6 +19,7 @@ from saffron.engine.models.features.event_conditions import MIRRORED, OPERATORS
 from saffron.engine.models.features.features import Binned, FeatureSpec
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Expr, MatchPlan, Strategy
+from saffron.schema.event_types import EventTypes
 
 Marks = NDArray[np.bool_]
 Vectors = NDArray[np.int16]
@@ -38,7 +39,7 @@ def unfit(one: MatchPlan, spec: FeatureSpec, vectors: Vectors) -> Marks:
     truths = _Truths(spec, vectors, frozenset(one.key))
     fits = np.zeros(len(vectors), np.bool_)
     for number, component in enumerate(one.components):
-        may = truths.named("type", "=", component.type).may
+        may = truths.of_types(component.types).may
         for expr in (expr for owner, expr in local if owner == number):
             may = may & truths.of(expr).may
         fits |= may
@@ -47,7 +48,7 @@ def unfit(one: MatchPlan, spec: FeatureSpec, vectors: Vectors) -> Marks:
 
 @dataclass(frozen=True)
 class _Truth:
-    """Of a condition, bool [n]: where it must hold, and where it may."""
+    """The truth of a condition on n feature vectors: bool [n] where it must hold, and where it may."""
 
     must: Marks
     may: Marks
@@ -85,22 +86,33 @@ class _Truths:
             case _:
                 return self._anything()
 
+    def of_types(self, types: EventTypes) -> _Truth:
+        """Of a set of event types."""
+        if types.others:
+            return self._anything()
+        found = [self.named("type", "=", name) for name in types.named]
+        must = np.logical_or.reduce([one.must for one in found])
+        return _Truth(must, np.logical_or.reduce([one.may for one in found]))
+
     def named(self, name: str, operator: str, value: str | int) -> _Truth:
-        """Of a column that kinds are made of. What no kind names there, null included, is like none that one names."""
+        """The truth of a comparison of an attribute, by which kinds are formed, with a constant.
+
+        Vectors do not separate values that no kind names, null included.
+        """
         if name not in self.spec.kinds:
             return self._anything()
         place = self.spec.kinds.index(name)
         own = [values[place] for values in self.spec.known]
         same = np.array([*(one == value for one in own), False], np.bool_)
         may = np.array([*(one == value or (one is None and value not in own) for one in own), True], np.bool_)
-        told = np.array([*(one is not None for one in own), False], np.bool_)
+        named = np.array([*(one is not None for one in own), False], np.bool_)
         codes = self.vectors[:, 0]
         if operator == "=":
             return _Truth(same[codes], may[codes])
-        return _Truth((told & ~same)[codes], ~same[codes])
+        return _Truth((named & ~same)[codes], ~same[codes])
 
     def _compared(self, attribute: plan.Attribute, operator: str, value: object) -> _Truth:
-        """With a constant."""
+        """The truth of a comparison of an attribute with a constant."""
         name = attribute.name
         constant = _as_named(value)
         if operator in ("=", "!=") and name in self.spec.kinds and constant is not None:
@@ -114,7 +126,7 @@ class _Truths:
         return _Truth(must[bins], may[bins])
 
     def _computed(self, expr: plan.Binary) -> _Truth:
-        """A comparison of numbers that an event has."""
+        """The truth of a comparison of numbers computed from one event, if it is a feature."""
         found = comparison_in(expr, self.key)
         if found is None or any(one.kind.is_wide for one in attributes_in(expr)):
             return self._anything()

@@ -21,7 +21,7 @@ class Forced:
     orders: dict[str, int] = field(default_factory=dict)
 
     def take(self, query: str, keep: object, in_force: Container[str]) -> None:
-        """An order for the next block. InputError: no such query is in force, or `keep` is no number of them."""
+        """Record an order for the next block. InputError: no such query is in force, or `keep` is no count."""
         if type(keep) is not int:
             raise InputError(f"an order keeps a whole number of partial matches, not {keep!r}")
         if query not in in_force:

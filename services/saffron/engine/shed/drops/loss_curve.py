@@ -17,7 +17,10 @@ SHARES: Floats = np.linspace(0.0, 1.0, 65)
 
 @dataclass(frozen=True)
 class LossCurve:
-    """`lost` [65]: the share of matches lost at each of `SHARES` of events dropped, rising."""
+    """The share of matches lost, as a rising function of the share of events dropped.
+
+    `lost` [65]: its values at `SHARES`.
+    """
 
     lost: Floats
 
@@ -38,7 +41,7 @@ class LossCurve:
         return self if part == 0 else LossCurve(self.lost + part * (other.lost - self.lost))
 
     def at(self, share: float) -> float:
-        """Linear between points."""
+        """The share of matches lost at a share of events dropped, linear between points."""
         return float(np.interp(share, SHARES, self.lost))
 
     def of_each(self, length: float) -> LossCurve:

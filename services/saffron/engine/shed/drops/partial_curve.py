@@ -28,7 +28,10 @@ _THRESHOLDS = 33
 
 @dataclass(frozen=True)
 class PartialCurve:
-    """`saved`, `lost` [t], rising from 0 to 1: shares of the query's processing time and of its matches."""
+    """The savings and losses of dropping a query's partial matches.
+
+    `saved`, `lost` [t], rising from 0 to 1: shares of the query's processing time and of its matches.
+    """
 
     saved: Floats
     lost: Floats
@@ -53,7 +56,7 @@ def partial_curve(model: TransitionModel, utility: Matrix) -> PartialCurve:
 
 
 def _at_once(model: TransitionModel, utility: Matrix, times: Matrix) -> PartialCurve:
-    """Of those alive."""
+    """The curve if the least useful of the partial matches alive now are dropped at once."""
     worth, cost, matches = (
         np.repeat(by_left(table, model.bin_size, model.expected_events).T, A_BIN, axis=1)
         for table in (utility, times, model.expected)
@@ -65,7 +68,7 @@ def _at_once(model: TransitionModel, utility: Matrix, times: Matrix) -> PartialC
 
 
 def _in_time(model: TransitionModel, utility: Matrix, times: Matrix) -> PartialCurve:
-    """Of each in its time, by the chain."""
+    """The curve if each partial match is dropped once its utility is low enough, by the Markov chain."""
     inner = utility[:, 1:-1]
     levels = np.unique(np.quantile(inner, np.linspace(0, 1, _THRESHOLDS))) if inner.size else np.zeros(0)
     step = np.linalg.matrix_power(model.matrix, model.bin_size)

@@ -15,14 +15,15 @@ from saffron.schema.schema import Schema
 
 
 class Plans:
-    """Of one chain; bound anew when queries or the schema change."""
+    """The plans of one chain's match queries. They are bound again when queries or the schema change."""
 
     def __init__(self) -> None:
         self._bound_for: tuple[Mapping[str, int], Mapping[str, Any] | None] = ({}, None)
         self._plans: dict[str, MatchPlan] = {}
 
     def of(self, view: View) -> Mapping[str, MatchPlan]:
-        """Those in force; none before there is a schema, or where it cannot be read, which its readers say."""
+        """The plans of the queries in force, by name; none without a schema that can be read (readers report a bad
+        one)."""
         wanted = wanted_in(view)
         if (wanted, view.schema) != self._bound_for:
             self._bound_for = wanted, view.schema

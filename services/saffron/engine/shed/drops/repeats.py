@@ -28,8 +28,11 @@ _GRAIN = 8
 
 @dataclass
 class Repeats:
-    """Of one query. `_last`: by type and key, where the last event was; beyond `_most` of them, those that no window
-    holds are forgotten. `_seen`, `_again`: events, and those that came again within a window."""
+    """The share of one query's events that come again within a window, by a sample of keys.
+
+    `_last`: by type and key, the position or time of the last event. Beyond `_most` entries, those outside all windows
+    are dropped. `_seen`, `_again`: number of events, and of those that came again within a window.
+    """
 
     plan: MatchPlan
     _last: dict[int, int] = field(default_factory=dict)
@@ -39,7 +42,7 @@ class Repeats:
 
     @property
     def share(self) -> float:
-        """Of events, in steps of 1/8; 1 where nothing is known."""
+        """The share of events that come again within a window, in steps of 1/8; 1 without a key or events."""
         return round(_GRAIN * (self._again + 1) / (self._seen + 1)) / _GRAIN if self.plan.key else 1.0
 
     def saw(self, columns: Columns, fits: NDArray[np.bool_]) -> None:

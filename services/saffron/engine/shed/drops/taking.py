@@ -28,9 +28,12 @@ _GRAIN = 64
 
 @dataclass
 class _Query:
-    """`known`: the specification, and which of its vectors do not fit. `fits` [n]: the events of the last block that
-    do. `near`, `far`: shares of events that do not fit; `types`: of those that fit, shares of the pattern's types.
-    `even`: dropping by the last two."""
+    """The measurements of one query.
+
+    `known`: the identity of the features, and which of their vectors do not fit the query. `fits` [n]: whether each
+    event of the last block fits. `near`, `far`: share of events that do not fit, over few and over many events.
+    `types`: shares of the pattern's types among events that fit. `even`: the even dropping by `far` and `types`.
+    """
 
     plan: MatchPlan
     repeats: Repeats
@@ -44,13 +47,13 @@ class _Query:
 
 @dataclass
 class Taking:
-    """Of one chain: the queries whose plans are known, and that skip what lies between."""
+    """The measurements of one chain's queries whose plans are known and may skip events in between."""
 
     plans: Mapping[str, MatchPlan] = field(default_factory=dict)
     _queries: dict[str, _Query] = field(default_factory=dict)
 
     def serve(self, plans: Mapping[str, MatchPlan]) -> None:
-        """The plans of the queries in force, as far as they are known. Of one that stays nothing is forgotten."""
+        """Set the plans of the queries in force. A query whose plan stays the same keeps its measurements."""
         if plans is self.plans:
             return
         same = {name for name, plan in plans.items() if name in self.plans and self.plans[name] == plan}
@@ -60,7 +63,7 @@ class Taking:
         }
 
     def saw(self, columns: Columns, features: Mapping[str, tuple[FeatureSpec, Features] | None]) -> None:
-        """The next block, and by query the features of its events, where they are known."""
+        """Measure the next block. `features`: by query, the features of its events, or None."""
         for name, own in self._queries.items():
             own.fits = _fits(own, len(columns), features.get(name))
             spare, types = float(1.0 - own.fits.mean()), _shares(own, columns)
@@ -116,7 +119,8 @@ class Taking:
         if even is UNKNOWN:
             return np.full(len(columns), share)
         rates = dict(zip(even.types, even.rates(share).tolist(), strict=True))
-        by_code = np.array([*(rates.get(value, 1.0) for value in values), 1.0])
+        other = rates.get(None, 1.0)
+        by_code = np.array([*(rates.get(value, other) for value in values), 1.0])
         found: Floats = by_code[columns.type.data]
         return found
 
@@ -133,9 +137,10 @@ def _fits(own: _Query, count: int, features: tuple[FeatureSpec, Features] | None
 
 
 def _shares(own: _Query, columns: Columns) -> Floats:
-    """Of those that fit, the shares of the pattern's types."""
+    """[types] the shares of the pattern's types among the events that fit."""
     place = {name: number for number, name in enumerate(types_of(own.plan))}
-    by_code = np.array([*(place.get(value, -1) for value in columns.type.values), -1])
+    other = place.get(None, -1)
+    by_code = np.array([*(place.get(value, other) for value in columns.type.values), -1])
     places = by_code[columns.type.data][own.fits]
     counts: Floats = np.bincount(places[places >= 0], minlength=len(place)).astype(np.float64)
     return counts / max(1.0, float(counts.sum()))

@@ -19,12 +19,15 @@ from saffron.records.query import shedder_of
 
 @dataclass(frozen=True)
 class Traits:
-    """`shedder`: the one that its record names. `weight`: WEIGHT of its text, 1 without. `aggregate`: whether its
-    results are sums over what passes, which dropped events make wrong rather than fewer. `slide`: of its windows, None
-    where they begin with events; of positions if `counts`, else ms. `replaces`: whether another match may be found,
-    that is none, in the stead of one that lost an event. `partial`: whether it has partial matches that an order can
-    drop; what readers count of others are stored events (`cost.shedding`). `window`: its size; `states`: of a model
-    of its transitions, where the text alone says; None: not known."""
+    """The properties of a query that shedding depends on.
+
+    `shedder`: the one that its record names. `weight`: its WEIGHT, 1 without. `aggregate`: whether its results are
+    sums, which dropped events make wrong rather than fewer. `slide`: of its windows, in positions if `counts`, else in
+    ms; None if windows begin with events. `replaces`: whether a false match may be found in place of one that lost an
+    event. `partial`: whether an order can drop its partial matches; for other queries, readers count stored events
+    (`cost.shedding`). `window`: the window's size. `states`: number of states of its transition model, if the text
+    determines it. None: not known.
+    """
 
     shedder: Shedder = AUTOMATIC
     weight: float = 1.0
@@ -65,7 +68,10 @@ class Traits:
 
 
 def traits_of(record: Mapping[str, Any], shedders: Mapping[str, Shedder] = SHEDDERS) -> Traits:
-    """Those of a query's record (`text`, `shed`). A text that does not bind is no query that could be shed."""
+    """The traits of a query, from its record (`text`, `shed`).
+
+    A text that does not bind gives a query that is never shed.
+    """
     shedder = shedders.get(shedder_of(record), AUTOMATIC)
     try:
         bound = bind(str(record["text"]), None, name=str(record["name"]), aggregates=frozenset(registered()))

@@ -24,7 +24,7 @@ class UtilityTables:
     _curves: dict[tuple[str, PartialOrder], PartialCurve] = field(default_factory=dict)
 
     def use(self, models: Mapping[str, TransitionModel], weights: Mapping[str, float]) -> None:
-        """The models in force by query, and the weights of queries."""
+        """Put transition models in force, by query, with the weights of queries."""
         versions = {query: model.version for query, model in models.items()}
         if versions != {query: model.version for query, model in self._models.items()} or weights != self._weights:
             self._models, self._weights = dict(models), dict(weights)

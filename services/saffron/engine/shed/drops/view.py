@@ -15,15 +15,16 @@ from saffron.records.envelope import Version
 
 @dataclass
 class View:
-    """`queries`: name -> the version by which it was added; `changed`: name -> that of its last change, such as a
-    pause; `slots`: name -> bit in `Columns.dropped` (-1: none); `paused`: names.
+    """The state of a stream's queries at a position, as its control records say.
 
-    `failed`: name -> why it was stopped for good; it is among the paused, for nothing comes of it any more.
+    `queries`: name -> the version by which it was added. `changed`: name -> the version of its last change, such as a
+    pause. `slots`: name -> bit in `Columns.dropped` (-1: none). `paused`: names. `failed`: name -> the reason for which
+    it was stopped for good; such a query is also paused.
 
-    `since`: name -> the position from which a version holds that came into force here; it is not in checkpoints.
+    `since`: name -> the position from which on the version is in force here; it is not in checkpoints.
 
-    `traits`: name -> what its record says of shedding. `texts`: name -> text. `models`: query -> version of its
-    transition model in force. `schema`: of the stream, as its record has it. `shedders`: by the names in records.
+    `traits`: name -> its properties for shedding. `texts`: name -> text. `models`: query -> version of its transition
+    model in force. `schema`: of the stream, as its record has it. `shedders`: by the names in records.
     """
 
     queries: dict[str, int] = field(default_factory=dict)
@@ -101,7 +102,7 @@ class View:
             self.failed[name] = str(body["reason"])
 
     def _checkpoint(self, body: Mapping[str, Any]) -> None:
-        """A checkpoint says all that is in force; it replaces what was known, except what it does not speak of."""
+        """Replace the state by that of a checkpoint; fields that it does not have stay."""
         queries = body.get("queries", ())
         entries = list(queries.values()) if isinstance(queries, Mapping) else list(queries)
         self.queries = {str(entry["name"]): int(entry.get("added", entry["version"])) for entry in entries}

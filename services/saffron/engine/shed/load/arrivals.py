@@ -18,7 +18,7 @@ class Arrivals:
         self._taken = 0
 
     def arrived(self, events: int, at: float) -> None:
-        """A block was appended at `at`."""
+        """Record a block of so many events, appended at `at`."""
         if self._blocks:
             at = max(at, self._blocks[-1][0])  # brokers' clocks may step back
         self._blocks.append((at, events))
@@ -28,7 +28,7 @@ class Arrivals:
             self._recent -= self._blocks.popleft()[1]
 
     def taken(self, events: int) -> None:
-        """The oldest waiting block goes to the engines; one that nobody announced has arrived as well."""
+        """Remove the oldest waiting block, which goes to the engines; one that was not recorded counts as arrived."""
         self._taken += events
         self._arrived = max(self._arrived, self._taken)
 

@@ -37,11 +37,11 @@ class Credits:
         self._readers: dict[str, _Reader] = {}
 
     def forwarded(self, next_seq: int) -> None:
-        """The output now reaches up to `next_seq`."""
+        """Record that the output reaches up to `next_seq`."""
         self._forwarded = max(self._forwarded, next_seq)
 
     def applied(self, reader: str, next_seq: int, *, active: bool, now_ms: int) -> None:
-        """A load message of `reader` came in. One from before its restart may say less: the later message counts."""
+        """Take a reader's load message. After a restart it may report an earlier position: the later message counts."""
         self._readers[reader] = _Reader(next_seq, active, now_ms)
 
     def in_flight(self, now_ms: int) -> int:

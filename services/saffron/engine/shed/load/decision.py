@@ -55,8 +55,11 @@ class Situation:
 
 @dataclass(frozen=True)
 class Decision:
-    """`share`: of the block's time, to be saved by dropping events. `keep`: at most so many of the droppable partial
-    matches, None: all."""
+    """A decision on one block.
+
+    `share`: of the block's time, to be saved by dropping events. `keep`: the greatest number of droppable partial
+    matches to keep; None: all.
+    """
 
     share: float = 0.0
     keep: int | None = None

@@ -18,7 +18,7 @@ READER = "matcher"
 _MEMORY_MS = 200.0
 """Of a reader's processing time, over which is remembered what each of its queries takes."""
 _SILENT_MS = 3_000
-"""A reader that has told nothing for so long while others have is gone: nothing is decided for it."""
+"""The time (ms) without a report after which a reader counts as gone, if others report: nothing is decided for it."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,15 @@ class Detector:
     _heard: dict[str, float] = field(default_factory=dict)
 
     def observe(self, load: Mapping[str, Any], now_ms: float = 0.0) -> None:
-        """A load message (schemas/load.yaml) is heard; it is advice, so that one without counts changes nothing."""
+        """Take a load message (schemas/load.yaml) of a reader. It is advice: one without counts changes nothing."""
         counts, by_query = load.get("partial_matches"), load.get("nanoseconds")
         service = str(load.get("service", ""))
         self._heard[service] = now_ms
         if isinstance(counts, Mapping):
             whole = {str(query): count for query, count in counts.items() if type(count) is int}
             self.partial_matches[service] = whole
-        told = by_query if isinstance(by_query, Mapping) and by_query else self.partial_matches.get(service, {})
-        self._works[service] = tuple(map(str, told))
+        queries = by_query if isinstance(by_query, Mapping) and by_query else self.partial_matches.get(service, {})
+        self._works[service] = tuple(map(str, queries))
         works = self.partial_matches.get(service) != {}
         if not works:
             self._paces.pop(service, None)  # it has no queries: how fast it is says nothing
@@ -89,12 +89,15 @@ class Detector:
         return seen
 
     def forget(self, query: str) -> None:
-        """The query begins anew, or is gone."""
+        """Drop what is known of a query that is removed, or added again."""
         self._taken.forget(query)
 
     def forwarded(self, next_seq: int, events: int, partial_matches: float, seen: Mapping[str, float]) -> None:
-        """A block of so many events goes out, beside so many partial matches: compared when it has been done. `seen`:
-        by query in force, the share of its events that are not masked."""
+        """Record a block that goes out, to compare the expected time with the measured one.
+
+        `partial_matches`: alive beside it. `seen`: by query in force, the share of the block's events that are not
+        masked.
+        """
         for service, pace in self._paces.items():
             costs = self.costs(service, seen)
             worth = sum(cost * seen[query] for query, cost in costs.items()) if costs else 1.0
@@ -103,7 +106,7 @@ class Detector:
             pace.forwarded(next_seq, expected, events, worth, seen)
 
     def behind_others(self, service: str, next_seq: int, known: int) -> None:
-        """A block goes out while others are in flight, and so many partial matches of a reader are known of."""
+        """Record a block that goes out behind others in flight. `known`: the reader's partial matches known of now."""
         self._forecasts.setdefault(service, Forecast()).forwarded(next_seq, known)
 
     def expected(self, service: str, known: int) -> float:
@@ -151,12 +154,12 @@ class Detector:
 
     @property
     def readers(self) -> list[str]:
-        """Those that work, and are not silent."""
+        """Names of the readers that work and still report."""
         newest = max(self._heard.values(), default=0)
         return [name for name in self._paces if newest - self._heard.get(name, newest) <= _SILENT_MS]
 
     def speed(self, service: str) -> Speed:
-        """Of one reader; as the model says, where nothing is known of it."""
+        """The speed of one reader: measured, or by the model until it is measured."""
         model, pace = self.model, self.pace(service)
         functions = (None, None) if model is None else (model.processing, model.shedding)
         return Speed(*functions, pace.slowness, pace.mean, pace.mean_alive, pace.overshoot)

@@ -35,11 +35,11 @@ class Forecast:
     _products: float = 0.0
 
     def forwarded(self, next_seq: int, known: int) -> None:
-        """A block goes out that reaches to `next_seq`, behind others that are in flight, and so many are known of."""
+        """Record a block up to `next_seq` that goes out behind others. `known`: partial matches known of now."""
         self._ahead.append((next_seq, known))
 
     def reported(self, position: int, alive: int, milliseconds: float) -> None:
-        """All up to `position` is done, which took so many ms, and so many partial matches are alive."""
+        """Take a report: all events up to `position` are done, in so many ms; so many partial matches are alive."""
         known = None
         while self._ahead and self._ahead[0][0] <= position:
             _, known = self._ahead.popleft()

@@ -43,8 +43,11 @@ class _Forwarded:
 
 @dataclass
 class Pace:
-    """`overshoot`: ms by which what was done between two reports took longer than expected, at most, of late.
-    `commit`: ms from where a block had been done until its results were committed, at most, of late."""
+    """The measured pace of one reader, against the model.
+
+    `overshoot`: the greatest recent excess (ms) of the time between two reports over the expected one. `commit`: the
+    greatest recent time (ms) from the end of a block to the commit of its results.
+    """
 
     overshoot: float = 0.0
     commit: float = 0.0
@@ -96,7 +99,7 @@ class Pace:
     def forwarded(
         self, next_seq: int, expected: float, events: int, worth: float = 1.0, seen: Mapping[str, float] | None = None
     ) -> None:
-        """A block was given."""
+        """Record a block given to the reader, to compare it with the next report."""
         self._ahead.append(_Forwarded(next_seq, expected, events, worth, seen or {}))
 
     def flying(self, beyond: int) -> float:

@@ -1,4 +1,4 @@
-"""What a chain's shedder is asked to hold: the settings of a bound."""
+"""The settings of a chain's latency bound."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ MOST_SEEDS = 1 << 63
 
 @dataclass(frozen=True)
 class Overload:
-    """A latency bound and how it is held (P7, G7). Times in ms.
+    """A latency bound and the means to hold it (P7, G7). Times in ms.
 
-    `bound`: LB. By what each query is shed, its record says (`shed`, "auto" where it does not).
-    `policy`: after an outage "shed" (be current at once) or "catch-up" (drop nothing until its backlog is gone).
-    `start`: share of the bound at which events begin to be dropped (the paper's 80 %). `safety`: b_s as a share of it.
-    `interval`: T, over which a share of events is planned; None: as long as the bound. `exempt`: share of the spans of
-    the stream in which no event is dropped, so that models stay true. `spared`: share of the partial matches an order
-    would drop that it keeps, to measure what dropping loses. `followed`: share of all partial matches that orders drop
-    last, to train models on. `weights`: of queries, in place of those that they give themselves.
+    `bound`: LB. `policy`: after an outage "shed" (be current at once) or "catch-up" (drop nothing of the backlog). A
+    query's record names its shedder (`shed`; "auto" by default). `start`: share of the bound at which dropping of
+    events begins (the paper's 80 %). `safety`: b_s as a share of the bound. `interval`: T, over which a share of events
+    is planned; None: as long as the bound.
+
+    `exempt`: share of the spans of the stream in which no event is dropped, so that models stay true. `spared`: share
+    of the partial matches that an order would drop but retains, to measure the loss. `followed`: share of all partial
+    matches that orders drop last and that are tracked, to train models. `weights`: of queries, in place of their own.
     """
 
     bound: float

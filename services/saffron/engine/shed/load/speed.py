@@ -12,9 +12,12 @@ _LEAST, _MOST = 0.25, 2.0
 
 @dataclass(frozen=True)
 class Speed:
-    """`function`, `of_shedding`: of the model, None before there is one. `slowness`: time that passes for each that the
-    model says. `mean`: ms of an event of which nothing is masked, of late, and `mean_alive`, the partial matches beside
-    which that was; `overshoot`: by how many ms what was done of late took longer than expected, at most."""
+    """The time that one reader takes for events and for shedding.
+
+    `function`, `of_shedding`: by the model, None before there is one. `slowness`: measured time over the model's.
+    `mean`: recent ms for an event of which nothing is masked, beside `mean_alive` partial matches. `overshoot`: the
+    greatest recent excess (ms) over the expected time.
+    """
 
     function: LatencyFunction | None = None
     of_shedding: LatencyFunction | None = None

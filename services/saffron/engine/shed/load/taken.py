@@ -1,7 +1,7 @@
-"""How long a query takes of an event that it is given: what it does not see for shedding takes next to nothing.
+"""The processing time of an event, by query, measured on blocks of which some events were masked.
 
-Measured is the time of blocks of which some events were masked. Taken as the time of all of them, a query that is shed
-seems cheap, and another would be shed in its stead.
+The time counts for the events that the query saw: a masked event takes next to nothing. Otherwise a query that is shed
+would seem cheap, and another one would be shed instead.
 """
 
 from __future__ import annotations
@@ -16,21 +16,24 @@ _LEAST_NS = 1e-9
 
 @dataclass
 class Taken:
-    """ns of an event, by query, of late."""
+    """The recent ns of an event, by query."""
 
     _by_query: dict[str, Fading] = field(default_factory=dict)
 
     def measured(self, query: str, nanoseconds: float, seen: float, events: int, kept: float) -> None:
-        """It took so long over so many events, of which it saw so many; of what was known before a share is `kept`."""
+        """Add a measured time. `seen`: how many of the `events` were not masked.
+
+        `kept`: the factor (0 to 1) of earlier sums.
+        """
         if seen >= TELLING * events:
             self._by_query.setdefault(query, Fading()).add(nanoseconds, seen, kept=kept)
 
     def forget(self, query: str) -> None:
-        """The query begins anew, or is gone."""
+        """Drop what is known of a query that is removed, or added again."""
         self._by_query.pop(query, None)
 
     def of(self, query: str) -> float:
-        """The mean of others where it has told nothing yet, 1 of none."""
+        """The ns of an event for a query: the mean of the other queries before it is measured, 1 without any."""
         known = self._by_query.get(query)
         if known is not None:
             return max(known.ratio, _LEAST_NS)

@@ -70,10 +70,13 @@ def _no_matches() -> Floats:
 
 @dataclass
 class EventLosses:
-    """Of one query. `_counted`: matches found, as the reader counts, which may have begun before. `_heard`: matches as
-    in a mark, up to where it was heard of last. Since it was first: `_matches`, as in a mark, those that were `_found`,
-    the sum of the logarithm of what was to be found over these (powers x instead), and the place of the likeliest
-    powers."""
+    """The matches that one query loses with dropped events: its estimate, and the powers a, b and r fitted so far.
+
+    `_counted`: matches found, as the reader counted them last. `_heard`: cumulative matches, as in a mark, up to the
+    reader's last position. The others cover the time since its first report. `_matches`: matches, as in a mark.
+    `_found`: those found. `_logs` [powers, instead]: sums of (matches found) * log(matches expected to be found).
+    `_powers`: index of the likeliest powers.
+    """
 
     extent: Extent = Extent()
     _marks: list[_Mark] = field(default_factory=list)
@@ -93,10 +96,11 @@ class EventLosses:
         masked: float = 0.0,
         promised: float | None = None,
     ) -> None:
-        """A block of events [begin, end). `contributed`: by them, in means of all events. `alive`: partial matches.
+        """Add a block of events [begin, end), and what is dropped of it.
 
-        `part`: of the contributions, that goes. `promised`: the same as the choice of means counted with it; None: as
-        `part`. `masked`: the share of events that goes.
+        `contributed`: contribution of its events to matches, in means of all events. `alive`: number of partial
+        matches. `part`: the dropped part (0 to 1) of the contributions. `promised`: the same as the choice of means
+        assumed it; None: `part`. `masked`: the share of events dropped.
         """
         begin, end = block
         if not self._marks:
@@ -118,7 +122,7 @@ class EventLosses:
             del self._marks[: _MOST_MARKS // 2]
 
     def heard(self, position: int, count: float) -> None:
-        """All events before `position` have been applied, and so many matches found by now."""
+        """Take a reader's report: it has applied all events before `position`, and found `count` matches."""
         before, self._counted = self._counted, count
         if not self._marks:
             return
@@ -130,7 +134,7 @@ class EventLosses:
 
     @property
     def share(self) -> float:
-        """Of the matches so far, the share that is expected to be lost; 0 before any event."""
+        """The share of the matches so far that is expected to be lost; 0 before any event."""
         return self._share_of(_LOST)
 
     @property
@@ -149,7 +153,7 @@ class EventLosses:
         return float(sums[row, self._powers] / due) if due > 0 else 0.0
 
     def _take(self, matches: Floats, found: float) -> None:
-        """Of so many matches some were found; of none or less where a reader has begun again, further back."""
+        """Fit the powers to `found` of `matches`; nothing is fitted if a reader has started again further back."""
         expected = _to_be_found(matches)
         if expected.min() <= 0:
             return
@@ -162,12 +166,12 @@ class EventLosses:
             self._powers = int(np.argmax(likely.max(axis=1) - _UNLIKELY))
 
     def _forget(self, position: float) -> None:
-        """Marks of which nothing is asked where all is known up to a position."""
+        """Drop the marks that nothing needs once all events before a position are reported."""
         past = bisect_right(self._marks, position - self.extent.reach, key=_end)
         del self._marks[: max(0, min(past, len(self._marks) - 1) - 1)]
 
     def _lost(self, contributed: float, gone: float) -> float:
-        """The share of matches lost, where so much goes of what is contributed."""
+        """The share of matches lost, if `gone` of `contributed` is dropped."""
         part = min(1.0, max(0.0, gone / contributed)) if contributed > 0 else 0.0
         return min(_MOST, float(1.0 - (1.0 - part) ** self.extent.length))
 

@@ -39,10 +39,10 @@ class Expected:
 
     @property
     def missed_share(self) -> float:
-        """Of what was due; 0 of nothing."""
+        """Lost matches over due ones; 0 if none were due."""
         return self.lost / self.due if self.due > 0 else 0.0
 
     @property
     def false_share(self) -> float:
-        """Of what was found; 0 of nothing."""
+        """False matches over found ones; 0 if none were found."""
         return self.false / self.found if self.found > 0 else 0.0

@@ -21,7 +21,7 @@ _BESIDE = 0.02
 """Share of matches beside which losses of events are compared: what is small cannot be measured so well."""
 _MOST_RATIO = 8.0
 _GRAIN = 16
-"""`Correction.at_random` is rounded to 1/16: less than half of that is not told from chance."""
+"""`Correction.at_random` is rounded to 1/16: less than half of that may be chance."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,17 @@ class Correction:
 
 @dataclass
 class _Query:
-    """The sums of one query. `events`: None before any event.
+    """The sums of one query.
 
-    `too_many`: matches that models expect too many, and those among which they expect them. `told`: matches found, and
-    lost with partial matches, as the reader counts, which begins anew when it does. `found`: in all. `lost_before`:
-    lost in earlier counts of the reader. `ratio`: matches that partial matches have lost for each one promised.
+    `events`: None before any event. `too_many`: matches that models expect too many, and the matches among which they
+    expect them. `reported`: the reader's counts of matches found, and of matches lost with partial matches; they
+    restart with the reader. `found`: in all. `lost_before`: lost in earlier counts of the reader. `ratio`: matches that
+    partial matches have lost for each one promised.
     """
 
     events: EventLosses | None = None
     too_many: tuple[float, float] = (0.0, 0.0)
-    told: tuple[float, float] = (0.0, 0.0)
+    reported: tuple[float, float] = (0.0, 0.0)
     found: float = 0.0
     lost_before: float = 0.0
     measured: Measured = field(default_factory=Measured)
@@ -56,7 +57,7 @@ class _Query:
     @property
     def kept(self) -> float:
         """The share of its matches that dropped partial matches left."""
-        lost = self.lost_before + self.told[1]
+        lost = self.lost_before + self.reported[1]
         return self.found / (self.found + lost) if lost > 0 else 1.0
 
     @property
@@ -87,11 +88,11 @@ class _Query:
         return Correction(by_events, _steps(self.ratio), round(_GRAIN * at_random) / _GRAIN)
 
     def counted(self, found: float, lost: float, position: object) -> None:
-        """The reader counts so many matches found before a position, and lost with partial matches."""
-        begins_again = found < self.told[0]
-        self.found += found if begins_again else found - self.told[0]
-        self.lost_before += self.told[1] if begins_again else 0.0
-        self.told = found, lost
+        """Take the reader's counts: matches found before a position, and matches lost with partial matches."""
+        begins_again = found < self.reported[0]
+        self.found += found if begins_again else found - self.reported[0]
+        self.lost_before += self.reported[1] if begins_again else 0.0
+        self.reported = found, lost
         if self.events is not None and type(position) is int:
             self.events.heard(position, found)
 
@@ -117,11 +118,13 @@ class Losses:
         masked: Mapping[str, float],
         promised: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
-        """A block of events [begin, end). `contributed`: what they contribute to each query's matches, in means of all
-        events. `extents`: of a query's matches, where they are known.
+        """Add a block of events [begin, end), and what is dropped of it, by query.
 
-        A query that is not named loses nothing. `gone`: the part of the contributions that goes. `promised`: the same
-        as it was promised. `masked`: the share of events that goes.
+        A query without an entry loses nothing.
+
+        `contributed`: contribution of the events to the query's matches, in means of all events. `alive`: number of
+        partial matches. `gone`: the dropped part (0 to 1) of the contributions; `promised`: the same, as the choice of
+        means assumed it. `extents`: of matches, where known. `masked`: the share of events dropped.
         """
         begin, end = block
         for query in contributed if end > begin else ():
@@ -132,20 +135,20 @@ class Losses:
             own.events.add(block, contributed[query], alive.get(query, 0), part, dropped, promised.get(query))
 
     def let_on(self, contributed: Mapping[str, float], false: Mapping[str, float]) -> None:
-        """Of the same block: by query the matches too many that models expect for each true one. A query that is not
-        named has none."""
+        """Add the false matches that models expect of the same block, for each true match, by query; 0 without an
+        entry."""
         for query, weight in contributed.items():
             own = self._of(query)
             too_many, whole = own.too_many
             own.too_many = too_many + weight * false.get(query, 0.0), whole + weight
 
     def forget(self, query: str) -> None:
-        """The query begins anew, or is gone."""
+        """Drop what is known of a query that is removed, or added again."""
         self._queries.pop(query, None)
 
     def heard(self, load: Mapping[str, Any]) -> None:
-        """A reader's load (schemas/load.yaml): by query the sums of its sample, and the matches that it found and lost
-        before a position."""
+        """Take a reader's load report (schemas/load.yaml): the sums of its sample, and its matches found and lost,
+        by query."""
         beside = [load.get(name, {}) for name in ("false", "compared", "found")]
         for query, numbers in load.get("sampled", {}).items():
             counts = [by_query.get(query, 0) for by_query in beside]
@@ -159,11 +162,11 @@ class Losses:
             self._of(str(query)).counted(float(count), float(loss.get(query, 0.0)), load.get("position"))
 
     def missed(self, query: str) -> float:
-        """Of its matches, the share that dropped events and dropped partial matches together are expected to lose."""
+        """The share of a query's matches that dropped events and dropped partial matches are expected to lose."""
         return self._known(query).missed
 
     def false(self, query: str) -> float:
-        """Of what was found, the share that would not be found if nothing had been dropped."""
+        """The share of a query's found matches that are expected to be false."""
         return self._known(query).false
 
     def expected(self, query: str) -> Expected:

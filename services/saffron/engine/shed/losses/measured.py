@@ -14,18 +14,18 @@ _CLUMPED = 3.0
 class Measured:
     """What a reader's sample says: matches that were to be found, those missed of them, first events that they came of,
     and of these the sum of squared weights; false ones found; matches that the reader found while it took a sample, and
-    in all; since the first one. `told`: as the reader counts, which begins anew when it does."""
+    in all; since the first one. `reported`: as the reader counts, which begins anew when it does."""
 
     sums: tuple[float, ...] = (0.0,) * 7
-    told: tuple[float, ...] | None = None
+    reported: tuple[float, ...] | None = None
 
     def heard(self, numbers: tuple[float, ...]) -> None:
-        if self.told is None:
-            self.told = numbers
-        anew = any(now < before for now, before in zip(numbers, self.told, strict=True))
-        grown = numbers if anew else tuple(now - before for now, before in zip(numbers, self.told, strict=True))
+        if self.reported is None:
+            self.reported = numbers
+        anew = any(now < before for now, before in zip(numbers, self.reported, strict=True))
+        grown = numbers if anew else tuple(now - before for now, before in zip(numbers, self.reported, strict=True))
         self.sums = tuple(one + more for one, more in zip(self.sums, grown, strict=True))
-        self.told = numbers
+        self.reported = numbers
 
     def missed(self, promised: float, wrong: float) -> float:
         """The share missed of what was to be found."""

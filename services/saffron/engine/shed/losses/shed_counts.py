@@ -21,8 +21,10 @@ class ShedCounts:
     _counts: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def add(self, block: Block, slots: Mapping[str, int], since: Mapping[str, int], reason: str) -> None:
-        """A block as it goes out: its events that were dropped whole, or are masked in a query's slot. `since`: from
-        which position on it is the query's, where it came into force here."""
+        """Count the dropped events of a block: those dropped whole, and those masked in a query's slot.
+
+        `since`: by query, the position from which on it is in force here.
+        """
         mask = block.columns.dropped
         whole = block.next_seq - block.first_seq - len(block.columns)
         if mask is None and not whole:
@@ -33,7 +35,7 @@ class ShedCounts:
             self._counts[query, reason] = self._counts.get((query, reason), 0) + whole + some
 
     def forget(self, query: str) -> None:
-        """The query begins anew, or is gone."""
+        """Drop the counts of a query that is removed, or added again."""
         for reason in (OVERLOAD, OUTAGE):
             self._counts.pop((query, reason), None)
 

@@ -33,8 +33,11 @@ class Known:
 
 @dataclass(frozen=True)
 class Made:
-    """`handed`: arrays and numbers that it wants besides its parameters, and where they are, or what; `value`: what it
-    returns if known."""
+    """A function after folding.
+
+    `handed`: arrays and numbers that it needs besides its parameters: their places, or their values. `value`: its
+    result, if known.
+    """
 
     function: ast.FunctionDef
     handed: dict[str, str | int]

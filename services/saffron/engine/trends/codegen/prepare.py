@@ -105,7 +105,7 @@ def states_of(graphs: Graphs, types: Column) -> Ints:
     table = np.full(len(types.values) + 1, every, dtype=np.int64)
     for code, name in enumerate(types.values):
         for s, place in enumerate(graphs.places):
-            if graphs.plan.components[place.state.component].type == name:
+            if name in graphs.plan.components[place.state.component].types:
                 table[code] |= 1 << s
     states: Ints = table[types.data]
     return states

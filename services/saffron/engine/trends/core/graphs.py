@@ -34,7 +34,7 @@ class Graphs(TrendGraphs):
 
     @cached_property
     def negative_totals(self) -> dict[Total, int]:
-        """Those of negative states."""
+        """The totals of negative states, numbered."""
         found: dict[Total, int] = {}
         for number, step in enumerate(self.steps):
             total = self.total_of(number)

@@ -56,7 +56,7 @@ BOTH = 10  # AND: the result is the pairs of trends of sides 0 and 1, side 2 bei
 MARKED = 11  # there are negatives
 STORED = 12  # attributes kept with a vertex
 ALL_MARKED = 13  # vertices carry all marks
-PANED = 14  # windows share the matrices of panes (`kernels_panes`)
+PANED = 14  # windows share the matrices of panes (`kernels.panes`)
 COUNTED = 15  # of the numbers, those that are counts: they come first, then sums
 PARAMS_SIZE = 16
 
@@ -162,7 +162,7 @@ M_ORDER = 0
 M_LAST = 1  # last window the vertex lies in
 M_SCALED = 2  # 1 when any of its numbers but an unscaled count is not 0
 MARKS = 3
-X_SEQ = 3  # where a plan needs it (`wiring.marks_of`)
+X_SEQ = 3  # this mark and those below: with ALL_MARKED only
 X_TAKEN = 4  # transitions by which it is taken already; those by which event X_NEW_SEQ took it
 X_NEW = 5
 X_NEW_SEQ = 6

@@ -23,7 +23,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Measures:
-    """`numbers`, of which the first is COUNT(*), and `extremes`; together in this order they are the measures."""
+    """The measures of a graph: `numbers` (COUNT(*) first), then `extremes`."""
 
     numbers: tuple[Measure, ...]
     extremes: tuple[Measure, ...]

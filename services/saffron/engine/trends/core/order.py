@@ -26,7 +26,10 @@ _FARTHEST = 2.0**52
 
 @dataclass
 class Order:
-    """`numbers`: pairs (`schema.numbers`), ascending; `codes`: float64, ascending, one each, none of them 0."""
+    """The codes of exact numbers: comparing codes compares the numbers.
+
+    `numbers`: pairs (`schema.numbers`), ascending. `codes`: float64, ascending, one for each number, none of them 0.
+    """
 
     numbers: Pairs
     codes: Floats

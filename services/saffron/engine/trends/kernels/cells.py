@@ -1,6 +1,6 @@
 """Loops over numbers and extremes: of totals, vertices, entries and the event being taken (T9).
 
-`klo`..`khi` are always the windows of the loop.
+`klo` and `khi`: numbers of the first and the last window of the loop.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def gather_chosen(s: int, begin: int, stop: int, klo: int, chosen: Flags, wiring
 
 
 def start_sums(s: int, from_window: int, klo: int, khi: int, store: Store) -> None:
-    """The numbers of an event before its predecessors are added: a count of 1 in windows from `from_window` on."""
+    """Set the numbers of an event before its predecessors are added: a count of 1 in windows from `from_window` on."""
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
     k = klo
     for slot in between(klo, khi, sums.shape[2]):

@@ -38,7 +38,7 @@ from saffron.engine.trends.ordered.ordered import Index
 def gather(
     row: int, s: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch, index: Index
 ) -> None:
-    """The numbers of event i as a vertex of state s, for each window, into `sums` (algorithm 2, theorem 4.3)."""
+    """Sum up the numbers of event i as a vertex of state s, for each window, into `sums` (algorithm 2, theorem 4.3)."""
     states, transitions = wiring.states, wiring.transitions
     klo = store.head[layout.KLO]
     begin = khi + 1
@@ -59,7 +59,10 @@ def gather(
 def gather_negative(
     row: int, s: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch
 ) -> None:
-    """The latest start of the negative trends that end with event i in state s, and the last window with that start."""
+    """Compute the latest start of the negative trends that end with event i in state s, and its last window.
+
+    They go into `starts[s]`.
+    """
     states, transitions = wiring.states, wiring.transitions
     store.starts[s, 0] = layout.NEVER
     store.starts[s, 1] = layout.NO_WINDOW
@@ -78,7 +81,10 @@ def gather_negative(
 def gather_all(
     row: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch, index: Index
 ) -> int:
-    """Gather for all states that event i may be a vertex of; returns those of which it is one (bits)."""
+    """Gather for all states that event i may be a vertex of; returns those that it is a vertex of (bit s: state s).
+
+    `row`: of the key. `khi`: number of the last window that holds the event.
+    """
     found = 0
     events = batch.states[i]
     for s in range(len(wiring.states)):
@@ -95,7 +101,10 @@ def gather_all(
 
 
 def empty_taken(row: int, events: int, khi: int, wiring: Wiring, store: Store) -> None:
-    """Skip-till-next-match without conditions: what the event has taken waits no longer."""
+    """Empty the totals whose trends the event has extended (skip-till-next-match without conditions).
+
+    `events`: the states that the event is a vertex of (bit s: state s). `khi`: its last window.
+    """
     for s in range(len(wiring.states)):
         if (events >> s) & 1:
             for t in range(

@@ -64,7 +64,10 @@ def move(source: int, target: int, store: Store) -> None:
 
 
 def make_room(row: int, events: int, wiring: Wiring, store: Store) -> bool:
-    """See that the key's lists of these states have a free row each; False when the arena is full (`NEED`)."""
+    """Give the list of each state a free row for a vertex; False when the arena is full (`NEED`).
+
+    `row`: of the key. `events`: the states that the event may be a vertex of (bit s: state s).
+    """
     lists = 1 + wiring.params[layout.KEY_WIDTH] + layout.AFTER_LISTS
     for s in range(len(wiring.states)):
         if wiring.states[s, layout.LIST] >= 0 and (events >> s) & 1:
@@ -156,7 +159,7 @@ def first_from(begin: int, stop: int, order: int, marks: Ints) -> Any:
 
 
 def extra_marks(v: int, s: int, seq: int, store: Store) -> None:
-    """What contiguity, skip-till-next-match and negative graphs keep with a vertex besides."""
+    """Set the marks of a vertex that contiguity, skip-till-next-match and negative graphs need."""
     marks = store.marks
     marks[v, layout.X_SEQ] = seq
     marks[v, layout.X_TAKEN] = 0

@@ -19,7 +19,7 @@ from saffron.engine.trends.kernels.cells import start_sums
 
 
 def make_one(at: int, wiring: Wiring, store: Store) -> None:
-    """The matrix of no event: one path from each state to itself."""
+    """Set the matrix of no event: one path from each state to itself."""
     totals, scales, extremes = store.totals, store.total_scales, store.total_extremes
     states = len(wiring.states)
     cell = 0
@@ -164,7 +164,7 @@ def new_matrix(row: int, slot: int, store: Store) -> Any:
 
 
 def release(row: int, slot: int, store: Store) -> None:
-    """The matrix in a slot of a key, if there is one, is free."""
+    """Free the matrix in a slot of a key, if there is one."""
     head, at = store.head, store.matrices[row, slot]
     if at > 0:
         store.released[head[layout.RELEASED]] = at - 1
@@ -186,7 +186,7 @@ def copy_matrix(source: int, target: int, store: Store) -> None:
 
 
 def compose(left: int, right: int, wiring: Wiring, store: Store) -> None:
-    """The matrix `left` becomes its product by `right`."""
+    """Replace the matrix `left` by its product with `right`."""
     states = len(wiring.states)
     first = 0
     while first < store.totals.shape[3]:

@@ -68,7 +68,10 @@ def extend(at: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> None:
 
 
 def lengthen_paths(at: int, first: int, i: int, events: int, wiring: Wiring, store: Store, batch: Batch) -> None:
-    """Lengthen the paths of one row of a matrix (its cells from `first` on) by event i."""
+    """Lengthen the paths of one row of a matrix (its cells from `first` on) by event i.
+
+    `events`: the states that the event is a vertex of (bit s: state s).
+    """
     for s in range(len(wiring.states)):
         if (events >> s) & 1:
             start_sums(s, 0 if wiring.states[s, layout.IS_START] and first == 0 else 1, 0, 0, store)
@@ -87,7 +90,7 @@ def lengthen_paths(at: int, first: int, i: int, events: int, wiring: Wiring, sto
 
 
 def turn(row: int, k: int, last: int, wiring: Wiring, store: Store) -> None:
-    """All panes from k on go to the front: each becomes the product of itself and those behind it."""
+    """Turn the panes from k on to the front: each matrix becomes the product of itself and those behind it."""
     matrices = store.matrices
     windows = len(store.slots)
     behind = 0
@@ -105,7 +108,7 @@ def turn(row: int, k: int, last: int, wiring: Wiring, store: Store) -> None:
 
 
 def conclude(row: int, k: int, after: int, wiring: Wiring, store: Store) -> None:
-    """What the key's trends in window k add up to, into the row of the scratch behind the vectors; takes a matrix."""
+    """Sum up the key's trends in window k, into the row of the scratch behind the vectors; takes a matrix."""
     panes, matrices = store.panes, store.matrices
     windows, result = len(store.slots), 2 * len(wiring.states)
     last = store.keys[row, after + layout.AFTER_LAST]
@@ -163,7 +166,7 @@ def finish_panes(k: int, slot: int, wiring: Wiring, store: Store) -> None:
 
 
 def forget(row: int, store: Store) -> None:
-    """What a key has counts for nothing."""
+    """Release all matrices of a key."""
     store.panes[row, layout.PANE_LISTED] = 0
     slot = 0
     while slot < store.matrices.shape[1]:

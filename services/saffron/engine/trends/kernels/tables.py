@@ -89,9 +89,10 @@ def add_key(place: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> A
 
 
 def locate(i: int, opening: int, starting: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> Any:
-    """The row of the event's key; -1 when the event can be no vertex, -2 when some array lacks room (`NEED`).
+    """The row of the key of event i; -1 when the event can be no vertex, -2 when some array lacks room (`NEED`).
 
-    `opening`, `starting`: states of the event at which a key, or a trend, may begin (bits).
+    `opening`, `starting`: the states of the event at which a key, or a trend, may begin (bit s: state s).
+    `khi`: number of the last window that holds the event.
     """
     head = store.head
     width = wiring.params[layout.KEY_WIDTH]

@@ -171,7 +171,7 @@ def insert_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Inde
 
 
 def give_vertex(v: int, at: int, klo: int, store: Store, index: Index) -> None:
-    """The numbers of a vertex, for a new entry."""
+    """Copy the numbers of a vertex into a new entry."""
     windows = store.counts.shape[2]
     for slot in between(klo, store.marks[v, layout.M_LAST], windows):
         for a in range(store.counts.shape[1]):

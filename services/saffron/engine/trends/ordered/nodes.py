@@ -17,8 +17,10 @@ def first_of(node: int) -> Any:
 
 
 def place(node: int, word: int, key: float, side: int, index: Index) -> Any:
-    """Of a leaf, how many entries are less than (word, key, side), an entry itself being at side 0; of an inner node
-    the number of the child in which that belongs: all but the first begin with their entry's order.
+    """The place of (word, key, side) in a node.
+
+    In a leaf: the number of entries less than it, an entry itself having side 0. In an inner node: the number of the
+    child that it belongs to; all children but the first begin with the order of their entry.
     """
     first = first_of(node)
     stop = first + index.meta[abs(node) - 1, ordered.FILLED]
@@ -180,7 +182,7 @@ def add_given(at: int, index: Index) -> None:
 
 
 def sum_child(child: int, at: int, index: Index) -> None:
-    """The aggregates of a node, into the entry `at` of the inner node above it, which names it."""
+    """Sum up a node into the entry `at` of the inner node above it."""
     first = first_of(child)
     stop = first + index.meta[abs(child) - 1, ordered.FILLED]
     index.smalls[ordered.CHILD, at] = child

@@ -137,7 +137,7 @@ def add_side(node: int, word: int, key: float, side: int, upper: bool, index: In
 
 
 def aggregate(root: int, word: int, low: float, low_side: int, high: float, high_side: int, index: Index) -> None:
-    """The aggregates of the entries between two bounds of the word, into FOUND (see `ordered`)."""
+    """Sum up the entries between two bounds of the word, into FOUND (see `ordered`)."""
     clear_entry(ordered.FOUND, index)
     if root == 0 or low > high or (low == high and low_side >= high_side):
         return

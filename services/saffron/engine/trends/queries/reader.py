@@ -67,7 +67,8 @@ class Reader:
             self.graph = None
 
     def own(self, rows: Rows, measures: Measures, strings: Strings) -> Rows:
-        """Of what a graph with these measures found: the query's windows and numbers, those that HAVING keeps."""
+        """The reader's rows, out of those that a graph with these measures found: its windows, its numbers, by its
+        HAVING."""
         slide = self.plan.window.slide
         if slide is not None:
             mine = rows.out[:, layout.O_LOW] % slide == 0

@@ -32,13 +32,14 @@ Openings = tuple[tuple[int, int], ...]
 
 @dataclass(eq=False)
 class SharedGraph:
-    """`plan`: of the graph, with the aggregates of all readers that it ever had. `running`: None until it is needed.
+    """A graph with the queries that read it.
 
-    `low`: no window begins before it; None: whatever the stream's next event allows. `openings`: OPEN ON: the windows
-    that are open at the beginning. `since`: of windows that begin later (ts, or position) it has had every event.
-    `lost`: why what a snapshot has of it could not be taken over.
-    `narrow`: kinds of attributes by which events are compared as long as it holds vertices of before they widened, for
-    these stand in that order; results that this may touch are not `exact`.
+    `plan`: of the graph, with the aggregates of all readers that it ever had. `running`: the counting state, None until
+    it is needed. `low`: the first window; None: it follows from the stream's next event. `openings`: the windows of
+    OPEN ON that are open at the beginning. `since`: the graph has had every event of windows that begin after this ts
+    or position. `lost`: the reason why its snapshot could not be restored. `narrow`: the earlier, narrower kinds of
+    attributes that were widened. While the graph holds vertices from before, events are compared by them, and results
+    that this may affect are not `exact`.
     """
 
     plan: TrendPlan
@@ -66,7 +67,7 @@ class SharedGraph:
         self.alike = f"{sharing_key(self.plan)} {self.readers[0].key_kinds} {sorted(self.narrow)}"
 
     def adopt(self) -> None:
-        """Its readers have been bound to a wider schema: it goes on under that with all that it holds."""
+        """Go on under a wider schema, to which the readers have been bound, with all vertices."""
         plan, kinds = graph_of(self.readers[0].plan), self.readers[0].kinds
         aggregates = tuple(replace(one, kind=kinds.get(one.attribute or "", one.kind)) for one in self.plan.aggregates)
         more = (one for reader in self.readers for one in reader.plan.aggregates)
@@ -104,7 +105,7 @@ class SharedGraph:
         reader.graph = self
 
     def run(self) -> TrendQuery:
-        """What counts: made, with its kernels, when it is first asked for."""
+        """The counting state; it and its kernels are made at the first call."""
         if self.running is None:
             running = self._made(self.readers[0])
             if self.low is not None:
@@ -119,7 +120,7 @@ class SharedGraph:
         return TrendQuery(plan, reader.kinds, reader.slot, narrow=narrow, compiled=self.compiled)
 
     def own(self, reader: Reader, rows: Rows) -> Rows:
-        """Of what `run` has found, a reader's own."""
+        """The rows of one reader, out of those that the graph found."""
         assert self.running is not None
         return reader.own(rows, measures_of(self.plan), self.running.strings)
 
@@ -177,9 +178,9 @@ class SharedGraph:
         return (self.plan.window, low, self.running.openings()) if self.since < low else None
 
     def with_readers(self, other: SharedGraph, point: int) -> SharedGraph | None:
-        """Of two that hold nothing, one for the readers of both.
+        """An empty graph for the readers of two empty graphs.
 
-        None where that would change a result, or compile kernels once more than without it.
+        None if that would change a result, or compile kernels once more than without it.
         """
         mine, others = self.begins(point), other.begins(point)
         assert mine is not None
@@ -200,7 +201,7 @@ class SharedGraph:
         return made
 
     def instead_of(self, other: SharedGraph) -> SharedGraph | None:
-        """Of two that are alike and `whole`, the one that serves the readers of both, if there is one."""
+        """The one of two equivalent, `whole` graphs that can serve the readers of both, or None."""
         for one, beside in ((self, other), (other, self)):
             if set(beside.plan.aggregates) <= set(one.plan.aggregates):
                 return one._for_both(self, other)

@@ -104,16 +104,16 @@ class SharedGraphs:
         self._restored, self._kept = {}, {}
 
     def keep(self, name: str, arrays: State) -> None:
-        """What a snapshot has under the name of a reader that cannot be bound again, for the next one of its graph."""
+        """Keep the snapshot arrays of a reader that cannot be bound again, for the next reader of its graph."""
         if arrays and name in self._saved:
             self._kept[id(self._saved[name])] = arrays
 
     def kept(self, name: str) -> State:
-        """What was kept of the reader's graph."""
+        """The arrays kept for a reader's graph; each only once."""
         return self._kept.pop(id(self._saved.get(name)), {})
 
     def place(self, reader: Reader) -> None:
-        """The reader's graph of the snapshot, without what it held."""
+        """Put a reader into its graph of the snapshot, without the graph's contents."""
         reader.results = self._results[reader.plan.name]
         saved = self._saved.get(reader.plan.name)
         if saved is None:
@@ -169,7 +169,7 @@ class SharedGraphs:
 
 
 def _compile_or_part(graph: SharedGraph) -> None:
-    """A graph that holds nothing, or, where there is no such machine code, one for each reader."""
+    """Make an empty graph's counting state; if its kernels do not compile, give each reader a graph of its own."""
     try:
         graph.run()
     except Exception as error:  # a reader that is at fault finds out by itself
@@ -179,7 +179,7 @@ def _compile_or_part(graph: SharedGraph) -> None:
 
 
 def _shared(readers: Iterable[Reader]) -> Iterator[SharedGraph]:
-    """Those of their graphs that have several readers when they are taken."""
+    """The graphs with several readers, out of the graphs of these."""
     return (graph for graph in graphs_of_readers(readers) if len(graph.readers) > 1)
 
 

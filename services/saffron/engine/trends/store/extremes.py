@@ -21,7 +21,7 @@ _FEW = 4096
 
 
 class Extremes:
-    """`orders`: of each attribute whose extremes are codes."""
+    """The codes of the attributes whose MIN or MAX float64 does not hold. `orders`: by attribute."""
 
     def __init__(self, measures: Measures) -> None:
         wide = {m.attribute: None for m in measures.extremes if m.attribute and m.kind is not None and m.kind.is_wide}
@@ -72,7 +72,7 @@ class Extremes:
             self.orders[name] = Order(pairs, np.array(arrays[f"order.{number}.codes"], np.float64))
 
     def take_over(self, old: Extremes, store: Store, index: Index | tuple[()]) -> None:
-        """The numbers of a query whose extremes are in the store; those that were no codes become codes."""
+        """Take over the numbers of another query's extremes in the store; numbers become codes where they were none."""
         for name in self._names:
             if name in old.orders:
                 self.orders[name] = old.orders[name]

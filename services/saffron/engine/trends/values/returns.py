@@ -82,7 +82,7 @@ class Returns:
         self.names = [orjson.dumps(item.name) for item in plan.returns]
 
     def kept(self, rows: Rows, strings: Strings) -> Rows:
-        """Those for which HAVING holds."""
+        """The rows for which HAVING holds."""
         having = self._plan.having
         if having is None or not len(rows.out):
             return rows
@@ -120,7 +120,7 @@ class Returns:
     def columns(
         self, rows: Rows, groups: Sequence[Sequence[Any]], of: Ints, pieces: Pieces
     ) -> tuple[list[Ints], NDArray[np.bool_]]:
-        """Of each item a piece for each row, its JSON; and for each row whether nothing in it was rounded off.
+        """The JSON pieces of each item, one for each row; and [rows] whether nothing in a row was rounded.
 
         `groups`: the values of each group; `of` [n]: the group of each row.
         """

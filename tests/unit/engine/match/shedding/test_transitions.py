@@ -147,9 +147,10 @@ def test_transitions_do_not_depend_on_blocks() -> None:
     assert waited > 1
 
 
-def test_a_match_that_waited_is_counted_once() -> None:
-    """Whether its key's next event or the end of the block shows that its window is over."""
-    plan = compile_query("PATTERN SEQ(A a, B b, NOT C c) WITHIN 10 ms", cases.SCHEMA, name="q")
+@pytest.mark.parametrize("last", ["NOT C c", "NOT C c FOR 3 ms"])
+def test_a_match_that_waited_is_counted_once(last: str) -> None:
+    """Whether its key's next event or the end of the block shows that its window, or the NOT's time, is over."""
+    plan = compile_query(f"PATTERN SEQ(A a, B b, {last}) WITHIN 10 ms", cases.SCHEMA, name="q")
     events = cases.stream(random.Random(1), 60, "ABBC")
     for cuts in (range(0), range(0, 60, 4)):
         run = MatchOperator(partition=3, compiled=False, compiler=lambda *_: plan, one_in=1)

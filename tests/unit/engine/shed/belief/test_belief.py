@@ -89,7 +89,7 @@ def tried(matches: Sequence[Sequence[int]], goes: np.ndarray, window: float = 50
     trials = EventTrials()
     for begin in range(0, 200, 10):
         trials.saw(np.arange(begin, begin + 10), goes[begin : begin + 10], 200.0)
-    return trials.told(len(matches), matches, window)
+    return trials.add_report(len(matches), matches, window)
 
 
 def test_an_order_of_events_is_tried_on_matches() -> None:
@@ -106,9 +106,9 @@ def test_matches_that_begin_before_what_is_remembered_are_not_tried() -> None:
     trials = EventTrials()
     for begin in range(0, 4_000, 10):
         trials.saw(np.arange(begin, begin + 10), np.ones(10, np.bool_), 50.0)
-    assert trials.told(40, [[100 + i, 3_999] for i in range(40)], 50.0) == Trials()
-    assert trials.told(80, [[3_950, 3_999]] * 40, 50.0) == Trials.of(0.0)
-    assert trials.told(80, [[3_950, 3_999]] * 40, 50.0) == Trials()
+    assert trials.add_report(40, [[100 + i, 3_999] for i in range(40)], 50.0) == Trials()
+    assert trials.add_report(80, [[3_950, 3_999]] * 40, 50.0) == Trials.of(0.0)
+    assert trials.add_report(80, [[3_950, 3_999]] * 40, 50.0) == Trials()
 
 
 def test_a_query_that_begins_anew_is_believed_anew() -> None:

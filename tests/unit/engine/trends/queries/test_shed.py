@@ -14,6 +14,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.trends.core.graphs import graphs_of
 from saffron.engine.trends.queries.shed import Shed
 from saffron.language.plan.plan import OpenOn, Strategy, Window
+from saffron.schema.event_types import type_names
 from tests.unit.engine.trends.language import Case, blocks, case, run
 
 NOBODY = "Z"
@@ -34,7 +35,7 @@ def masked(stream: Sequence[Block], gone: set[int]) -> list[Block]:
 
 def lacking(made: Case, window: Sequence[int], gone: set[int]) -> int:
     """How many events of the window that the query would have read were dropped, one by one."""
-    read = {component.type for component in made.plan.components}
+    read = set(type_names(component.types for component in made.plan.components))
     every = Strategy.PARTITION in strategies(made)
     count = 0
     for event in made.events:

@@ -1,0 +1,185 @@
+"""Plans of merged streams: a definition is checked against the system before it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from saffron.control.checks import Refused
+from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan, require_foreign
+from saffron.control.streams.stream_topics import inner_topics_used, with_topics
+from saffron.mapping.changes import changes_of
+from saffron.mapping.definition import StreamDefinition
+from saffron.mapping.definition_reader import definition_of, read_definition
+from saffron.records.stream import AppliedDefinition, StreamRecord
+from saffron.runtime.log.topics import DEFAULT_STREAM
+
+_ANEW = "remove the stream (`saffron stream remove {0}`) and apply the definition again, or give it another name"
+
+
+def plan_definition(text: str, now: StreamContext) -> StreamPlan:
+    """The stream after its definition was applied. DefinitionError: it is none. Refused: it cannot be applied."""
+    wanted = read_definition(text)
+    before = now.streams.get(wanted.name)
+    if wanted.name == DEFAULT_STREAM or (before is not None and before.definition is None):
+        raise Refused(
+            409, "name", f"stream {wanted.name!r} is no merged stream, and cannot become one: name it otherwise"
+        )
+    counts = {one.topic: _partitions(one.topic, now) for one in wanted.sources}
+    count = wanted.partitions or max(counts.values())
+    if wanted.key is None:
+        count = wanted.partitions or 1
+        if count > 1:
+            raise Refused(400, "key", f"`partitions: {count}` needs a `key`, by which events are spread over them")
+    if before is None:
+        return with_topics(None, _new(text, wanted, now), StreamChange(wanted.name, partitions=count), now)
+    _refuse_another_place(before, wanted, now)
+    return with_topics(before, _applied(text, wanted, before), StreamChange(wanted.name), now)
+
+
+def sentences_of(found: StreamPlan) -> list[str]:
+    """What a plan changes of a merged stream that was there."""
+    if found.before is None or found.before.definition is None or found.record.definition is None:
+        return []
+    return list(changes_of(definition_of(found.before.definition), definition_of(found.record.definition)))
+
+
+def summary_of(found: StreamPlan) -> list[str]:
+    """What a plan of a merged stream does, and what that means. Of a change the first sentence is a head."""
+    record, applied = found.record, found.record.definition
+    assert applied is not None
+    if found.before is not None:
+        if not found.is_change:
+            return [f"stream {record.name} is so already: nothing is changed"]
+        head = f"stream {record.name}: version {applied.version} of its definition is in force"
+        return [head, *(sentences_of(found) or ["only its words changed: events are read as before"])]
+    topics, plural = ", ".join(applied.numbers), "s" if found.partitions > 1 else ""
+    made = f"stream {record.name} merges {topics} into topic {record.topic}, {found.partitions} partition{plural}"
+    asked = "`saffron query add FILE --from earliest` asks it, from its first event on"
+    sentences = [f"{made}; {asked}: FROM {record.name}"]
+    if record.idle is None:
+        sentences.append(
+            "a source partition that is silent holds the stream back, since an earlier event may come of it: with "
+            "`idle: 10s` in the definition the others go on without it"
+        )
+    return sentences
+
+
+def plan_bounds(change: StreamChange, before: StreamRecord, now: StreamContext) -> StreamPlan:
+    """The merged stream with other bounds, by its definition's text. Refused: the change is of anything else."""
+    applied = before.definition
+    assert applied is not None
+    others = replace(change, disorder=None, idle=None)
+    by_hand = (
+        f"stream {before.name!r} has a definition: change it there and apply it again (`saffron stream show "
+        f"{before.name} --definition > {before.name}.yaml`, `saffron stream apply {before.name}.yaml`)"
+    )
+    if others != StreamChange(change.name):
+        raise Refused(409, "definition", by_hand)
+    text = applied.text
+    for name, value in (("disorder", change.disorder), ("idle", change.idle)):
+        text = text if value is None else _with(text, name, value)
+    known = read_definition(applied.text)
+    wanted = replace(
+        known,
+        disorder=known.disorder if change.disorder is None else change.disorder,
+        idle=known.idle if change.idle is None else change.idle or None,
+    )
+    if read_definition(text) != wanted:
+        raise Refused(409, "definition", by_hand)
+    return plan_definition(text, now)
+
+
+# ------------------------------------------------------------ inside
+
+
+def _partitions(topic: str, now: StreamContext) -> int:
+    """The number of partitions of a source. Refused: it cannot be one."""
+    require_foreign(topic, now)
+    for other in now.streams.values():
+        if other.topic == topic and other.is_routed:
+            raise Refused(
+                409,
+                "topic",
+                f"topic {topic!r} is stream {other.name!r}'s, which Saffron writes: ask FROM {other.name}, or name the "
+                "topics that it is made from",
+            )
+    count = now.partitions(topic)
+    if count is None:
+        raise Refused(409, "topic", f"topic {topic!r} does not exist: is that its full name? (`saffron doctor`)")
+    return count
+
+
+def _new(text: str, wanted: StreamDefinition, now: StreamContext) -> StreamRecord:
+    """The record of a new merged stream."""
+    numbers = {one.topic: one.number for one in wanted.sources}
+    record = StreamRecord(
+        name=wanted.name,
+        topic=now.prefix + wanted.name,
+        key=wanted.key,
+        disorder=wanted.disorder,
+        idle=wanted.idle,
+        definition=AppliedDefinition(text, numbers, 1),
+    )
+    while now.used(record.topic) or inner_topics_used(record, now) or _is_other(record, now):
+        record = record.of_next_generation()
+        record = replace(record, topic=now.prefix + record.stem)
+    return record
+
+
+def _is_other(record: StreamRecord, now: StreamContext) -> bool:
+    """Whether the topic is a source of the stream itself, or another stream's."""
+    own = record.definition is not None and record.topic in record.definition.numbers
+    return own or any(one.topic == record.topic for one in now.streams.values())
+
+
+def _applied(text: str, wanted: StreamDefinition, before: StreamRecord) -> StreamRecord:
+    """The record with the definition, sources of known topics under their numbers."""
+    applied = before.definition
+    assert applied is not None
+    if text == applied.text:
+        return before
+    numbers = _numbers(applied.numbers, wanted)
+    return replace(
+        before,
+        disorder=wanted.disorder,
+        idle=wanted.idle,
+        definition=AppliedDefinition(text, numbers, applied.version + 1),
+    )
+
+
+def _numbers(known: Mapping[str, int], wanted: StreamDefinition) -> dict[str, int]:
+    """The numbers of all sources, those of the past among them. A new one gets the next number."""
+    numbers = dict(known)
+    for one in wanted.sources:
+        numbers.setdefault(one.topic, max(numbers.values()) + 1)
+    return numbers
+
+
+def _refuse_another_place(before: StreamRecord, wanted: StreamDefinition, now: StreamContext) -> None:
+    """Refused: another key or number of partitions, by which the events that are there lie."""
+    anew = _ANEW.format(before.name)
+    if wanted.key != before.key:
+        have = "none" if before.key is None else repr(before.key)
+        raise Refused(409, "key", f"stream {before.name!r} has the key {have}, by which its events lie: {anew}")
+    count = now.partitions(before.topic)
+    if wanted.partitions is not None and count is not None and wanted.partitions != count:
+        raise Refused(
+            409, "partitions", f"stream {before.name!r} has {count} partitions, not {wanted.partitions}: {anew}"
+        )
+
+
+def _with(text: str, name: str, value: int) -> str:
+    """The text of a definition with a bound (ms) of the stream's own. Comments and the other lines stay."""
+    line = f"{name}: {_duration(value)}"
+    found, count = re.subn(rf"(?m)^{name}:.*?(?=\s*(?:#.*)?$)", line, text)
+    return found if count else re.sub(r"(?m)^(stream:[^\n]*)$", rf"\1\n{line}", text, count=1)
+
+
+def _duration(ms: int) -> str:
+    """A duration as a person writes it, in the largest unit that needs no fraction."""
+    for size, unit in ((3_600_000, "h"), (60_000, "m"), (1_000, "s")):
+        if ms and ms % size == 0:
+            return f"{ms // size}{unit}"
+    return f"{ms}ms"

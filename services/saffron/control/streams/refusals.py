@@ -1,0 +1,99 @@
+"""Refusals of changes that the running services of a stream could not follow, each with an alternative."""
+
+from __future__ import annotations
+
+from saffron.control.checks import Refused
+from saffron.control.streams.change import StreamChange, StreamContext, require_free
+from saffron.engine.events.decoding.growth import given_anew
+from saffron.engine.events.json_schema import from_json_schema
+from saffron.errors import SchemaError
+from saffron.records.stream import StreamRecord
+from saffron.runtime.log.topics import DEFAULT_STREAM
+from saffron.schema.schema import Schema
+from saffron.schema.widening import narrowed
+
+
+def refuse_topic(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
+    """Refused: another topic, source or format. Positions are offsets of this topic, in this format."""
+    name, alternative = before.name, _alternative(before)
+    if change.topic is not None and change.topic != before.topic:
+        require_free(name, change.topic, now)
+        raise Refused(
+            409,
+            "topic",
+            f"stream {name!r} reads topic {before.topic}, and its positions are offsets there: that cannot change. "
+            + alternative.format(f"--topic {change.topic}"),
+        )
+    if change.source is not None and change.source != before.source:
+        of = f"is made from {before.source}" if before.source else "has a topic of its own"
+        raise Refused(409, "source", f"stream {name!r} {of}. " + alternative.format(f"--from {change.source}"))
+    if change.format is not None and change.format != before.format and now.used(before.topic):
+        raise Refused(
+            409,
+            "format",
+            f"stream {name!r} has messages of format {before.format}, and some have been read. "
+            + alternative.format(f"--format {change.format}"),
+        )
+    have = now.partitions(before.topic)
+    if change.partitions is not None and have is not None and change.partitions != have:
+        if before.source is None:
+            fix = f"`kafka-topics --alter --topic {before.topic} --partitions N` adds some"
+        else:
+            fix = alternative.format(f"--from {before.source} --partitions {change.partitions}")
+        raise Refused(409, "partitions", f"topic {before.topic} has {have} partitions, not {change.partitions}. {fix}")
+
+
+def refuse_key(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
+    """Refused: another key. A key may be set where there was none, if producers use it already."""
+    del now
+    if change.key in (None, before.key) or (before.key is None and before.source is None):
+        return
+    source = before.source or before.name
+    key = "has no key" if before.key is None else f"is keyed by {before.key}"
+    raise Refused(
+        409,
+        "key",
+        f"stream {before.name!r} {key}, by which its events lie in partitions: its key cannot change. `saffron stream "
+        f"add {source}_by_{change.key} --from {source} --key {change.key}` makes another one of the same events",
+    )
+
+
+def refuse_schema(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
+    """Refused: a narrower schema. Events must stay events, with the same attributes."""
+    if change.schema is None:
+        return
+    if before.schema is None:
+        _refuse_unlike(before, from_json_schema(change.schema), now)
+        return
+    lost = narrowed(from_json_schema(before.schema), from_json_schema(change.schema))
+    if lost:
+        raise Refused(
+            409,
+            "schema",
+            f"the new schema of stream {before.name!r} is narrower: {lost}. A running stream's schema may only grow. "
+            + _alternative(before).format("--schema FILE"),
+        )
+
+
+def _refuse_unlike(before: StreamRecord, given: Schema, now: StreamContext) -> None:
+    """Refused: a given schema that contradicts the inferred one."""
+    inferred = now.schema(before)
+    if inferred is None:
+        return
+    try:
+        given_anew(inferred, given)
+    except SchemaError as error:
+        raise Refused(
+            409, "schema", f"stream {before.name!r}: {error}. " + _alternative(before).format("--schema FILE")
+        ) from error
+
+
+def _alternative(before: StreamRecord) -> str:
+    """A text with an alternative to a refused change, with a placeholder for the option."""
+    other = f"`saffron stream add {before.name}_2 {{0}}` makes another stream"
+    if before.name == DEFAULT_STREAM:
+        return other
+    return (
+        f"{other}; or `saffron stream remove {before.name}` and `saffron stream add {before.name} {{0}}` begin it "
+        "anew: what its queries have under way is dropped"
+    )

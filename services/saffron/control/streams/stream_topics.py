@@ -1,0 +1,40 @@
+"""The topics of a stream, as a plan creates them."""
+
+from __future__ import annotations
+
+from saffron.control.checks import Refused
+from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
+from saffron.records.stream import StreamRecord
+from saffron.runtime.log.topics import Topics, stream_topics, topic_files
+
+
+def inner_topics_used(record: StreamRecord, now: StreamContext) -> bool:
+    """Whether an internal topic of this generation was written to: one of them may have been created again."""
+    topics = Topics(now.prefix)
+    return any(now.used(topic) for topic in (topics.windows_of(record.stem), topics.admitted_of(record.stem)))
+
+
+def with_topics(
+    before: StreamRecord | None, record: StreamRecord, change: StreamChange, now: StreamContext
+) -> StreamPlan:
+    """The plan with missing topics.
+
+    Refused: the stream's own topic is missing, and no number of partitions is given.
+    """
+    current = now.partitions(record.topic)
+    count = change.partitions if current is None else current
+    if count is None and record.source is not None:
+        count = now.partitions(now.streams[record.source].topic)
+    if count is None:
+        raise Refused(
+            409,
+            "topic",
+            f"topic {record.topic!r} does not exist: name another with --topic, or create it with --partitions N",
+        )
+    if before is None and change.partitions not in (None, count):
+        raise Refused(
+            409, "partitions", f"topic {record.topic!r} has {count} partitions, not {change.partitions}: leave that out"
+        )
+    topics = [topic_files()["events"].spec(record.topic, count), *stream_topics(now.prefix, record.stem, count)]
+    missing = [one for one in topics if now.partitions(one.name) is None]
+    return StreamPlan(before, record, missing, count, record.name in now.unreadable)

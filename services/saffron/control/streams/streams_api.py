@@ -1,0 +1,146 @@
+"""Streams over HTTP: list, show, add, apply, change, remove. The checks are those of the commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from saffron.control.checks import Refused
+from saffron.control.guard import answer
+from saffron.control.requests import Send, definition_text, flag_of, json_body, now_ms, text_of
+from saffron.control.streams.bodies import applied_body, stream_body, topics_of
+from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
+from saffron.control.streams.definitions import plan_definition
+from saffron.control.streams.stream_changes import check_removal, left_topics, plan_change, plan_update
+from saffron.control.tables import Tables
+from saffron.control.used_topics import UsedTopics
+from saffron.records.version import version_key
+from saffron.runtime.log import Log
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.config import Settings
+
+_SET = {"key": str, "schema": dict, "registry": str, "disorder": int, "idle": int}
+_ADD = {**_SET, "name": str, "topic": str, "from": str, "format": str, "partitions": int}
+
+
+class StreamsApi:
+    """The request handlers. Calls to the broker run in threads; changes run one after another."""
+
+    def __init__(self, tables: Tables, send: Send, log: Log, settings: Settings) -> None:
+        self._tables = tables
+        self._send = send
+        self._log = log
+        self._settings = settings
+        self._topic = Topics(settings.prefix).streams
+        self._writing = asyncio.Lock()
+
+    def routes(self) -> list[web.AbstractRouteDef]:
+        """All routes of streams."""
+        one = "/api/streams/{name}"
+        return [
+            web.get("/api/streams", self.list_streams),
+            web.post("/api/streams", self.add),
+            web.get(one, self.show),
+            web.patch(one, self.change),
+            web.delete(one, self.remove),
+            web.post("/api/definitions", self.apply),
+        ]
+
+    async def list_streams(self, request: web.Request) -> web.Response:
+        streams = self._tables.streams.all().values()
+        return answer({"streams": [{**record.body(), "topics": topics_of(record)} for record in streams]})
+
+    async def show(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        record = self._tables.streams.get(name)
+        if record is None:
+            raise Refused(
+                404, "unknown", f"there is no stream {name!r}; streams: {', '.join(self._tables.streams.all())}"
+            )
+        body = await asyncio.to_thread(lambda: stream_body(record, self.present()))
+        return answer({**body, "windowing": self._tables.live.windowing_of(name, now_ms())})
+
+    async def add(self, request: web.Request) -> web.Response:
+        body = await json_body(request, set(_ADD))
+        fields = {_NAMES.get(name, name): value for name, value in _fields(body, _ADD).items()}
+        text_of(body, "name")
+        return await self._put(plan_change, StreamChange(**fields))
+
+    async def change(self, request: web.Request) -> web.Response:
+        body = await json_body(request, set(_SET))
+        return await self._put(plan_update, StreamChange(request.match_info["name"], **_fields(body, _SET)))
+
+    async def apply(self, request: web.Request) -> web.Response:
+        """Adds or changes the merged stream of a definition; with `dry_run` says what that would do."""
+        body = await json_body(request, {"definition", "dry_run"})
+        text, dry_run = definition_text(body), flag_of(body, "dry_run")
+        async with self._writing:
+            found = await asyncio.to_thread(lambda: plan_definition(text, self.present()))
+            if not dry_run:
+                await self._write_plan(found)
+        status = 201 if found.before is None and not dry_run else 200
+        return answer({**applied_body(found), "dry_run": dry_run}, status)
+
+    async def remove(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        async with self._writing:
+            record = await asyncio.to_thread(lambda: check_removal(name, self.present()))
+            await self._write(name, None)
+            await self._write(version_key(record.stem), None)
+        topics = left_topics(record, Topics(self._settings.prefix))
+        return answer({"name": name, "removed": True, "topics": topics})
+
+    async def _put(
+        self, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange
+    ) -> web.Response:
+        """Check and write a change; the response has the stream as it is then."""
+        async with self._writing:
+            found = await asyncio.to_thread(lambda: plan(change, self.present()))
+            await self._write_plan(found)
+        return answer({**found.record.body(), "partitions": found.partitions}, 200 if found.before else 201)
+
+    async def _write_plan(self, found: StreamPlan) -> None:
+        """Creates the topics of a plan, and writes its record."""
+        await asyncio.to_thread(self._log.create_topics, found.topics)
+        if found.is_change:
+            await self._write(found.record.name, found.record.encode())
+
+    async def _write(self, name: str, value: bytes | None) -> None:
+        """Writes to `streams` and applies the message to the tables at once, so that the writer reads its own
+        change.
+        """
+        await self._send(self._topic, name.encode(), value)
+        self._tables.apply(self._topic, name.encode(), value, now_ms())
+
+    def present(self) -> StreamContext:
+        """The present state of the system, to check a change against."""
+        settings = self._settings
+        return StreamContext(
+            prefix=settings.prefix,
+            streams=self._tables.streams.all(),
+            partitions=self._log.partitions,
+            used=UsedTopics(self._log, settings.group("control-streams")),
+            disorder=settings.disorder_ms,
+            idle=settings.idle_ms or None,
+            unreadable=frozenset(self._tables.streams.records.unreadable),
+            schema=self._tables.streams.schema,
+        )
+
+
+_NAMES = {"from": "source"}
+_KINDS = {str: "a text", dict: "a JSON object", int: "a whole number, 0 or more"}
+
+
+def _fields(body: Any, known: dict[str, type]) -> dict[str, Any]:
+    """The fields of the body, with checked types. Fields that are null are left out."""
+    found = {name: value for name, value in body.items() if value is not None}
+    for name, value in found.items():
+        kind = known[name]
+        if not isinstance(value, kind) or isinstance(value, bool) or (isinstance(value, int) and value < 0):
+            raise Refused(400, "body", f'"{name}" must be {_KINDS[kind]}, not {value!r}')
+    if found.get("partitions") == 0:
+        raise Refused(400, "body", '"partitions" must be 1 or more')
+    return found

@@ -1,0 +1,127 @@
+"""NOT ... FOR in a match query: the clauses that it excludes, and the conditions on the other sides of its OR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from saffron.language.binding.conditions import Use
+from saffron.language.patterns.layout import Layout, Order, order
+from saffron.language.patterns.shapes import nullable
+from saffron.language.plan import plan
+from saffron.language.plan.rewrite import mapped, reads
+from saffron.language.scope.scope import Scope
+from saffron.language.syntax import tree
+from saffron.language.syntax.durations import duration
+
+
+def check_due_absences(query: tree.Query, layout: Layout, scope: Scope) -> None:
+    """Raise QueryError for a NOT ... FOR that the query's clauses exclude."""
+    ends, parts = _ends(layout.shape), layout.shape.parts if isinstance(layout.shape, plan.InOrder) else ()
+    for number, ruled in enumerate(layout.absences):
+        if ruled.due is None or ruled.or_else:
+            continue
+        _check_time(query, ruled.due, scope, leads=parts[:1] == (plan.Absent(number),))
+        if query.output is not None and query.output.mode == "COMPRESSED" and number in ends:
+            hint = "Leave OUTPUT COMPRESSED out, or the time of the NOT: then it lasts until the window closes."
+            message = "OUTPUT COMPRESSED joins matches when a window closes, and this NOT is reported earlier"
+            raise scope.plan_error(message, ruled.due.span, hint)
+        if ruled.due.every:
+            _check_every(query, ruled.due, scope)
+            if ends > {number}:
+                hint = "Write FOR, or put an event between the two that every match has."
+                message = "NOT ... EVERY ends a pattern alone, and another NOT may end it too"
+                raise scope.plan_error(message, layout.absences[min(ends - {number})].span, hint)
+
+
+def _check_time(query: tree.Query, due: tree.Due, scope: Scope, *, leads: bool) -> None:
+    """Raise QueryError where a NOT's time cannot be counted, or cannot lie in a window. `leads`: it comes first."""
+    within = query.within
+    word = "EVERY" if due.every else "FOR"
+    if query.confidence is not None or (scope.schema is not None and scope.schema.times):
+        hint = "Leave the NOT out: a pattern over imprecise time is a SEQ of events and A+."
+        raise scope.plan_error("imprecise times give a NOT no instant to count from", due.span, hint)
+    if within.size.events:
+        hint = "Give WITHIN a duration."
+        raise scope.plan_error(f"{word} counts time, and the window counts events", due.span, hint)
+    alone = within.slide is None and within.opening is None
+    if (leads and alone) or due.amount < within.size.amount + alone:
+        return
+    size = duration(within.size.amount)
+    least = duration(due.amount if alone else due.amount + 1)
+    message = f"{word} {duration(due.amount)} never ends in a window of {size}"
+    raise scope.plan_error(message, due.span, f"Write WITHIN {least} or more.")
+
+
+def _check_every(query: tree.Query, due: tree.Due, scope: Scope) -> None:
+    """Raise QueryError for too many reports of a match, or a choice among them: all have the same events."""
+    reports = query.within.size.amount // due.amount
+    if reports > plan.MAX_REPORTS:
+        message = f"EVERY {duration(due.amount)} reports a match up to {reports:,} times in a window"
+        hint = f"Write a longer time, or a shorter WITHIN: at most {plan.MAX_REPORTS:,} times are reported."
+        raise scope.plan_error(message, due.span, hint)
+    chosen: tree.Node | None = query.output if query.output is not None and query.output.mode != "ALL" else None
+    if chosen is None and query.consume is not None and query.consume.scope != "none":
+        chosen = query.consume
+    if chosen is not None:
+        hint = "Leave it out, or write FOR instead of EVERY."
+        raise scope.plan_error("the results of NOT ... EVERY are of one match: there is no choice", chosen.span, hint)
+
+
+def _ends(shape: plan.Shape) -> frozenset[int]:
+    """The NOTs (numbers) that may end a match."""
+    match shape:
+        case plan.Absent(number=number):
+            return frozenset([number])
+        case plan.Choice(parts=parts) | plan.Interleaved(parts=parts):
+            return frozenset[int]().union(*map(_ends, parts))
+        case plan.Loop(body=body):
+            return _ends(body)
+        case plan.InOrder(parts=parts):
+            found: frozenset[int] = frozenset()
+            for part in reversed(parts):
+                found |= _ends(part)
+                if not nullable(part):
+                    break
+            return found
+        case plan.Take():
+            return frozenset()
+
+
+def check_not_in_or(uses: Mapping[int, Sequence[Use]], layout: Layout, scope: Scope) -> None:
+    """Raise QueryError if a condition on a NOT in an OR reads an event that does not come before the OR.
+
+    `uses`: by NOT, its references to the match.
+    """
+    for number, own in uses.items():
+        for _, component in layout.absences[number].rivals[:1]:
+            for use in own:
+                if not _is_before(use.component, component, layout):
+                    hint = "Compare it with events before the OR."
+                    message = "a NOT in an OR is decided when its time is over, before this event is known"
+                    raise scope.plan_error(message, use.span, hint)
+
+
+def checks_of_rivals(checks: Sequence[plan.Check], number: int, layout: Layout) -> Iterator[plan.Check]:
+    """The checks of NOT `number` on the events of its OR's other sides: those that such an event decides when taken."""
+    for copy, component in layout.absences[number].rivals:
+        for check in checks:
+            read = {leaf.component for leaf in reads(check.expr)}
+            if component in read and all(_is_before(one, component, layout) for one in read - {component}):
+                yield replace(check, expr=_moved(check.expr, component, copy))
+
+
+def _is_before(one: int, component: int, layout: Layout) -> bool:
+    """Whether the events of a component are bound before those of another."""
+    return one != component and order(layout.leaves[one].path, layout.leaves[component].path) is Order.BEFORE
+
+
+def _moved(expr: plan.Expr, component: int, copy: int) -> plan.Expr:
+    """The expression with a component replaced."""
+
+    def leaf(node: plan.Expr) -> plan.Expr:
+        if isinstance(node, plan.Attribute) and node.component == component:
+            return replace(node, component=copy)
+        return node
+
+    return mapped(expr, leaf)

@@ -1,0 +1,1 @@
+"""Definitions of streams proposed from messages, each proposal with its reason."""

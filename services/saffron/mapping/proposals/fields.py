@@ -1,0 +1,63 @@
+"""What the newest messages of a topic hold: the leaves of their events, by path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from saffron.mapping.definition import SourceDefinition
+from saffron.mapping.envelopes import Filtered, elements
+from saffron.mapping.mapper import leaves
+from saffron.mapping.message import Message, MessageError, Number
+
+Steps = tuple[str, ...]
+"""The names on the way to a leaf."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """The newest messages of a topic, in order."""
+
+    name: str
+    messages: Sequence[Message]
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The leaves of a topic's events. `values`: by path, (number of the event, value). `times`: of the events' messages
+    (ms, -1: none). `count`: events; `messages`: those that could be read.
+    """
+
+    values: Mapping[Steps, Sequence[tuple[int, Any]]]
+    times: Sequence[int]
+    count: int
+    messages: int
+
+    def texts(self, steps: Steps) -> set[str]:
+        """The different texts at a path; numbers are none."""
+        return {one for _, one in self.values[steps] if isinstance(one, str) and not isinstance(one, Number)}
+
+    def in_all(self, steps: Steps) -> bool:
+        """Whether each event has a value at the path."""
+        return len(self.values[steps]) == self.count
+
+
+def fields_of(topic: Topic, source: SourceDefinition) -> Fields:
+    """The leaves of a topic's events as a source's format, envelope and `explode` make them."""
+    values: dict[Steps, list[tuple[int, Any]]] = {}
+    times: list[int] = []
+    read = set[int]()
+    for number, message, content in _events(topic, source):
+        read.add(number)
+        for steps, value in leaves(content):
+            values.setdefault(steps, []).append((len(times), value))
+        times.append(-1 if message.time is None else message.time)
+    return Fields(values, times, len(times), len(read))
+
+
+def _events(topic: Topic, source: SourceDefinition) -> Iterator[tuple[int, Message, Mapping[str, Any]]]:
+    for number, message in enumerate(topic.messages):
+        for element in elements(message, source):
+            if not isinstance(element.content, MessageError | Filtered):
+                yield number, message, element.content

@@ -1,0 +1,102 @@
+"""What a definition of a stream may be, by the newest messages of its topics: each proposal with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from saffron.mapping.definition import CSV, SourceDefinition, TypeRule
+from saffron.mapping.message import Number
+from saffron.mapping.paths import Path
+from saffron.mapping.proposals.fields import Fields, Topic, fields_of
+from saffron.mapping.proposals.found_form import found_form
+from saffron.mapping.proposals.found_key import found_keys
+from saffron.mapping.proposals.found_time import found_time
+from saffron.mapping.proposals.found_type import found_type
+from saffron.mapping.proposals.proposal import ProposedExplode, ProposedSource, ProposedTime
+from saffron.records.stream import JSON
+
+_VERSION_NAME = re.compile(r"version", re.IGNORECASE)
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A topic as it is read by what has been found so far."""
+
+    topic: str
+    source: SourceDefinition
+    explode: ProposedExplode | None
+    fields: Fields
+    time: ProposedTime
+
+
+def infer(topics: Sequence[Topic]) -> list[ProposedSource]:
+    """A source for each topic, with the key by whose values the topics agree."""
+    looks = [_look(topic) for topic in topics]
+    keys = found_keys([one.topic for one in looks], [one.fields for one in looks])
+    return [
+        ProposedSource(
+            one.topic,
+            one.fields.messages,
+            one.source.envelope,
+            one.source.csv,
+            one.explode,
+            one.time,
+            key,
+            _numbers(one.fields, one.time),
+            found_type(one.topic, one.fields, one.source.envelope),
+        )
+        for one, key in zip(looks, keys, strict=True)
+    ]
+
+
+def _look(topic: Topic) -> _Look:
+    envelope, csv = found_form(topic)
+    form = JSON if csv is None else CSV
+    source = SourceDefinition(topic.name, 0, TypeRule(constant=topic.name), envelope=envelope, format=form, csv=csv)
+    whole = fields_of(topic, source)
+    time = found_time(whole)
+    for path in _arrays(whole):
+        items = fields_of(topic, replace(source, explode=path))
+        of_items = found_time(items, beside=whole.values.keys())
+        if of_items.path is None:
+            continue
+        if time.path is None:
+            why = "its objects have a time, and nothing else has one: an event of each"
+            return _Look(topic.name, source, ProposedExplode(path, why, is_sure=True), items, of_items)
+        why = f"an event of each of its objects, which have times of their own ({of_items.path})"
+        return _Look(topic.name, source, ProposedExplode(path, why, is_sure=False), whole, time)
+    return _Look(topic.name, source, None, whole, time)
+
+
+def _arrays(own: Fields) -> list[Path]:
+    """Paths of arrays that hold nothing but objects, one at least, in all events."""
+    found = []
+    for steps, values in own.values.items():
+        lists = [value for _, value in values if isinstance(value, list)]
+        objects = [item for value in lists for item in value]
+        if (
+            own.in_all(steps)
+            and len(lists) == len(values)
+            and objects
+            and all(isinstance(one, dict) for one in objects)
+        ):
+            found.append(Path(steps))
+    return found
+
+
+def _numbers(own: Fields, time: ProposedTime) -> list[Path]:
+    """Fields whose values are texts that hold numbers, with a point or a sign in some: no ids, no versions."""
+    found = []
+    for steps, values in own.values.items():
+        texts = [value for _, value in values]
+        mixed = any(isinstance(one, Number) for one in texts)
+        written = [one for one in texts if isinstance(one, str) and not isinstance(one, Number)]
+        is_other = Path(steps) == time.path or _VERSION_NAME.search(steps[-1]) is not None
+        if not written or is_other or not all(_NUMBER.fullmatch(one) for one in written):
+            continue
+        if mixed or any("." in one or "-" in one for one in written):
+            found.append(Path(steps))
+    return found

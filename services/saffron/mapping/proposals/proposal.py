@@ -1,0 +1,63 @@
+"""A proposed definition: for each source what was found in its newest messages, and why it is proposed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from saffron.mapping.definition import CsvForm, Envelope, TimeFormat
+from saffron.mapping.paths import Path
+
+
+@dataclass(frozen=True)
+class ProposedTime:
+    """Where the time of a source's events is; `path` None: the message's own time."""
+
+    path: Path | None
+    form: TimeFormat | str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ProposedKey:
+    """The path whose values are the key in one source."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True)
+class ProposedType:
+    """The path of the events' type. `names`: the types that its values stand for; empty: the values themselves.
+
+    `is_sure`: false where the topic's name is proposed, and this only mentioned.
+    """
+
+    path: Path
+    names: Mapping[str, str]
+    reason: str
+    is_sure: bool
+
+
+@dataclass(frozen=True)
+class ProposedExplode:
+    """An array of objects, each of which may be an event. `is_sure`: only they have a time."""
+
+    path: Path
+    reason: str
+    is_sure: bool
+
+
+@dataclass(frozen=True)
+class ProposedSource:
+    """One topic. `numbers`: paths whose texts hold numbers."""
+
+    topic: str
+    messages: int
+    envelope: Envelope
+    csv: CsvForm | None
+    explode: ProposedExplode | None
+    time: ProposedTime
+    key: ProposedKey | None
+    numbers: Sequence[Path]
+    type: ProposedType | None

@@ -1,0 +1,1 @@
+"""Encryption and authentication of Kafka clients: librdkafka, Java, Python."""

@@ -1,0 +1,111 @@
+"""The writing of results: messages of the output topic, with a dead letter in place of one that is too large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from datetime import UTC, datetime
+from itertools import repeat
+from time import perf_counter_ns
+
+from saffron.runtime.log import Producer
+from saffron.runtime.log.traces import Headers, trace_headers
+from saffron.runtime.result_formats.reading import ID
+from saffron.runtime.results.chain_plan import ChainPlan, Limits, PendingResults
+from saffron.runtime.results.large_results import LargeResult
+from saffron.runtime.results.progress import WrittenPlace
+from saffron.runtime.results.tally import Tally
+
+_FEW, _GROWTH = 16, 8
+"""Results rendered at first, and growth of that number per slice while the results are small."""
+_SLICE_BYTES = 16 << 20
+
+
+class ResultWriter:
+    """The results of one chain's open transaction. It counts them in `tally`."""
+
+    def __init__(self, plan: ChainPlan, limits: Limits, tally: Tally) -> None:
+        self._plan = plan
+        self._limits = limits
+        self._tally = tally
+        self._sent = self._sent_bytes = 0
+        self._slice = _FEW
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the transaction holds as much as it may."""
+        return self._sent >= self._limits.results or self._sent_bytes >= self._limits.bytes
+
+    def begin(self) -> None:
+        """A new transaction holds nothing yet."""
+        self._sent = self._sent_bytes = 0
+
+    def write(
+        self,
+        producer: Producer,
+        pending: PendingResults,
+        excluded: Callable[[], Collection[str]],
+        topic_id: str,
+        now_ms: int,
+    ) -> None:
+        """Writes a slice of the pending results, at most as many as the transaction still holds.
+
+        `excluded`: the queries whose results are left out, asked once the results are rendered. `topic_id`: of the
+        input, for the place that the last message names.
+        """
+        began = perf_counter_ns()
+        start, results = pending.index, pending.results
+        stop = min(len(results), start + min(self._limits.results - self._sent, self._slice))
+        detected = b',"detected_at":%d}' % now_ms
+        topic, partition = self._plan.output.topic, self._plan.output.partition
+        encode = self._plan.encode
+        names = [name.encode() for name in results.names]
+        shared = (("ce_source", self._plan.source), *self._plan.headers, ("ce_time", _instant(now_ms)))
+        queries, bodies = results.query[start:stop].tolist(), results.json(start, stop)
+        left_out = excluded()
+        columns = pending.traced_columns
+        traces: Iterable[Headers] = repeat(()) if columns is None else trace_headers(columns, results, start, stop)
+        too_large, excluded_rows = [], []
+        held: tuple[bytes, bytes, Headers] | None = None
+        for index, (query, body, trace) in enumerate(zip(queries, bodies, traces, strict=False), start):
+            if results.names[query] in left_out:
+                excluded_rows.append(index)
+                continue
+            encoded = body if encode is None else encode(body[:-1] + detected)
+            if len(encoded) > self._limits.result_bytes:
+                too_large.append(index)
+                self._send_letter(producer, pending, index, body, len(encoded))
+                continue
+            value = body[:-1] + detected if encode is None else encoded
+            if held is not None:
+                producer.send(topic, partition, held[0], key=held[1], headers=held[2])
+            held = value, names[query], (*shared, ("ce_id", body[ID]), *trace)
+        if held is not None:  # the last one names the place: the next may be in another transaction
+            place = WrittenPlace(topic_id, self._plan.where.partition, pending.offset, stop).header()
+            producer.send(topic, partition, held[0], key=held[1], headers=(*held[2], place))
+        self._tally.results_written(results, start, stop, perf_counter_ns() - began, too_large, excluded_rows)
+        self._count(stop - start, sum(map(len, bodies)))
+        pending.index = stop
+
+    def _count(self, results: int, size: int) -> None:
+        """Counts rendered results, and sets the next slice's length by their size: one event's results may fill the
+        memory.
+        """
+        self._sent += results
+        self._sent_bytes += size
+        self._slice = max(1, min(max(_FEW, _GROWTH * results), _SLICE_BYTES * results // max(1, size)))
+
+    def _send_letter(self, producer: Producer, pending: PendingResults, index: int, body: bytes, size: int) -> None:
+        """Writes a dead letter in place of a result above the limit.
+
+        `size`: the result's bytes in the output format.
+        """
+        results = pending.results
+        query, time = results.names[results.query[index]], int(results.last_time[index])
+        found = LargeResult(self._plan.where, pending.offset, index, query, body[ID].decode(), time, size, body)
+        letters, letter = self._plan.letters, found.letter(self._limits.result_bytes)
+        producer.send(letters.topic, letters.partition, letter, key=found.key)
+
+
+def _instant(ms: int) -> bytes:
+    """The time as in CloudEvents (RFC 3339)."""
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()
