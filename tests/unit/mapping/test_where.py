@@ -229,4 +229,6 @@ def test_cells_of_csv_are_texts() -> None:
     with pytest.raises(DefinitionError, match="always false"):
         read_definition(f"{written}a > 1")
     with pytest.raises(DefinitionError, match="a string, and no array"):
-        read_definition(f"{written}length(a) = 1")
+        read_definition(f"{written}a[1] = 'x'")
+    (source,) = read_definition(f"{written}CAST(a AS number) > 1 AND length(b) = 1").sources
+    assert [one.number for one in events_of(Message(b"a,b\n1,y\n2,y\n1,x\n1,z\n", time=1), source)] == [0]
