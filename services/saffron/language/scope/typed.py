@@ -272,9 +272,21 @@ class _Binder:
 
 
 def _over_lists(call: tree.Call) -> bool:
-    """Whether a call has several arguments, each over the events of a list."""
-    read = [list(tree.references(one)) for one in call.arguments]
-    return len(read) > 1 and all(found and all(one.index in LISTS for one in found) for found in read)
+    """Whether a call has several arguments, each over the events of a list: min(a[].x, b[].x), not min(a.len, 3).
+
+    An aggregate of its own, as in min(count(a[]), 3), is one value.
+    """
+    return len(call.arguments) > 1 and all(map(_of_list, call.arguments))
+
+
+def _of_list(expression: tree.Expression) -> bool:
+    """Whether an expression reads a list by its events, and nothing else."""
+    if isinstance(expression, tree.Call) and expression.function not in (*SCALARS, *FUNCTIONS):
+        return False
+    if isinstance(expression, tree.Reference):
+        return expression.index in LISTS
+    inner = [one for one in tree.operands(expression) if not isinstance(one, tree.Literal)]
+    return bool(inner) and all(map(_of_list, inner))
 
 
 def _literal_sort(value: float | str | bool) -> Sort:
