@@ -43,17 +43,13 @@ def check_list_condition(conjunct: Conjunct, layout: Layout, scope: Scope) -> No
 
 
 def _is_late(use: Use, focus: Leaf, layout: Layout) -> bool:
-    """Whether a component that is not read as v[i] may be bound, or complete, after an event of the focus.
-
-    The list of the other side of an OR is empty, which is known at the end of the match.
-    """
+    """Whether a component that is not read as v[i] may be bound, or complete, after an event of the focus."""
     leaf = layout.leaves[use.component]
     same_loop = leaf.loops[:1] == focus.loops[:1]
     if use.index in FINISHED and same_loop:
         return False  # `_end_not_known` is the better error
     found = order(leaf.path, focus.path)
-    whole = use.index is Index.ALL
-    return not surely_begun(leaf.path, focus.path) and (found is not Order.NEVER or same_loop or whole)
+    return not surely_begun(leaf.path, focus.path) and (found is not Order.NEVER or same_loop)
 
 
 def _check_shared(use: Use, focus: int, taking: list[Use], layout: Layout, scope: Scope) -> None:
