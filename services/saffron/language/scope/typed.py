@@ -214,10 +214,22 @@ class _Binder:
 
 
 def _over_lists(call: tree.Call) -> bool:
-    """Whether a call is of an aggregate, and has several arguments, each over the events of a list."""
-    read = [list(tree.references(one)) for one in call.arguments]
-    over = all(found and all(one.index in LISTS for one in found) for found in read)
-    return len(read) > 1 and over and call.function in (*AGGREGATES, "least", "greatest")
+    """Whether a call has several arguments, each over the events of a list: min(a[].x, b[].x), not min(a.len, 3).
+
+    An aggregate of its own, as in min(count(a[]), 3), is one value.
+    """
+    known = call.function in (*AGGREGATES, "least", "greatest")
+    return known and len(call.arguments) > 1 and all(map(_of_list, call.arguments))
+
+
+def _of_list(expression: tree.Expression) -> bool:
+    """Whether an expression reads a list by its events, and nothing else."""
+    if isinstance(expression, tree.Call) and find(expression.function) is None:
+        return False
+    if isinstance(expression, tree.Reference):
+        return expression.index in LISTS
+    inner = [one for one in tree.operands(expression) if not isinstance(one, tree.Literal)]
+    return bool(inner) and all(map(_of_list, inner))
 
 
 def _sum(left: plan.Expr, right: plan.Expr) -> plan.Expr:

@@ -217,7 +217,10 @@ class Builder:
     def _reads_on(self, absence: Absence, edge: Edge) -> bool:
         asked = joint(absence)
         ahead = self.positions.ahead(edge.position, frozenset(absence.loops)) if asked else frozenset()
-        return any((one.reads - {edge.component} | one.finished | one.numbered.keys()) & ahead for one in asked)
+        unknown = ahead | {edge.component}  # a list that the event finishes does not have it yet
+        return any(
+            (one.reads - {edge.component}) & ahead or (one.finished | one.numbered.keys()) & unknown for one in asked
+        )
 
     def _states(self, stances: tuple[Stance, ...]) -> list[tuple[Edge, ...]]:
         groups = [stance.edges for stance in stances if stance.edges]
