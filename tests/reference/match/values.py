@@ -62,7 +62,7 @@ def over_lists(arguments: Sequence[tree.Expression]) -> bool:
     """Whether a call has several arguments, each over the events of a list."""
 
     def read(one: tree.Expression) -> list[tree.Index]:
-        if isinstance(one, tree.Call) and one.function not in (*SCALARS, "length", "contains"):
+        if isinstance(one, tree.Call) and one.function not in (*FUNCTIONS, "length", "contains", "nullif"):
             return [tree.Index.NONE]  # an aggregate of its own
         mine = [one.index] if isinstance(one, tree.Reference) else []
         return mine + [index for part in tree.operands(one) for index in read(part)]
