@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.client import connection
+from saffron.cli.client import Client, connection
+from saffron.cli.streams.definition import lines_of, read_newest
 from saffron.cli.streams.files import text_of
 from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, shown_row
 from saffron.control.streams.bodies import applied_body, stream_body
 from saffron.control.streams.definitions import plan_definition, summary_of
-from saffron.errors import InputError
+from saffron.errors import InputError, SaffronError
+from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import read_definition
+
+_NEWEST = 200
+"""Messages of each topic that a definition is tried on when it is applied."""
 
 
 @options.of_system
@@ -27,19 +33,21 @@ def apply(
 ) -> None:
     """Add the stream that a definition describes, or change it: says what changes and what that means.
 
-    The same file twice changes nothing. Keep definitions in git; applying an older one rolls the stream back.
+    The same file twice changes nothing. Keep definitions in git; applying an older one rolls the stream back. What
+    `saffron stream check` would say of the newest messages is said, too.
 
     Examples:
 
         saffron stream apply shop.yaml
     """
     text = text_of(definition)
-    read_definition(text)
+    wanted = read_definition(text)
     with connection(system.connected()) as client:
         found = checked(lambda: plan_definition(text, present(client)))
         client.log.create_topics(found.topics)
         if found.is_change:
             client.put(client.topics.streams, found.record.name, found.record.encode())
+        warnings = list(_warnings(client, wanted)) if found.is_change else []
     if json:
         console.print_json(applied_body(found))
         return
@@ -47,6 +55,8 @@ def apply(
     console.say(head)
     for line in rest:
         console.say(line if found.before is None else f"  {line}")
+    for line in warnings:
+        console.say(f"warning: {line}")
 
 
 @options.of_system
@@ -86,6 +96,15 @@ def show(
 
 
 # ------------------------------------------------------------ inside
+
+
+def _warnings(client: Client, wanted: StreamDefinition) -> Iterator[str]:
+    """What a person has to know of how the newest messages are read. Nothing is raised: the stream is applied."""
+    for source in wanted.sources:
+        try:
+            yield from lines_of(read_newest(client, source, _NEWEST, strict=wanted.dead_letters))
+        except SaffronError as error:
+            yield f"{source.topic}: its messages could not be tried: {error}"
 
 
 def _show(row: dict[str, Any]) -> None:

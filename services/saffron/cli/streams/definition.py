@@ -94,7 +94,7 @@ def check(
         readings = [
             read_all(one, samples.of_file(files[one.topic], one.topic, sample), strict=found.dead_letters)
             if one.topic in files
-            else _read(_known(client), one, sample, strict=found.dead_letters)
+            else read_newest(_known(client), one, sample, strict=found.dead_letters)
             for one in found.sources
         ]
     if json:
@@ -122,7 +122,8 @@ def _known(client: Client | None) -> Client:
     return client
 
 
-def _read(client: Client, source: SourceDefinition, sample: int, *, strict: bool) -> Reading:
+def read_newest(client: Client, source: SourceDefinition, sample: int, *, strict: bool) -> Reading:
+    """How a source reads its topic's newest messages."""
     messages = samples.of_source(client, source, sample)
     return read_source(source, messages, strict=strict, max_future=client.settings.max_future_ms)
 
@@ -146,7 +147,7 @@ def _show(readings: Sequence[Reading]) -> None:
     columns = ("source", "messages", "events", "refused", "types", "attributes")
     console.print_table(columns, [_cells(one) for one in readings])
     for one in readings:
-        for line in _lines(one):
+        for line in lines_of(one):
             console.say(line)
 
 
@@ -166,7 +167,7 @@ def _cells(one: Reading) -> tuple[object, ...]:
     return one.source.topic, f"{one.messages:,}", f"{one.events:,}", f"{refused:,}", types or "-", shown or "-"
 
 
-def _lines(one: Reading) -> Iterator[str]:
+def lines_of(one: Reading) -> Iterator[str]:
     """What a person has to know beside the table."""
     topic = one.source.topic
     if not one.messages:
