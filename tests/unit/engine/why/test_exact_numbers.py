@@ -13,7 +13,7 @@ from saffron.engine.operators.standing import compile_text
 from saffron.engine.why.block_traces import TraceInput, key_of, trace_key_in, trace_match_in
 from saffron.language.plan.plan import MatchPlan
 from tests.unit.engine import exact_numbers
-from tests.unit.engine.match.test_exact_numbers import made_query
+from tests.unit.engine.match.rules.test_exact_numbers import made_query
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -14,7 +14,7 @@ from saffron.cli.finding import ERROR, OK, WARNING
 from saffron.runtime.kernels import warmed
 from saffron.runtime.local import jars
 from saffron.runtime.process.config import Settings
-from tests.unit.cli.sound import bad
+from tests.unit.cli.checks.sound import bad
 
 
 def test_all_unknown_settings_are_named_at_once(tmp_path: Path) -> None:

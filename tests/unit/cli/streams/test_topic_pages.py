@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.cli.page import Reader, blocks_of, fits
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[4] / "docs"
 PAGES = [*sorted((DOCS / "topics").glob("*.md")), DOCS / "streams.md"]
 LINKED = [*PAGES, DOCS / "compare.md", *sorted((DOCS / "coming-from").glob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:)(?P<file>[^)#\s]*)(?:#(?P<section>[^)\s]+))?\)")

@@ -14,7 +14,7 @@ from saffron.cli.checks.cluster.schemas import check_losses
 from saffron.cli.system.routes import RouteLine, Routes, routes_of, waiting_sentences
 from saffron.cli.system.scrape import Page
 from saffron.records.stream import AppliedDefinition, StreamRecord
-from tests.unit.cli.sound import bad, digests, sound
+from tests.unit.cli.checks.sound import bad, digests, sound
 
 IDLE = "stream: shop\nidle: 10s\nsources:\n- topic: orders\n- topic: payments\n"
 

@@ -13,7 +13,7 @@ from saffron.cli.finding import ERROR
 from saffron.errors import UnavailableError
 from saffron.runtime.log.inspect import RefusedError
 from saffron.runtime.log.listener import Listener, probe
-from tests.unit.cli.sound import (
+from tests.unit.cli.checks.sound import (
     SETTINGS,
 )
 

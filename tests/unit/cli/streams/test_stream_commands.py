@@ -32,9 +32,9 @@ from saffron.runtime.process.config import Settings
 from saffron.schema.schema import Kind, Schema
 from saffron.testing.memory_broker import MemoryBroker
 from saffron.testing.memory_log import MemoryLog
-from tests.unit.cli.sound import SCHEMA, TEXT, digests, query, sound
+from tests.unit.cli.checks.sound import SCHEMA, TEXT, digests, query, sound
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 DOCUMENTS = ("docs/runbook.md", "docs/control.md", "docs/ingest.md", "docs/operating.md", "docs/overload.md")
 COMMAND = re.compile(r"saffron (stream (?:add|set|remove)(?: [^`\n()|,;]+)?)")
 SETTINGS = Settings(prefix="saffron.", bootstrap="memory")

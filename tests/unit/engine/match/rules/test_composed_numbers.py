@@ -18,7 +18,7 @@ from tests.reference.match.events import events_of
 from tests.reference.match.question import question
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.exact_numbers import Event, comparison
-from tests.unit.engine.match.test_exact_numbers import made_query
+from tests.unit.engine.match.rules.test_exact_numbers import made_query
 
 MAKERS = (
     "PATTERN SEQ(A a, B b) WHERE skip-till-next-match WITHIN 40 ms RETURN a.x AS x, b.y AS y INTO D",

@@ -24,7 +24,7 @@ from saffron.runtime.log.inspect import PartitionFacts, TopicFacts
 from saffron.runtime.log.topics import topic_specs
 from saffron.testing.memory_broker import MemoryBroker
 from saffron.testing.memory_log import MemoryLog
-from tests.unit.cli.sound import (
+from tests.unit.cli.checks.sound import (
     NOW,
     PARTITIONS,
     SETTINGS,
