@@ -15,7 +15,7 @@ from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.schema.schema import Kind, Schema, widened
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.exact_numbers import Event
-from tests.unit.engine.match import test_exact_numbers as match
+from tests.unit.engine.match.rules import test_exact_numbers as match
 from tests.unit.engine.trends import test_exact_numbers as trends
 from tests.unit.engine.uncertain import test_exact_numbers as uncertain
 
