@@ -16,8 +16,8 @@ from saffron.engine.match.compressed import groups, useful
 from saffron.engine.match.compressed.graph_source import DONE, MORE_EDGES, MORE_NODES, MORE_ROOM, GraphSource
 from saffron.engine.match.compressed.graphs import Graphs
 from saffron.engine.match.compressed.slots import Slots
-from saffron.engine.match.core import arithmetic
 from saffron.engine.match.core.kernel_layout import Names
+from saffron.engine.match.core.source import arithmetic
 from saffron.language.plan.plan import MatchPlan
 
 Array = NDArray[np.generic]

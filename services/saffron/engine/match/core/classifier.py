@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from saffron.engine.kernels import functions
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
-from saffron.engine.match.core import arithmetic
 from saffron.engine.match.core.classify import classify_source
 from saffron.engine.match.core.kernel_layout import Names
+from saffron.engine.match.core.source import arithmetic
 from saffron.language.plan.plan import Expr
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from saffron.engine.kernels.kernel_source import kernel_head
 from saffron.engine.match.core.automaton import Automaton
-from saffron.engine.match.core.expressions import Writer
 from saffron.engine.match.core.kernel_layout import EventReader, Names, begin_bit, take_bit
-from saffron.engine.match.core.lines import Lines
+from saffron.engine.match.core.source.expressions import Writer
+from saffron.engine.match.core.source.lines import Lines
 from saffron.language.plan.plan import Edge, Expr, MatchPlan
 from saffron.schema.event_types import EventTypes, one_type
 from saffron.schema.schema import Kind

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from saffron.engine.match.core.automaton import RESTS, Automaton, Feature, State, What, attribute_feature
-from saffron.engine.match.core.expressions import Term
+from saffron.engine.match.core.source.expressions import Term
 from saffron.language.plan.pairs import OF_EXTREME, rest_name
 from saffron.language.plan.plan import Aggregate, Attribute, Length, Which
 from saffron.schema.schema import Kind

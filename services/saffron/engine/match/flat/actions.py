@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from saffron.engine.match.core.automaton import Feature, State, What
-from saffron.engine.match.core.expressions import Writer
 from saffron.engine.match.core.kernel_layout import (
     RunReader,
     initial,
     lane_array,
     updated,
 )
-from saffron.engine.match.core.step_text import StepText
+from saffron.engine.match.core.source.expressions import Writer
+from saffron.engine.match.core.source.step_text import StepText
 from saffron.engine.match.merging.text import MergingText
 from saffron.language.plan.plan import Edge
 

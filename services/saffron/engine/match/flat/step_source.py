@@ -12,8 +12,8 @@ from saffron.engine.kernels.kernel_source import constants_text, kernel_head
 from saffron.engine.match.core import kernel_layout, merged
 from saffron.engine.match.core.automaton import Feature, State
 from saffron.engine.match.core.kernel_layout import Names, numbered
-from saffron.engine.match.core.lines import Lines
-from saffron.engine.match.core.step_text import CONTIGUOUS, StepText
+from saffron.engine.match.core.source.lines import Lines
+from saffron.engine.match.core.source.step_text import CONTIGUOUS, StepText
 from saffron.engine.match.flat.given_events import Events
 from saffron.engine.match.flat.states import States
 from saffron.language.plan.plan import Strategy

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from saffron.engine.match.core.automaton import Feature, State, What, aggregate_features
-from saffron.engine.match.core.expressions import Term, Writer
 from saffron.engine.match.core.kernel_layout import Names, lane_array, updated
-from saffron.engine.match.core.user_functions import final_name, step_name
+from saffron.engine.match.core.source.expressions import Term, Writer
+from saffron.engine.match.core.source.user_functions import final_name, step_name
 from saffron.engine.match.general.automaton import BOUND, FRESH, GeneralAutomaton, held, so_far
 from saffron.engine.match.general.checks import Asked
 from saffron.engine.operators.aggregates import BUILT_IN

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from saffron.engine.kernels.kernel_source import constants_text, kernel_head
 from saffron.engine.match.core import kernel_layout
 from saffron.engine.match.core.kernel_layout import lane_array, numbered
-from saffron.engine.match.core.lines import Lines
+from saffron.engine.match.core.source.lines import Lines
 from saffron.engine.match.flat.given_events import ARRAYS
 from saffron.engine.match.flat.step_source import POOL, event_values
 from saffron.engine.match.general import transition_table, watched

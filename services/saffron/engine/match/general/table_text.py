@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from saffron.engine.match.core.automaton import Feature, State
 from saffron.engine.match.core.kernel_layout import Names, lane_array
-from saffron.engine.match.core.lines import Lines
+from saffron.engine.match.core.source.lines import Lines
 from saffron.engine.match.general.automaton import STATE, WANTED, GeneralAutomaton
 from saffron.language.plan.plan import Absence
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from saffron.engine.match.core.automaton import Feature, What
 from saffron.engine.match.core.kernel_layout import null_text, updated
-from saffron.engine.match.core.lines import Lines
-from saffron.engine.match.core.user_functions import step_name
+from saffron.engine.match.core.source.lines import Lines
+from saffron.engine.match.core.source.user_functions import step_name
 from saffron.engine.match.general.automaton import BOUND
 from saffron.engine.match.general.readers import LaneReader
 from saffron.engine.operators.aggregates import require

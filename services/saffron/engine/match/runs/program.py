@@ -11,13 +11,14 @@ from saffron.engine.kernels import functions, lanes, plain_lanes
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.compressed.build import Builder
-from saffron.engine.match.core import arithmetic, due, key_table, runs
+from saffron.engine.match.core import due, key_table, runs
 from saffron.engine.match.core.automaton import State, build
 from saffron.engine.match.core.classifier import classifier_of
 from saffron.engine.match.core.classify import TypeMasks, bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names, begin_bit
-from saffron.engine.match.core.step_text import StepText
-from saffron.engine.match.core.user_functions import called
+from saffron.engine.match.core.source import arithmetic
+from saffron.engine.match.core.source.step_text import StepText
+from saffron.engine.match.core.source.user_functions import called
 from saffron.engine.match.flat.given_events import GivenEvents
 from saffron.engine.match.flat.scanned_events import ScannedEvents
 from saffron.engine.match.flat.step_source import StepSource

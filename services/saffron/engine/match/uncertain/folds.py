@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from saffron.engine.kernels.arithmetic import quotient
-from saffron.engine.match.core.arithmetic import deviation
+from saffron.engine.match.core.source.arithmetic import deviation
 from saffron.engine.match.uncertain.inline import inline
 from saffron.schema.schema import NULL_INT
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from saffron.engine.kernels import functions
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
-from saffron.engine.match.core import arithmetic
 from saffron.engine.match.core.automaton import build
 from saffron.engine.match.core.classifier import classifier_of
 from saffron.engine.match.core.classify import TypeMasks, bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names
+from saffron.engine.match.core.source import arithmetic
 from saffron.engine.match.planning.imprecise import is_ordered
 from saffron.engine.match.uncertain import folds, search
 from saffron.engine.match.uncertain.joins import Joins, joins_of

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from saffron.engine.kernels.kernel_source import constants_text
 from saffron.engine.match.core.automaton import Automaton, leaves
-from saffron.engine.match.core.expressions import Term, Writer
 from saffron.engine.match.core.kernel_layout import Names
-from saffron.engine.match.core.lines import Lines
+from saffron.engine.match.core.source.expressions import Term, Writer
+from saffron.engine.match.core.source.lines import Lines
 from saffron.engine.match.uncertain import table
 from saffron.engine.match.uncertain.table import (
     BEGINS,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from saffron.engine.match.core.automaton import Automaton, State
 from saffron.engine.match.core.kernel_layout import Names
-from saffron.engine.match.core.lines import Lines
+from saffron.engine.match.core.source.lines import Lines
 from saffron.language.plan.plan import MatchPlan, Strategy
 
 CONTIGUOUS = (Strategy.STRICT, Strategy.PARTITION)

@@ -1,0 +1,1 @@
+"""Source text of kernels: expressions of a plan, their arithmetic, and lines."""
