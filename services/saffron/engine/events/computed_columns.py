@@ -1,6 +1,7 @@
-"""Columns of values that are computed from attributes (`schema.computed`), once for each distinct text, number or row.
+"""Columns of values that are computed from attributes (`schema.computed`).
 
-The values of distinct inputs are kept across blocks, within a bound of bytes, so that a block computes what is new.
+Formulas of numbers are computed on whole columns, other values once for each distinct text, number or row. The values
+of distinct inputs are kept across blocks, within a bound of bytes, so that a block computes what is new.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.event_expressions import numbers, truths
 from saffron.engine.events.tables import column_values, pruned
+from saffron.engine.events.vector_formulas import vector_expression
 from saffron.errors import FunctionError
+from saffron.language.plan.plan import Expr
 from saffron.schema.computed import Computed, evaluator, of_kind
 from saffron.schema.numbers import pair_of
 from saffron.schema.schema import NULL_CODE, Kind
@@ -92,10 +96,13 @@ class _Kept:
         self._inputs: dict[str, Any] = {}
         self._arrays: list[str] = []
         self._last: _Texts | None = None
+        self._vectors: dict[tuple[Kind, ...], Expr | None] = {}
 
     def column(self, columns: Columns) -> Column:
         """The value for each event."""
         inputs = [_input(columns, name) for name in self._attributes]
+        if (found := self._of_vectors(columns, inputs)) is not None:
+            return found
         named = zip(self._attributes, inputs, strict=True)
         self._arrays = [name for name, one in named if one is not None and one.kind is Kind.ARRAY]
         if len(inputs) > 1 or inputs[0] is None:
@@ -106,6 +113,23 @@ class _Kept:
         distinct, places = np.unique(inputs[0].data, return_inverse=True)
         table, texts = self._table(column_values(Column(inputs[0].kind, distinct)))
         return Column(self._kind, table[places.reshape(-1)], texts)
+
+    def _of_vectors(self, columns: Columns, inputs: Sequence[Column | None]) -> Column | None:
+        """The value of a formula, computed on whole columns; None: it is no such formula, or reads a text alone."""
+        present = [one for one in inputs if one is not None]
+        if len(present) < len(inputs) or (len(inputs) == 1 and present[0].kind.has_texts):
+            return None
+        kinds = tuple(one.kind for one in present)
+        if kinds not in self._vectors:
+            named = dict(zip(self._attributes, kinds, strict=True))
+            self._vectors[kinds] = vector_expression(self._one, named)
+        expr = self._vectors[kinds]
+        if expr is None:
+            return None
+        with np.errstate(all="ignore"):
+            if self._kind is Kind.BOOL:
+                return Column(self._kind, truths(expr, columns).astype(self._dtype))
+            return Column(self._kind, numbers(expr, columns))
 
     def _of_texts(self, column: Column) -> Column:
         """Of one attribute that is held as codes into its distinct texts.

@@ -17,7 +17,7 @@ from saffron.schema.schema import Kind
 from tests.reference.match.conditions import formula_value
 from tests.reference.match.events import events_of
 from tests.reference.match.generate import stream
-from tests.unit.engine.match.cases import SCHEMA, columns
+from tests.unit.engine.match.cases import KINDS, SCHEMA, columns
 
 FORMULAS = (
     "b[].x * b[].f",
@@ -65,3 +65,15 @@ def test_infinities_are_null() -> None:
     events = stream(random.Random(1), 2)
     events[0]["f"], events[1]["f"] = 1e200, 2.0
     assert values(events, name_of("b[].f * b[].f")) == [None, 4.0]
+
+
+@pytest.mark.parametrize("formula", [*FORMULAS, "coalesce(b[].x, b[].f, 0) + b[].k", "b[].s IS NULL OR b[].x = b[].f"])
+def test_values_on_whole_columns_are_those_of_each_event(formula: str) -> None:
+    draw = random.Random(formula)
+    events = stream(draw, 60)
+    for event in events:
+        event |= {name: None for name in KINDS if draw.random() < 0.2}
+    name = name_of(formula)
+    one = Computed.of_name(name)
+    assert one is not None
+    assert values(events, name) == pytest.approx([one.of(event.get) for event in events])

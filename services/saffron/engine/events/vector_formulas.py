@@ -1,0 +1,81 @@
+"""Formulas of one event that are computed on whole columns: of numbers and truth values, without functions of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Unary, Which
+from saffron.schema.computed import Applied, Computed, Constant, Read, Tree
+from saffron.schema.functions.operators import ARITHMETIC, COMPARISONS
+from saffron.schema.functions.table import BUILT_IN
+from saffron.schema.schema import Kind
+
+_CHOICES = ("case", "coalesce", "nullif")
+
+
+def vector_expression(one: Computed, kinds: Mapping[str, Kind]) -> Expr | None:
+    """The computed value as an expression for `event_expressions`; None where float64 or that module is not enough.
+
+    `kinds`: of the columns that it reads.
+    """
+    if any(kind.is_wide or kind is Kind.ARRAY for kind in kinds.values()):
+        return None
+    if one.kind is Kind.FLOAT:
+        return _expression(one.tree) if _is_number(one.tree, kinds) else None
+    return _expression(one.tree) if one.kind is Kind.BOOL and _is_truth(one.tree, kinds) else None
+
+
+def _is_number(tree: Tree, kinds: Mapping[str, Kind]) -> bool:
+    match tree:
+        case Read(attribute=attribute):
+            return kinds[attribute].is_number
+        case Constant(value=value):
+            return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+        case Applied(function="case", arguments=arguments):
+            tests, values = arguments[:-1:2], (*arguments[1:-1:2], arguments[-1])
+            return all(_is_truth(one, kinds) for one in tests) and all(_is_number(one, kinds) for one in values)
+        case Applied(function=function, arguments=arguments):
+            row = BUILT_IN.get(function)
+            known = function in (*ARITHMETIC, *_CHOICES, "negate") or (row is not None and row.kernel is not None)
+            return known and all(_is_number(one, kinds) for one in arguments)
+
+
+def _is_truth(tree: Tree, kinds: Mapping[str, Kind]) -> bool:
+    match tree:
+        case Read(attribute=attribute):
+            return kinds[attribute] is Kind.BOOL
+        case Constant(value=value):
+            return isinstance(value, bool)
+        case Applied(function="and" | "or" | "not", arguments=arguments):
+            return all(_is_truth(one, kinds) for one in arguments)
+        case Applied(function=function, arguments=arguments):
+            known = function in (*COMPARISONS, "in", "is_null")
+            return known and all(not isinstance(one, Applied) or _is_number(one, kinds) for one in arguments)
+
+
+def _expression(tree: Tree) -> Expr:
+    match tree:
+        case Read(attribute=attribute):
+            return Attribute(0, Which.SINGLE, attribute, Kind.FLOAT)
+        case Constant(value=value):
+            return Const(value)
+    parts = tuple(map(_expression, tree.arguments))
+    match tree.function, parts:
+        case "not", (operand,):
+            return Unary("not", operand)
+        case "negate", (operand,):
+            return Unary("-", operand)
+        case "in", (operand, *choices):
+            return In(operand, tuple(one for one in choices if isinstance(one, Const)))
+        case (("and" | "or"), _):
+            return _row(tree.function, parts)
+    if tree.function in (*ARITHMETIC, *COMPARISONS):
+        return Binary(tree.function, *parts)
+    return Call(tree.function, parts, Kind.FLOAT)
+
+
+def _row(operator: str, parts: tuple[Expr, ...]) -> Expr:
+    first, *rest = parts
+    for one in rest:
+        first = Binary(operator, first, one)
+    return first
