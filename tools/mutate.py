@@ -31,7 +31,7 @@ from mutants import Mutant, mutants_of
 
 ROOT = Path(__file__).parents[1]
 ENGINE = Path("services/saffron/engine/match")
-CORE = ("automaton.py", "expressions.py", "classify.py", "windows.py", "chains.py", "kernel_layout.py")
+CORE = ("automaton.py", "source/expressions.py", "classify.py", "windows.py", "chains.py", "kernel_layout.py")
 MATCH_TESTS = "tests/unit/engine/match/"
 DEFINITION = "test_results_are_those_of_the_definition_whatever_the_blocks"
 SUITES = (

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
+from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.match.queries import fastest
 from saffron.engine.match.runs.graph import compile_graphs
@@ -49,8 +50,10 @@ def by_the_log(queries: Mapping[str, str], events: bytes, directory: Path, block
         source.query(_name_of(text, name), text)
         world.settle(lambda n=number: sum(len(one.controls) for one in blocks(world, TOPICS.admitted, 0)) >= n)  # type: ignore[misc]
     producer = MemoryLog(world.broker).producer()
+    _, columns = decode_ndjson(events)
+    stamp = max(world.now, int(columns.ts.max()))  # no event is of the future
     for line in events.splitlines():
-        producer.send(TOPICS.events, 0, line, timestamp=world.now)
+        producer.send(TOPICS.events, 0, line, timestamp=stamp)
     producer.flush(1)
     close(world, 1)
     world.settle(lambda: at_rest(world, 1))

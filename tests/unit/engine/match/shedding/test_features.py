@@ -55,7 +55,7 @@ def events_of(line: Mapping[str, Any]) -> list[dict[str, Any]]:
 def test_rows_are_what_results_and_events_say(shed: str) -> None:
     rng = random.Random(7)
     total = 0
-    for _ in range(22):
+    for _ in range(30):
         made = plans(rng, 2, written=shed == "none")
         events = cases.stream(rng, 14)
         keys = {event["seq"]: rng.choice(list(VECTORS)) for event in events}
