@@ -7,6 +7,9 @@ import sys
 import urllib.error
 import urllib.request
 
+_SECONDS = 120
+"""When a request hangs. A query is tried for 90 at most."""
+
 
 def main() -> int:
     parser = argparse.ArgumentParser()
@@ -22,7 +25,7 @@ def main() -> int:
         headers=dict(header.split(": ", 1) for header in asked.headers),
     )
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
             print(answer.read().decode())
     except urllib.error.HTTPError as error:
         print(error.read().decode(), file=sys.stderr)

@@ -199,7 +199,7 @@ def sh(saffron: Command, script: str) -> str:
     known = f'curl() {{ {python} {ROOT / "tests/e2e/command/curl.py"} "$@"; }}\nset -eu\n'
     done = subprocess.run(
         ["sh", "-c", known + script.replace(".venv/bin/saffron", f"{python} -m saffron")],
-        capture_output=True, text=True, env=saffron.environment(), cwd=ROOT, timeout=120, check=False,
+        capture_output=True, text=True, env=saffron.environment(), cwd=ROOT, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
     return done.stdout
