@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Unary, Which
+from saffron.language.plan.plan import Expr
+from saffron.language.plan.trees import expression_of
 from saffron.schema.computed import Applied, Computed, Constant, Read, Tree
 from saffron.schema.functions.operators import ARITHMETIC, COMPARISONS
 from saffron.schema.functions.table import BUILT_IN
 from saffron.schema.schema import Kind
-
-_CHOICES = ("case", "coalesce", "nullif")
 
 
 def vector_expression(one: Computed, kinds: Mapping[str, Kind]) -> Expr | None:
@@ -21,8 +20,8 @@ def vector_expression(one: Computed, kinds: Mapping[str, Kind]) -> Expr | None:
     if any(kind.is_wide or kind is Kind.ARRAY for kind in kinds.values()):
         return None
     if one.kind is Kind.FLOAT:
-        return _expression(one.tree) if _is_number(one.tree, kinds) else None
-    return _expression(one.tree) if one.kind is Kind.BOOL and _is_truth(one.tree, kinds) else None
+        return expression_of(one.tree) if _is_number(one.tree, kinds) else None
+    return expression_of(one.tree) if one.kind is Kind.BOOL and _is_truth(one.tree, kinds) else None
 
 
 def _is_number(tree: Tree, kinds: Mapping[str, Kind]) -> bool:
@@ -36,7 +35,9 @@ def _is_number(tree: Tree, kinds: Mapping[str, Kind]) -> bool:
             return all(_is_truth(one, kinds) for one in tests) and all(_is_number(one, kinds) for one in values)
         case Applied(function=function, arguments=arguments):
             row = BUILT_IN.get(function)
-            known = function in (*ARITHMETIC, *_CHOICES, "negate") or (row is not None and row.kernel is not None)
+            known = function in (*ARITHMETIC, "negate", "coalesce", "nullif") or (
+                row is not None and row.kernel is not None
+            )
             return known and all(_is_number(one, kinds) for one in arguments)
 
 
@@ -51,31 +52,3 @@ def _is_truth(tree: Tree, kinds: Mapping[str, Kind]) -> bool:
         case Applied(function=function, arguments=arguments):
             known = function in (*COMPARISONS, "in", "is_null")
             return known and all(not isinstance(one, Applied) or _is_number(one, kinds) for one in arguments)
-
-
-def _expression(tree: Tree) -> Expr:
-    match tree:
-        case Read(attribute=attribute):
-            return Attribute(0, Which.SINGLE, attribute, Kind.FLOAT)
-        case Constant(value=value):
-            return Const(value)
-    parts = tuple(map(_expression, tree.arguments))
-    match tree.function, parts:
-        case "not", (operand,):
-            return Unary("not", operand)
-        case "negate", (operand,):
-            return Unary("-", operand)
-        case "in", (operand, *choices):
-            return In(operand, tuple(one for one in choices if isinstance(one, Const)))
-        case (("and" | "or"), _):
-            return _row(tree.function, parts)
-    if tree.function in (*ARITHMETIC, *COMPARISONS):
-        return Binary(tree.function, *parts)
-    return Call(tree.function, parts, Kind.FLOAT)
-
-
-def _row(operator: str, parts: tuple[Expr, ...]) -> Expr:
-    first, *rest = parts
-    for one in rest:
-        first = Binary(operator, first, one)
-    return first

@@ -15,6 +15,7 @@ from saffron.language.syntax.expressions import AND
 from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.printer import expression_text
 from saffron.schema.computed import ELEMENT, Applied, Computed, Constant, Read, Tree, where_true
+from saffron.schema.functions.operators import ARITHMETIC, COMPARISONS
 
 INDEX = {
     Which.SINGLE: tree.Index.NONE,
@@ -118,8 +119,8 @@ def _computed(one: Tree, leaf: Callable[[str], tree.Expression]) -> tree.Express
             return tree.Prefix("-" if one.function == "negate" else "not", operand)
         case "in", (operand, *choices):
             return tree.Membership(operand, tuple(one for one in choices if isinstance(one, tree.Literal)))
-        case (("=" | "!=" | "<" | "<=" | ">" | ">=" | "+" | "-" | "*" | "/" | "%"), (left, right)):
-            return tree.Operation(one.function, left, right)
+        case operator, (left, right) if operator in (*ARITHMETIC, *COMPARISONS):
+            return tree.Operation(operator, left, right)
     return tree.Call(one.function, parts)
 
 

@@ -1,9 +1,11 @@
-"""Expressions of one event as the trees of computed values."""
+"""Expressions of one event as the trees of computed values, and back."""
 
 from __future__ import annotations
 
-from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Unary
+from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Unary, Which
 from saffron.schema.computed import Applied, Computed, Constant, Read, Tree
+from saffron.schema.functions.operators import ARITHMETIC, COMPARISONS
+from saffron.schema.schema import Kind
 
 
 def tree_of(expr: Expr) -> Tree:
@@ -24,3 +26,24 @@ def tree_of(expr: Expr) -> Tree:
             return Applied(function, tuple(map(tree_of, arguments)))
     message = f"no value of one event: {expr}"
     raise ValueError(message)
+
+
+def expression_of(tree: Tree) -> Expr:
+    """The expression of a tree that `tree_of` made.
+
+    Attributes are of component 0. All kinds are FLOAT, as trees have none.
+    """
+    match tree:
+        case Read(attribute=attribute):
+            return Attribute(0, Which.SINGLE, attribute, Kind.FLOAT)
+        case Constant(value=value):
+            return Const(value)
+    parts = tuple(map(expression_of, tree.arguments))
+    match tree.function, parts:
+        case "not" | "negate" as operator, (operand,):
+            return Unary("-" if operator == "negate" else operator, operand)
+        case "in", (operand, *choices):
+            return In(operand, tuple(one for one in choices if isinstance(one, Const)))
+        case operator, (left, right) if operator in ("and", "or", *ARITHMETIC, *COMPARISONS):
+            return Binary(operator, left, right)
+    return Call(tree.function, parts, Kind.FLOAT)

@@ -116,7 +116,7 @@ class GeneralAutomaton:
 
     @property
     def due(self) -> tuple[int, int]:
-        """What `pending.close` is told: the row of runs that says when the time of a NOT is over, and `period`."""
+        """The argument `due` of `pending.close`: the row of runs with the instant at which a NOT ends, and `period`."""
         if DUE not in self.state.ints:
             return UNTIMED
         return FIRST_FEATURE + self.state.ints.index(DUE), self.period

@@ -43,7 +43,7 @@ class TableText:
 
     @property
     def due(self) -> str:
-        """What `pending.close` is told about NOTs with a time: the row of runs, and how often it ends."""
+        """The argument `due` of `pending.close`, as text."""
         row, period = self.automaton.due
         return f"({row}, constants[{self.names.constant(period)}])" if period else f"({row}, 0)"
 

@@ -27,10 +27,10 @@ Floats = NDArray[np.float64]
 class Even:
     """Even dropping of one query's events.
 
-    `spare`: the share of events that the query cannot take. The tuples `frequency`, `needed` and `begins` have an entry
-    for each of `types`, the types of its pattern: the share among events that it can take; the number of components
-    that take the type; whether a match can begin with it. `taken`: for each component that a match binds, the indices
-    of its types. The type None stands for all that the pattern does not name, where it has ANY.
+    `spare`: the share of events that the query cannot take. `types`: those of its pattern; None stands for all others,
+    where it has ANY. By type: `frequency`, the share among events that the query can take; `needed`, the number of
+    components that take it; `begins`, whether a match can begin with it. `taken`: for each component that a match
+    binds, the indices of its types.
     """
 
     spare: float = 0.0
