@@ -185,6 +185,17 @@ def test_a_number_within_an_array_that_is_no_value_is_told_or_refused(array: str
     assert refused.detail.startswith("attribute 'tags' of type A has a number")
 
 
+@pytest.mark.parametrize("number", ["-9223372036854775809", "1e999"])
+@pytest.mark.parametrize("place", ["%s", "[%s]", "[[0,%s]]", '{"a":%s}', '{"a":[%s]}', '[{"a":%s}]'])
+@pytest.mark.parametrize("name", ["type", "ts", "price"])
+def test_a_message_shows_a_number_that_is_no_value_as_it_was_written(name: str, place: str, number: str) -> None:
+    event = {"type": '"A"', "ts": "1", "price": "1"} | {name: place % number}
+    line = "{" + ",".join(f'"{key}":{text}' for key, text in event.items()) + "}"
+    for schema in (OPEN, GIVEN, CLOSED):
+        bad = check([line.encode()], schema).bad
+        assert name == "price" or [number in record.detail for record in bad] == [True]
+
+
 def test_numbers_within_an_array_that_no_attribute_has_are_not_told() -> None:
     line = b'{"type":"A","ts":1,"other":[1e999],"order":{"n":1},"order.n":2}'
     assert check([line], OPEN).misfits == {"order.n": 1}

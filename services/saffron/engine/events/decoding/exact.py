@@ -409,6 +409,10 @@ def _why_no_value(item: Scalar) -> str:
 
 
 def _shown(value: Any) -> str:
-    written = isinstance(value, ArrayText)
-    text = value.text if isinstance(value, _NoValue) else str(value) if written else orjson.dumps(value).decode()
+    """A parsed value for a message, at most 60 characters."""
+    text = str(value) if isinstance(value, ArrayText) else orjson.dumps(value, default=_as_written).decode()
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _as_written(number: _NoValue) -> orjson.Fragment:
+    return orjson.Fragment(number.text)
