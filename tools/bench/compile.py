@@ -1,7 +1,8 @@
 """How long the first answer takes: the queries of the text cases, from their text to their first result.
 
-Each runs in a process of its own, which has the kernels that no query decides: once with no kernel of any query on
-disk, once with those that the first run left there. Results are counted, so that what compiles is known to have run.
+Each runs in processes of its own, which have the kernels that no query decides: with no kernel of any query on disk, as
+`saffron replay` begins (interpreted) and compiling first, then with the kernels on disk. Results are counted, so that
+what compiles is known to have run.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from saffron.runtime.replay.replay import Replay
 _ROOT = Path(__file__).parents[2]
 
 
-def first_answer(case: Any) -> tuple[float, float, int]:
+def first_answer(case: Any, *, interpret: bool) -> tuple[float, float, int]:
     """Seconds to a case's first result, those of the processor, and the number of all of its results."""
     from tests.patterns.aggregates import known
 
@@ -37,7 +38,7 @@ def first_answer(case: Any) -> tuple[float, float, int]:
     seconds, found = (0.0, 0.0), 0
     with known(case.sections.get("aggregates", "").split()):
         begun, begun_cpu = time.perf_counter(), time.thread_time()
-        for merged in Replay([Query(name, text) for name, text in texts]).results([batch]):
+        for merged in Replay([Query(name, text) for name, text in texts], interpret=interpret).results([batch]):
             results = sum(map(len, merged.json()))
             if found == 0:
                 seconds = time.perf_counter() - begun, time.thread_time() - begun_cpu
@@ -45,14 +46,14 @@ def first_answer(case: Any) -> tuple[float, float, int]:
     return *seconds, found
 
 
-def apart(case: Any) -> tuple[float, float, int]:
+def apart(case: Any, *, interpret: bool = False) -> tuple[float, float, int]:
     """The same in a process of its own."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reader)
         with os.fdopen(writer, "wb") as answer:
-            pickle.dump(first_answer(case), answer)
+            pickle.dump(first_answer(case, interpret=interpret), answer)
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as answer:
@@ -69,10 +70,14 @@ def measured(case: Any, warmed: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as kernels:
         os.environ["SAFFRON_CACHE"] = kernels
         shutil.copytree(warmed, Path(kernels) / "kernels" / "parts")
+        interpreted, _, shown = apart(case, interpret=True)
         (first, cpu, found), (again, _, _) = apart(case), apart(case)
+    if shown != found:
+        raise SystemExit(f"{case.path.stem}: {shown} results interpreted, {found} compiled")
     return {
         "case": case.path.stem,
         "results": found,
+        "interpreted ms": 1000 * interpreted,
         "first ms": 1000 * first,
         "cpu ms": 1000 * cpu,
         "again ms": 1000 * again,
@@ -100,8 +105,10 @@ def _rows(chosen: Any, warmed: Path) -> None:
     times = [row["first ms"] for row in rows]
     slow = sum(one > 2000 for one in times)
     again = [row["again ms"] for row in rows]
+    plain = [row["interpreted ms"] for row in rows]
     title = (
-        f"{len(rows)} queries: median {median(times):,.0f} ms, worst {max(times):,.0f} ms, {slow} above 2 s; "
+        f"{len(rows)} queries: interpreted: median {median(plain):,.0f} ms, worst {max(plain):,.0f} ms; "
+        f"compiled first: median {median(times):,.0f} ms, worst {max(times):,.0f} ms, {slow} above 2 s; "
         f"again: median {median(again):,.0f} ms, worst {max(again):,.0f} ms; the slowest:"
     )
     report(title, rows[: chosen.shown], chosen.json)

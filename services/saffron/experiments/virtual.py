@@ -73,7 +73,7 @@ class VirtualReplay(Replay):
         if not 0 < run.train < 1:
             raise InputError(f"a share between 0 and 1 of the events trains, not {run.train:g}")
         self._acting = acting(run.shedder, run.rates)
-        super().__init__([replace(query, shed=self._acting.name) for query in queries], **settings)
+        super().__init__([replace(query, shed=self._acting.name) for query in queries], interpret=False, **settings)
         if self.partitions > 1:
             raise InputError("a latency bound is replayed on one partition: leave --partitions out")
         self._run = run

@@ -14,6 +14,7 @@ import pytest
 
 from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.raw import batch_of_lines
+from saffron.engine.kernels import jit
 from saffron.engine.match.queries import fastest
 from saffron.engine.match.runs.graph import compile_graphs
 from saffron.engine.match.runs.program import compile_program
@@ -22,6 +23,7 @@ from saffron.engine.trends.queries import shared
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language import compile_query
 from saffron.runtime.log.topics import topic_specs
+from saffron.runtime.replay import fused
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.replay import Replay
 from saffron.testing.memory_log import MemoryLog
@@ -32,9 +34,9 @@ from tests.patterns.test_cases import RUNNABLE, ids
 from tests.unit.runtime.world import World
 
 
-def replayed(queries: Mapping[str, str], events: bytes) -> list[bytes]:
+def replayed(queries: Mapping[str, str], events: bytes, *, interpret: bool = True) -> list[bytes]:
     """What `saffron replay` writes, `detected_at` left out."""
-    run = Replay([Query(name, text) for name, text in queries.items()])
+    run = Replay([Query(name, text) for name, text in queries.items()], interpret=interpret)
     return [text for merged in run.results([batch_of_lines(events)]) for texts in merged.json() for text in texts]
 
 
@@ -100,6 +102,20 @@ def test_every_path_gives_the_same_bytes(case: Case, block_events: int, tmp_path
         answers = replayed(queries, case.events())
         assert answers, "a case without results proves nothing"
         assert by_the_log(queries, case.events(), tmp_path, block_events) == answers
+
+
+@pytest.mark.usefixtures("sparing")
+@pytest.mark.parametrize("records", [1, 6])
+@pytest.mark.parametrize("case", RUNNABLE, ids=ids)
+def test_a_replay_that_compiles_after_some_records_gives_the_same_bytes(
+    case: Case, records: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jit, "is_kept", lambda source: False)
+    monkeypatch.setattr(fused, "INTERPRETED_RECORDS", records)
+    monkeypatch.setattr(fused, "INTERPRETED_SECONDS", 0.0)
+    queries = {**case.beside(), "case": case.sections["query"]}
+    with known(case.sections.get("aggregates", "").split()):
+        assert replayed(queries, case.events()) == replayed(queries, case.events(), interpret=False)
 
 
 COMPOSED = {

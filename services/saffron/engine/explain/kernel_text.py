@@ -39,6 +39,13 @@ def kernel_text(plan: Plan, schema: Schema, shed: str) -> str:
     return "\n\n\n".join([_comment(head), *parts]) + "\n"
 
 
+def kernel_sources(plan: Plan, schema: Schema, shed: str) -> tuple[KernelSource, ...]:
+    """What is compiled for a plan under a shedder. SaffronError where nothing can run it. Nothing is compiled here."""
+    if isinstance(plan, MatchPlan):
+        return tuple(start(plan, schema, Strings(), slot=0, compiled=False, shed=shed).program.sources)
+    return TrendQuery(plan, schema.kinds, 0, compiled=False).machine_sources()
+
+
 def _of_matches(runs: Runs) -> Iterator[str]:
     names = {"classify": runs.program.classify_names, runs.program.sources[-1].entry: runs.program.step_names}
     for source in runs.program.sources:

@@ -241,9 +241,9 @@ def load(
 ) -> ModuleType:
     """The module made from `source`, in which `kernel`, `inlined` and the public names of `helpers` are predefined.
 
-    `source` decorates its entry points with `@kernel(signature)`; with `compiled` False everything, helpers included,
-    is plain Python. The name of the file hashes the content of all that the helpers are made from. `functions`: names
-    that are predefined besides; what they do must follow from their names.
+    `source` decorates its entry points with `@kernel(signature)`. With `compiled` False everything is plain Python,
+    helpers included: of one with `AS_PYTHON`, that module is taken. The name of the file hashes the content of all that
+    the helpers are made from. `functions`: names that are predefined besides; what they do must follow from theirs.
     """
     if not compiled:
         plain = ModuleType("plain_kernel")
@@ -278,6 +278,17 @@ def loaded(
     return made
 
 
+def module_name(source: KernelSource) -> str:
+    """The name of its module: it follows from the content of all that it is made from."""
+    return _path(source.text, source.helpers).stem
+
+
+def is_kept(source: KernelSource) -> bool:
+    """Whether its machine code is loaded, or on disk. That may be stale all the same, and is then made anew."""
+    path = _path(source.text, source.helpers)
+    return path.stem in sys.modules or any((path.parent / "__pycache__").glob(f"{path.stem}.{source.entry}-*.nbi"))
+
+
 @lru_cache(maxsize=128)
 def _code(source: str) -> CodeType:
     """What runs without the JIT is one text again and again: a module of Python, made anew for each caller."""
@@ -286,7 +297,7 @@ def _code(source: str) -> CodeType:
 
 def _predefined(helpers: Sequence[ModuleType], *, compiled: bool) -> dict[str, Any]:
     names: dict[str, Any] = {}
-    for helper in helpers:
+    for helper in helpers if compiled else [getattr(one, "AS_PYTHON", one) for one in helpers]:
         for name, value in vars(helper).items():
             if not name.startswith("_"):
                 names[name] = value.py_func if isinstance(value, Dispatcher) and not compiled else value
@@ -294,12 +305,16 @@ def _predefined(helpers: Sequence[ModuleType], *, compiled: bool) -> dict[str, A
     return names | decorators
 
 
-def _write(source: str, helpers: Sequence[ModuleType]) -> Path:
+def _path(source: str, helpers: Sequence[ModuleType]) -> Path:
     digest = hashlib.sha256(source.encode())
     for module in (sys.modules[__name__], *helpers):
         assert module.__file__ is not None
         digest.update(stamp(module.__name__, module.__file__).encode())
-    path = _directory / f"kernel_{digest.hexdigest()[:32]}.py"
+    return _directory / f"kernel_{digest.hexdigest()[:32]}.py"
+
+
+def _write(source: str, helpers: Sequence[ModuleType]) -> Path:
+    path = _path(source, helpers)
     if not path.exists():
         _directory.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=_directory, suffix=".tmp")

@@ -17,9 +17,12 @@ from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, models, register_model
 
+from saffron.engine.kernels import plain_lanes
 from saffron.engine.kernels.numba_types import types
+from saffron.engine.kernels.plain_lanes import LANES
 
-LANES = 8
+AS_PYTHON = plain_lanes
+"""What stands for this module where kernels run as plain Python (`jit.load`)."""
 
 
 class Vector(types.Type):

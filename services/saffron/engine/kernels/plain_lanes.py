@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from saffron.engine.kernels.lanes import LANES
-
+LANES = 8
 Array = np.ndarray[Any, Any]
 
 

@@ -3,6 +3,9 @@
     RawBatch -> WindowingOperator -> MatchOperator, TrendOperator -> results in published order
 
 There is one chain per partition, as on Kafka. Nothing is encoded between the operators.
+
+Machine code of a new query takes about a second to make, which is longer than its kernels take as plain Python for some
+ten thousand events. So a chain may begin `interpreted`: it compiles once that pays.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +38,10 @@ BLOCK_EVENTS = 16_384
 """Events in a block, so that the engines' data fit the processor's cache (8,192, 65,536: a tenth slower)."""
 
 NO_CHECKPOINTS = 2**62
+INTERPRETED_SECONDS = 0.5
+"""Time that an interpreted chain spends on blocks before it compiles: half of what compiling a query takes."""
+INTERPRETED_RECORDS = 256
+"""Records that it takes at a time."""
 DEFAULT_STREAM = "events"
 QUERY_VERSION = 1
 """Version of all queries, which never change here."""
@@ -60,7 +68,7 @@ class Seconds:
 class Engines:
     """The engines of the last hop: match and aggregate queries over the same blocks.
 
-    `stopwatch`, `one_in`: of the operators.
+    `stopwatch`, `one_in`: of the operators. `compiled` False: the kernels run as plain Python until `compile`.
     """
 
     def __init__(
@@ -71,12 +79,24 @@ class Engines:
         stream: str = DEFAULT_STREAM,
         stopwatch: Stopwatch = no_time,
         one_in: int = ONE_IN,
+        compiled: bool = True,
     ) -> None:
-        self.matcher = MatchOperator(
-            partition=partition, compiler=compiler, stream=stream, stopwatch=stopwatch, one_in=one_in
-        )
-        self.trends = TrendOperator(partition=partition, compiler=compiler, stream=stream, stopwatch=stopwatch)
+        shared: dict[str, Any] = {
+            "partition": partition, "compiler": compiler, "stream": stream, "stopwatch": stopwatch,
+        }  # fmt: skip
+        self._match = partial(MatchOperator, one_in=one_in, **shared)
+        self._trend = partial(TrendOperator, **shared)
+        self.matcher = self._match(compiled=compiled)
+        self.trends = self._trend(compiled=compiled)
         self._failures: list[Failure] = []
+
+    def compile(self) -> None:
+        """Goes on with machine code from where the engines stand. The results of the last block must have been read."""
+        states = self.matcher.snapshot(), self.trends.snapshot()
+        self.matcher, self.trends = self._match(compiled=True), self._trend(compiled=True)
+        self.matcher.restore(states[0])
+        self.trends.restore(states[1])
+        self._note()
 
     def apply(self, block: Block) -> Merged:
         """Results of one block. A failed query has none from here on; `finish` raises its error."""
@@ -109,8 +129,8 @@ class Engines:
 class Chain:
     """The chain of one partition: windowing and both engines.
 
-    `stream`: the one that the queries are over. `merged`: its events are those of a merged stream. `opening`: its first
-    blocks, with schema and queries.
+    `stream`: the one that the queries are over. `merged`: its events are those of a merged stream. `interpreted`: it
+    compiles no kernel before that pays. `opening`: its first blocks, with schema and queries.
     """
 
     def __init__(
@@ -124,8 +144,10 @@ class Chain:
         stream: str = DEFAULT_STREAM,
         merged: bool = False,
         one_in: int = ONE_IN,
+        interpreted: bool = False,
     ) -> None:
         self.seconds = Seconds()
+        self._interpreted = interpreted
         self.windowing = WindowingOperator(
             partition,
             stream,
@@ -136,7 +158,7 @@ class Chain:
             checkpoint_every=NO_CHECKPOINTS,
             compiler=compiler,
         )
-        self.engines = Engines(compiler, partition=partition, stream=stream, one_in=one_in)
+        self.engines = Engines(compiler, partition=partition, stream=stream, one_in=one_in, compiled=not interpreted)
         started = time.perf_counter()
         for query in queries:
             record = QueryRecord(query.name, QUERY_VERSION, ADD, query.text, shed=query.shed)
@@ -149,8 +171,17 @@ class Chain:
 
     def feed(self, batch: RawBatch) -> Iterator[Merged]:
         """Results that the batch completes, block by block."""
-        self._ingest(batch)
-        yield from self._released()
+        done = 0
+        while self._interpreted and done < len(batch):
+            part = batch.part(done, done + INTERPRETED_RECORDS)
+            done += len(part)
+            self._ingest(part)
+            yield from self._released()
+            if self.seconds.processing > INTERPRETED_SECONDS:
+                self._compile()
+        if done < len(batch):
+            self._ingest(batch.part(done, len(batch)))
+            yield from self._released()
 
     def finish(self) -> Iterator[Merged]:
         """Results that the end of the stream completes (an infinite watermark)."""
@@ -176,6 +207,12 @@ class Chain:
         started = time.perf_counter()
         self.windowing.ingest(batch)
         self.seconds.decode += time.perf_counter() - started
+
+    def _compile(self) -> None:
+        started = time.perf_counter()
+        self.engines.compile()
+        self._interpreted = False
+        self.seconds.compile += time.perf_counter() - started
 
     def _released(self) -> Iterator[Merged]:
         """Results of released blocks. The caller's writing of results counts as processing time."""

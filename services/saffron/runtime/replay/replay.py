@@ -15,6 +15,7 @@ from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
 from saffron.engine.events.decoding.losses import loss_notices
 from saffron.engine.events.raw import RawBatch
+from saffron.engine.explain.kernel_text import kernel_sources
 from saffron.engine.kernels import jit
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.operators.aggregates import registered
@@ -44,8 +45,9 @@ _SHOWN = 200
 class Replay:
     """A replay of queries over one stream of events.
 
-    `merged`: the messages of a merged stream, whose batches these are. `warn`: called with each warning before a query
-    starts, in case the query does not end. Once results have begun: `names`, `plans`, `weights` (by name) and
+    `merged`: the messages of a merged stream, whose batches these are. `interpret`: queries whose kernels are not
+    compiled yet begin at once, interpreted. `warn`: called with each warning before a query starts, in case the query
+    does not end. Once results have begun: `names`, `plans`, `weights` (by name) and
     `warnings` of the queries, and `schema`, given or inferred.
     """
 
@@ -59,6 +61,7 @@ class Replay:
         partitions: int = 1,
         key: str | None = None,
         merged: MergedMessages | InnerFiles | None = None,
+        interpret: bool = True,
         warn: Callable[[str], None] = lambda warning: None,
     ) -> None:
         jit.use_directory(user_cache_directory() / "kernels")
@@ -75,6 +78,7 @@ class Replay:
         self._key = key
         self.merged = merged
         self.stream = DEFAULT_STREAM
+        self._interpret = interpret
         self._warn = warn
         self._chains: list[Chain] = []
         self._results: Counter[str] = Counter()
@@ -101,6 +105,7 @@ class Replay:
             if self.merged is not None:
                 raise  # the definition says the names: hints at a schema would mislead
             raise _explained(error, schema, head) from error
+        interpreted = self._interpret and not self._are_compiled(queries, schema)
         self._chains = [
             Chain(
                 queries,
@@ -111,10 +116,21 @@ class Replay:
                 stream=self.stream,
                 merged=self.merged is not None,
                 one_in=self._one_in,
+                interpreted=interpreted,
             )
             for partition in range(self.partitions)
         ]
         return itertools.chain(head, source)
+
+    def _are_compiled(self, queries: Sequence[Query], schema: Schema) -> bool:
+        """Whether nothing need be compiled, or must be at once: aggregates of the user's own may not compile."""
+        if self._aggregates:
+            return True
+        shed = {query.name: query.shed for query in queries}
+        try:
+            return all(jit.is_kept(one) for plan in self.plans for one in kernel_sources(plan, schema, shed[plan.name]))
+        except SaffronError:
+            return True  # nothing runs it: the engines say so
 
     def _timed(self, batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
         """The batches. The time to read and unpack them counts as decoding."""

@@ -7,7 +7,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels import lanes, plain_lanes
+from saffron.engine.kernels import lanes
 from saffron.engine.kernels.jit import load
 
 SOURCE = """
@@ -44,7 +44,7 @@ def outputs(module: ModuleType) -> list[NDArray[np.generic]]:
 
 def test_compiled_lanes_are_what_numpy_computes() -> None:
     compiled = outputs(load(SOURCE, helpers=(lanes,), compiled=True))
-    plain = outputs(load(SOURCE, helpers=(plain_lanes,), compiled=False))
+    plain = outputs(load(SOURCE, helpers=(lanes,), compiled=False))
     for left, right in zip(compiled, plain, strict=True):
         np.testing.assert_array_equal(left, right)
     assert compiled[2].tolist() == [0b111100 & 0b110111, 2, 3, 255, 0b11101000, 0b11101010]
@@ -63,7 +63,7 @@ def beside(value, total, number):
 
 def test_comparing_with_a_mean_is_dividing_first() -> None:
     compiled = load(BESIDE_MEAN, helpers=(lanes,), compiled=True)
-    plain = load(BESIDE_MEAN, helpers=(plain_lanes,), compiled=False)
+    plain = load(BESIDE_MEAN, helpers=(lanes,), compiled=False)
     random = np.random.default_rng(7)
     odd = np.array([0.0, -0.0, 1e-310, 5e-324, 1e308, -1e308, np.inf, -np.inf, np.nan, 3.0, 0.1])
     for case in range(8000):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels import functions, lanes, plain_lanes
+from saffron.engine.kernels import functions, lanes
 from saffron.engine.kernels.jit import Function, loaded
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.compressed.build import Builder
@@ -105,7 +105,7 @@ def compile_program(
     """The program of a plan that runs match. A shell calls this in a subprocess first, so that the stream never waits
     for the compiler.
 
-    `choice`: SCAN, FLAT or TABLE (`planning.engine`). `compiled` False: the same kernels as plain Python, for tests.
+    `choice`: SCAN, FLAT or TABLE (`planning.engine`). `compiled` False: the same kernels as plain Python.
     `derived`: types of events that are results of other queries.
     """
     if choice.engine is Engine.TABLE:
@@ -117,14 +117,7 @@ def _flat(plan: MatchPlan, compiled: bool, choice: EngineChoice) -> Program:
     automaton = build(plan)
     names = Names()
     merging, scans = choice.merging, choice.engine is Engine.SCAN
-    helpers = (
-        arithmetic,
-        functions,
-        runs,
-        due,
-        lanes if compiled else plain_lanes,
-        *(HELPERS if merging is not None else ()),
-    )
+    helpers = (arithmetic, functions, runs, due, lanes, *(HELPERS if merging is not None else ()))
     text = StepText(automaton, names, merging)
     events = ScannedEvents(text) if scans else GivenEvents(text)
     helpers += (key_table,) if scans else ()
@@ -150,7 +143,7 @@ def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Prog
     automaton = general.build(plan, uncounted)
     names = Names()
     made = GeneralSource(TableText(automaton, names))
-    helpers = (arithmetic, functions, runs, lanes if compiled else plain_lanes, pending, expiry, watched)
+    helpers = (arithmetic, functions, runs, lanes, pending, expiry, watched)
     source = KernelSource("step", made.module(), helpers)
     own = called(automaton.state.features, compiled=compiled)
     classifier = classifier_of(component_tests(automaton))

@@ -108,8 +108,8 @@ def core(*, unlimited: bool = False) -> ModuleType:
 
 def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: bool) -> Any:
     """The loops for one query (`specialise`), as machine code or as Python."""
-    text = _written(_Frozen(wiring, shapes))
     if not compiled:
+        text = _written(_Frozen(wiring, shapes))
         trees = ordered_code.plain(unlimited=False)
         names: dict[str, Any] = {name: getattr(trees, name) for name in ordered_code.PUBLIC}
         names |= {"part": _same, "rare": _same, "sized": _same}
@@ -118,8 +118,16 @@ def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: 
     functions: dict[str, Any] = {"part": _part, "rare": partial(_part, always=False)}
     if len(wiring.trees):
         functions |= ordered_code.functions()
-        text = f"# {functions['ready'].__module__}\n{text}"  # it is named after what it is made from
-    return references.ByReference(jit.load(text, helpers=(references, memory), functions=functions), _rehash())
+    made = machine_source(wiring, shapes)
+    return references.ByReference(jit.load(made.text, helpers=made.helpers, functions=functions), _rehash())
+
+
+def machine_source(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> KernelSource:
+    """The text of the loops for one query, as it is compiled."""
+    text = _written(_Frozen(wiring, shapes))
+    if len(wiring.trees):
+        text = f"# {ordered_code.machine_name()}\n{text}"  # it is named after what it is made from
+    return KernelSource(_ENTRY, text, (references, memory))
 
 
 def loops_source(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> KernelSource:

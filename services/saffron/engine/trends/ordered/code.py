@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from saffron.engine.kernels import jit
+from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.kernels.numba_types import types
 from saffron.engine.trends.core import arrays, exact, layout, numbers
 from saffron.engine.trends.ordered import few as ordered_few
@@ -42,15 +43,27 @@ def plain(*, unlimited: bool = False) -> ModuleType:
 def functions(names: Sequence[str] = PUBLIC) -> Mapping[str, Callable[..., Any]]:
     """These by name, all of them signed, for `jit.load(..., functions=...)`: other kernels call them as machine code.
 
-    The caller's source must hold the name of their `__module__`, a comment will do: it follows from their content, and
-    machine code from the cache that calls the addresses of another version would crash.
+    The caller's source must hold `machine_name()`, a comment will do: it follows from their content, and machine code
+    from the cache that calls the addresses of another version would crash.
     """
     machine = _machine()
     return {name: getattr(machine, name) for name in names}
 
 
+def machine_name() -> str:
+    """The name of the module that has them as machine code."""
+    return jit.module_name(_machine_source())
+
+
 @cache
 def _machine() -> ModuleType:
+    source = _machine_source()
+    names: dict[str, Any] = {"separate": jit.separate, "SIGNATURES": _signatures()}
+    return jit.load(source.text, helpers=source.helpers, functions=names)
+
+
+@cache
+def _machine_source() -> KernelSource:
     lines = ["from typing import Any"]
     signatures = _signatures()
     for part in (numbers, *_PARTS):
@@ -59,8 +72,7 @@ def _machine() -> ModuleType:
                 name = line[4 : line.index("(")]
                 lines.append(f'@separate(SIGNATURES["{name}"])' if name in signatures else "@inlined")
             lines.append(line)
-    names: dict[str, Any] = {"separate": jit.separate, "SIGNATURES": signatures}
-    return jit.load("\n".join([*lines, ""]), helpers=(arrays, layout, ordered, references), functions=names)
+    return KernelSource("insert", "\n".join([*lines, ""]), (arrays, layout, ordered, references))
 
 
 def text_of(part: ModuleType) -> str:

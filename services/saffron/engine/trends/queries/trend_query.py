@@ -88,6 +88,13 @@ class TrendQuery:
             return (asked,)
         return asked, source.loops_source(self.wiring, self._sizes().lasting)
 
+    def machine_sources(self) -> tuple[KernelSource, ...]:
+        """The text of its kernels as they are compiled; none with EXACT."""
+        if self.plan.exact:
+            return ()
+        asked = conditions.conditions_source(self.graphs, self.needs)
+        return asked, source.machine_source(self.wiring, self._sizes().lasting)
+
     def reset(self) -> None:
         """Forget all events: as if the query were added now."""
         self.strings = self._table()
