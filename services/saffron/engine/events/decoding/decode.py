@@ -25,7 +25,7 @@ from saffron.engine.events.decoding.scan_tables import (
 )
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.rests import is_wide
-from saffron.schema.numbers import pair_of
+from saffron.schema.numbers import EXACT, pair_of
 from saffron.schema.schema import NULL_INT, Kind, Schema, widened
 
 _T = TypeVar("_T", bound=np.generic)
@@ -103,6 +103,15 @@ class Decoder:
         for row in np.flatnonzero(cells.exact).tolist():
             draft.put(row, self._exactly(batch, row))
         return draft.decoded()
+
+    def knows(self, batch: RawBatch) -> NDArray[np.bool_]:
+        """bool [n]: the records whose type, attributes and kinds of values are the schema's; False is no certain no."""
+        cells, _ = self._scan(batch)
+        known: NDArray[np.bool_] = (cells.exact == 0) & (cells.unknown == 0) & (cells.fresh == 0)
+        for name, (_, place) in places_of(self.schema).items():
+            if self.schema.kinds[name] is Kind.INT:
+                known &= np.abs(cells.ints[place]) <= EXACT  # of null the absolute value is negative
+        return known
 
     def _exactly(self, batch: RawBatch, row: int) -> Event | Mark | Bad:
         if batch.refused and (known := batch.refused.get(int(batch.offsets[row]))) is not None:

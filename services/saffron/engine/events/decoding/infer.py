@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from saffron.engine.events.decoding.as_json import NO_NUMBERS
+from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.exact import WATERMARK_TYPE, kind_of, parse_object
 from saffron.engine.events.decoding.nesting import may_be_attribute
 from saffron.engine.events.raw import RawBatch
@@ -14,6 +18,10 @@ from saffron.schema.schema import Distribution, Kind, Schema, widened
 
 INFER_EVENTS = 10_000
 """How many events a schema is inferred from."""
+_FIRST = 128
+"""Records that are all looked at."""
+_UNSEEN = re.compile(rb'null|"ts"\s*:\s*\[')
+"""What the scanner passes over without a word: an attribute that is null, and a time from one instant to the same."""
 
 
 def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schema:
@@ -24,26 +32,66 @@ def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schem
     attribute that was only null (or "NaN", "Infinity", which stand for no number) is NULL. Types with a ts [lo, hi]
     have uniform times. What comes later: `growth`.
     """
-    draft = _Draft()
-    left = limit
+    rows, left = [], limit
     for batch in events:
-        for row in range(min(left, len(batch))):
-            if batch.refused and int(batch.offsets[row]) in batch.refused:
-                continue
-            event = parse_object(batch.value(row))
-            if isinstance(event, dict) and event["type"] != WATERMARK_TYPE:
-                draft.add(event)
-        left -= min(left, len(batch))
+        rows.append(batch.part(0, min(left, len(batch))))
+        left -= len(rows[-1])
+    draft = _Draft()
+    for part in _growing(rows):
+        draft.take(part, _unsure(draft.schema(), part) if draft.seen else range(len(part)))
+    if draft.conflicts():  # the majority wins, so that each value counts
+        draft = _Draft()
+        for part in rows:
+            draft.take(part, range(len(part)))
     return draft.schema()
 
 
+def _growing(batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
+    """The batches, the first records in small parts: what most events have is soon known."""
+    size = _FIRST
+    for batch in batches:
+        start = 0
+        while start < len(batch):
+            yield batch.part(start, start + size)
+            start, size = start + size, 4 * size
+
+
+def _unsure(schema: Schema, batch: RawBatch) -> Iterable[int]:
+    """The rows that may show what the schema does not have, ascending. Of others the scanner says that it has all."""
+    sure = Decoder(schema).knows(batch)
+    text = batch.buffer[batch.starts[0] : batch.ends[-1]].tobytes()
+    for found in _UNSEEN.finditer(text):
+        sure[np.searchsorted(batch.starts, batch.starts[0] + found.start(), "right") - 1] = False
+    rows: list[int] = np.flatnonzero(~sure).tolist()
+    return rows
+
+
 class _Draft:
+    """What has been seen so far. `seen`: whether there was an event."""
+
     def __init__(self) -> None:
         self._counts: dict[str, Counter[Kind]] = {}
         self._types: dict[str, dict[str, None]] = {}
         self._times: dict[str, Distribution] = {}
 
-    def add(self, event: dict[str, Any]) -> None:
+    @property
+    def seen(self) -> bool:
+        return bool(self._types)
+
+    def take(self, batch: RawBatch, rows: Iterable[int]) -> None:
+        """Notes what some of the records show."""
+        for row in rows:
+            if batch.refused and int(batch.offsets[row]) in batch.refused:
+                continue
+            event = parse_object(batch.value(row))
+            if isinstance(event, dict) and event["type"] != WATERMARK_TYPE:
+                self._add(event)
+
+    def conflicts(self) -> bool:
+        """Whether an attribute had values that no one kind has."""
+        return any(len(_parties(counts)) > 1 for counts in self._counts.values())
+
+    def _add(self, event: dict[str, Any]) -> None:
         if isinstance(event.get("ts"), list):
             self._times[event["type"]] = "uniform"
         attributes = self._types.setdefault(event["type"], {})
@@ -65,9 +113,7 @@ class _Draft:
 
 def _winner(counts: Counter[Kind]) -> Kind:
     """The kind of most values; numbers are one party (`Counter` keeps the order of first appearance)."""
-    parties: Counter[Kind] = Counter()
-    for kind, count in counts.items():
-        parties[Kind.NUMBER if kind.is_number else kind] += count
+    parties = _parties(counts)
     if not parties:
         return Kind.NULL
     party = max(parties, key=parties.__getitem__)
@@ -77,3 +123,11 @@ def _winner(counts: Counter[Kind]) -> Kind:
     for kind in counts:
         joined = widened(joined, kind) or joined if kind.is_number else joined
     return joined
+
+
+def _parties(counts: Counter[Kind]) -> Counter[Kind]:
+    """The counts, those of numbers in one."""
+    parties: Counter[Kind] = Counter()
+    for kind, count in counts.items():
+        parties[Kind.NUMBER if kind.is_number else kind] += count
+    return parties
