@@ -51,6 +51,26 @@ def test_many_records_are_sent_and_read_as_batches(subject: Subject) -> None:
     assert found == bodies
 
 
+def test_large_batches_keep_what_each_message_had(subject: Subject) -> None:
+    topic = subject.topic()
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    producer = subject.log.producer()
+    for number in range(1_300):
+        value = None if number % 400 == 399 else b"%d" % number
+        producer.send(topic, 0, value, headers=[("traceparent", parent.encode())] if number == 700 else [])
+    producer.flush(10)
+    reader = subject.reader(topic)
+    found: list[tuple[bytes, bool, bool]] = []
+    deadline = time.monotonic() + PATIENCE
+    while len(found) < 1_300 and time.monotonic() < deadline:
+        for _, batch in reader.poll_raw(2_000, 0.05):
+            assert batch.offsets.tolist() == list(range(len(found), len(found) + len(batch)))
+            traces = batch.traces or [None] * len(batch)
+            found += [(batch.value(row), batch.is_absent(row), traces[row] is not None) for row in range(len(batch))]
+    absent = {399, 799, 1_199}
+    assert found == [(b"" if n in absent else b"%d" % n, n in absent, n == 700) for n in range(1_300)]
+
+
 def test_batches_have_the_trace_context_of_messages_that_have_any(subject: Subject) -> None:
     topic = subject.topic()
     parent = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +99,24 @@ class RawBatch:
         return replace(self, offsets=offsets, refused=refused, absent=absent)
 
 
+def joined(batches: Sequence[RawBatch]) -> RawBatch:
+    """Batches of messages of one partition, one after the other, as one. They are no translations."""
+    if len(batches) == 1:
+        return batches[0]
+    before = np.cumsum([0, *(len(one.buffer) for one in batches[:-1])])
+    times, traces = [one.times for one in batches], [one.traces for one in batches]
+    has_traces = any(one is not None for one in traces)
+    return RawBatch(
+        np.concatenate([one.buffer for one in batches]),
+        np.concatenate([one.starts + first for one, first in zip(batches, before, strict=True)]),
+        np.concatenate([one.ends + first for one, first in zip(batches, before, strict=True)]),
+        np.concatenate([one.offsets for one in batches]),
+        None if times[0] is None else np.concatenate([one for one in times if one is not None]),
+        [trace for one in batches for trace in one.traces or [None] * len(one)] if has_traces else None,
+        absent=frozenset().union(*(one.absent for one in batches)),
+    )
+
+
 def batch_of_values(
     values: Sequence[bytes | None],
     offsets: NDArray[np.int64] | None = None,
@@ -106,8 +125,8 @@ def batch_of_values(
     refused: Mapping[int, Refusal] | None = None,
 ) -> RawBatch:
     """A batch of Kafka values (None, a tombstone, is empty and `absent`). `offsets` default to 0..n-1."""
-    present = [value or b"" for value in values]
-    lengths = np.array(list(map(len, present)), dtype=np.int64)
+    present = cast("Sequence[bytes]", values) if all(values) else [value or b"" for value in values]
+    lengths = np.fromiter(map(len, present), np.int64, len(present))
     bounds = np.zeros(len(present) + 1, dtype=np.int64)
     np.cumsum(lengths, out=bounds[1:])
     buffer = np.frombuffer(b"".join(present), dtype=np.uint8)

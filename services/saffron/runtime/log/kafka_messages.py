@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 import confluent_kafka as ck
 import numpy as np
@@ -13,7 +14,8 @@ from saffron.runtime.log import Committed, Record, TopicPartition
 from saffron.runtime.log.traces import traces_of
 
 _NO_TIME = 0
-_HEADERS = ck.Message.headers
+_HEADERS, _TIMESTAMP, _VALUE = ck.Message.headers, ck.Message.timestamp, ck.Message.value
+_SECOND = itemgetter(1)
 
 
 def partition_name(partition: TopicPartition) -> str:
@@ -47,8 +49,8 @@ def batch_of(messages: Sequence[ck.Message]) -> RawBatch:
         offsets = np.arange(first, last + 1, dtype=np.int64)
     else:
         offsets = np.array([message.offset() for message in messages], dtype=np.int64)
-    times = np.array([message.timestamp()[1] for message in messages], dtype=np.int64)
-    batch = batch_of_values([message.value() for message in messages], offsets, times)
+    times = np.fromiter(map(_SECOND, map(_TIMESTAMP, messages)), np.int64, len(messages))
+    batch = batch_of_values(list(map(_VALUE, messages)), offsets, times)
     if any(map(_HEADERS, messages)):
         return replace(batch, traces=traces_of([message.headers() for message in messages]))
     return batch
