@@ -1,0 +1,81 @@
+"""From send to seen: a producer of its own, a `read_committed` reader, all services and the broker on this machine.
+
+An event's `ts` is the time of its sending. A result counts from the sending of its last event until the reader has it.
+The producer sends each message within a millisecond (`linger.ms=1`), or batches as its client does by default (5 ms).
+Cores are those of broker and services, without the producer and the reader.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from bench._keyed import QUERY, send_paced
+from bench._system import System, system
+from bench._table import arguments, median, report
+
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.log.kafka_log import connect
+
+WARM_SECONDS = 3
+PRODUCERS: Mapping[str, Mapping[str, Any]] = {"linger.ms=1": {"linger.ms": 1}, "default": {}}
+
+
+def delays(
+    running: System, rate: int, seconds: int, settings: Mapping[str, Any]
+) -> tuple[list[float], Mapping[str, float]]:
+    """Of each result its delay in ms, but for those of the first seconds; and the cores that each process used."""
+    bootstrap, topic = running.settings.bootstrap, running.settings.topic("events")
+    log = connect(running.settings)
+    reader = log.consumer("bench", committed_only=True, client_id="bench")
+    where = TopicPartition(running.settings.topic("complex-events"), 0)
+    reader.assign({where: reader.watermarks(where)[1]})
+    given = bootstrap, topic, rate, WARM_SECONDS + seconds, settings
+    feeding = multiprocessing.get_context("spawn").Process(target=send_paced, args=given)
+    feeding.start()
+    found: list[float] = []
+    before, begun, last = running.cpu(), 0.0, time.monotonic()
+    while feeding.is_alive() or time.monotonic() - last < 1.0:
+        records = reader.poll(2000, 0.1)
+        now, moment = time.time_ns() / 1e6, time.monotonic()
+        if not records:
+            continue
+        last, begun = moment, begun or moment
+        if moment - begun < WARM_SECONDS:
+            before = running.cpu()
+            continue
+        found += [now - json.loads(record.value or b"{}")["events"]["c"]["ts"] for record in records]
+    used, took = running.cpu(), last - begun - WARM_SECONDS
+    reader.close()
+    log.close()
+    return found, {name: (used[name] - before[name]) / took for name in used}
+
+
+def main() -> None:
+    chosen = arguments(__doc__ or "", rate=10_000, seconds=10, commit_ms=0)
+    rows: list[dict[str, Any]] = []
+    settings = {"commit_ms": chosen.commit_ms} if chosen.commit_ms else {}
+    with system(**settings) as running:
+        running.command("query", "add", "-e", "QUERY abc " + QUERY)
+        for name, producer in PRODUCERS.items():
+            runs = [delays(running, chosen.rate, chosen.seconds, producer) for _ in range(chosen.runs)]
+            row: dict[str, Any] = {"producer": name}
+            for share in (50, 99):
+                row[f"p{share} ms"] = median([float(np.percentile(found, share)) for found, _ in runs])
+            cores = {name: median([used[name] for _, used in runs]) for name in runs[0][1]}
+            row |= {"broker, cores": cores.pop("broker"), "services, cores": sum(cores.values())}
+            print(cores, file=sys.stderr)
+            row["results/s"] = round(median([len(found) for found, _ in runs]) / chosen.seconds)
+            rows.append(row)
+            print(row, file=sys.stderr, flush=True)
+    title = f"send to seen, {chosen.rate:,} events/s, medians of {chosen.runs} runs of {chosen.seconds} s"
+    report(title, rows, chosen.json)
+
+
+if __name__ == "__main__":
+    main()
