@@ -247,13 +247,16 @@ def _absent_sides(shape: Shape) -> frozenset[int]:
 
 
 def is_past(shape: Shape, position: Position | None, component: int) -> bool:
-    """Whether a run at a position has taken an event behind the outermost repetition around a component."""
+    """Whether no event of a component can follow: a run at a position is behind the outermost repetition around it, or
+    has chosen another side of an OR, or other parts of an ANY."""
     if position is None or isinstance(shape, Take | Loop | Absent):
         return False
     holding = next(index for index, part in enumerate(shape.parts) if component in components_of(part))
     if isinstance(shape, Interleaved):
+        if position[holding] is None:
+            return sum(inner is not None for inner in position) == shape.count
         return is_past(shape.parts[holding], position[holding], component)
     index, inner = position
-    if isinstance(shape, InOrder) and holding < index:
-        return True
-    return holding == index and is_past(shape.parts[holding], inner, component)
+    if holding == index:
+        return is_past(shape.parts[holding], inner, component)
+    return isinstance(shape, Choice) or holding < index
