@@ -168,7 +168,7 @@ def _checks(
     for partial in keys.partial:
         checks.extend(key_checks(partial, layout))
         for number, own in enumerate(inside):
-            own.extend(key_checks_of_not(partial, number, layout))
+            own.extend(key_checks_of_not(partial, number, layout, scope))
     for text, components in keys.impossible:
         never = plan.Check(plan.Const(False), text)
         if any(component < layout.positive for component in components):

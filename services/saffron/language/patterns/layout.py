@@ -146,6 +146,12 @@ def order(one: Path, other: Path) -> Order:
     return Order.NEVER if step.branch is Branch.OR else Order.EITHER
 
 
+def surely_in(one: Path, around: Path) -> bool:
+    """Whether every match that takes events inside the node at path `around` takes one of the component at `one`."""
+    shared = next((at for at, (a, b) in enumerate(zip(one, around, strict=False)) if a != b), len(around))
+    return not any(step.branch in (Branch.OR, Branch.ANY) for step in one[shared:])
+
+
 def surely_begun(one: Path, other: Path) -> bool:
     """Whether, when `other` takes an event, the first event of `one` is bound already, or never will be."""
     if order(one, other) is not Order.BEFORE:
