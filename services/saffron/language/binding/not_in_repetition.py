@@ -10,7 +10,7 @@ from itertools import islice
 
 from saffron.language.binding.conditions import FINISHED, Use
 from saffron.language.binding.keys import PartialKey
-from saffron.language.patterns.layout import Branch, Layout, Step, surely_in
+from saffron.language.patterns.layout import Branch, Layout, NotLayout, Step, surely_in
 from saffron.language.patterns.positions import Positions
 from saffron.language.patterns.stances import Edge
 from saffron.language.scope.scope import Scope
@@ -25,7 +25,7 @@ def check_not_in_repetition(uses: Mapping[int, Sequence[Use]], layout: Layout, s
     positions = Positions(layout.shape)
     for number, edge in _gaps(positions, wanted):
         ahead = positions.ahead(edge.position, frozenset(layout.absences[number].loops))
-        _check(edge, ahead, wanted[number], scope)
+        _check(edge, ahead, wanted[number], layout.absences[number], scope)
 
 
 def known_in_repetition(key: PartialKey, number: int, outside: list[int], layout: Layout, scope: Scope) -> list[int]:
@@ -50,7 +50,7 @@ def known_in_repetition(key: PartialKey, number: int, outside: list[int], layout
         for component in set(outside) & positions.ahead(edge.position, frozenset()):
             name = scope.places[component].variable
             hint = "Write the key of all events, or conditions that compare it with events before it."
-            message = f"a NOT in a repetition cannot know the key of {name}, which comes later"
+            message = f"{_named(layout.absences[number])} cannot know the key of {name}, which comes later"
             raise scope.plan_error(message, key.written.span, hint)
     return outside
 
@@ -63,7 +63,11 @@ def _gaps(positions: Positions, numbers: Collection[int]) -> Iterator[tuple[int,
         yield from ((number, edge) for gap in edge.gaps if gap.left for number in gap.absences if number in numbers)
 
 
-def _check(edge: Edge, ahead: frozenset[int], uses: Sequence[Use], scope: Scope) -> None:
+def _named(ruled: NotLayout) -> str:
+    return "UNTIL" if ruled.until else "a NOT in a repetition"
+
+
+def _check(edge: Edge, ahead: frozenset[int], uses: Sequence[Use], ruled: NotLayout, scope: Scope) -> None:
     """Raise QueryError for a reference to a component `ahead`.
 
     The event of `edge`, which ends the gap, may be read by itself, but not as a finished list.
@@ -72,4 +76,6 @@ def _check(edge: Edge, ahead: frozenset[int], uses: Sequence[Use], scope: Scope)
         finished = use.aggregate or use.index in FINISHED
         if use.component in ahead and (finished or use.component != edge.component):
             hint = "Compare it with events before it, or with the one directly behind it."
-            raise scope.plan_error("a NOT in a repetition cannot know what comes later", use.span, hint)
+            if ruled.until:
+                hint = "Compare it with events before the repetition, or with its first one."
+            raise scope.plan_error(f"{_named(ruled)} cannot know what comes later", use.span, hint)

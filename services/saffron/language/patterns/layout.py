@@ -75,7 +75,7 @@ class NotLayout:
     """A NOT: its components, the sequences of them that it rules out (see plan.Absence), and its DISTINCTs.
 
     `due`: its FOR or EVERY. `rivals`: of a NOT in an OR, (component inside the NOT, component of the other side) for
-    each other side. `or_else`: see plan.Absence.
+    each other side. `or_else`, `until`: see plan.Absence.
     """
 
     components: tuple[int, ...]
@@ -86,6 +86,7 @@ class NotLayout:
     due: tree.Due | None = None
     rivals: tuple[tuple[int, int], ...] = ()
     or_else: bool = False
+    until: bool = False
 
 
 @dataclass(frozen=True)

@@ -179,8 +179,11 @@ class Positions:
     def _repeated(self, loop: Loop, position: Position) -> Iterator[Stance]:
         """The stances inside a repetition, with edges for a further iteration where one may end."""
         number, inner = position
+        left = self._components(loop.body)
+        ended = () if loop.until is None else (Gap((loop.until,), left),)
         for stance in self.onward(loop.body, inner):
             inside = in_iteration(loop, stance, number, fresh=False)
+            inside = behind(inside, left, ended) if ended else inside
             if not stance.over:
                 yield inside
                 continue
@@ -188,10 +191,9 @@ class Positions:
             if loop.high is None or number < loop.high:
                 # The run stays in the innermost repetition: only of that one is an event that continues it never
                 # ignored.
-                left = self._components(loop.body)
                 again = (
                     with_gaps(
-                        behind(in_iteration(loop, one, iteration_number(loop, number + 1), fresh=True), left, ()),
+                        behind(in_iteration(loop, one, iteration_number(loop, number + 1), fresh=True), left, ended),
                         stance.trailing,
                     )
                     for one in self.begin(loop.body)

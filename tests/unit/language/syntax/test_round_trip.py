@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from saffron.language import parse
@@ -33,3 +34,22 @@ def test_every_node_knows_its_place_within_its_parent(query: tree.Query) -> None
                 assert node.span.start <= part.span.start
                 assert part.span.end <= node.span.end
                 stack.append(part)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "canonical"),
+    [
+        ("A+ a[] until C c", "A+ a[] UNTIL C c"),
+        ("(A a, B b)+ UNTIL (C or D) c", "SEQ(A a, B b)+ UNTIL (C | D) c"),
+        ("(A+ UNTIL C)+ UNTIL ANY", "(A+ UNTIL C)+ UNTIL ANY"),
+        ('A+ until[] UNTIL "until" c', 'A+ until[] UNTIL "until" c'),
+        ("A+ until", "A+ until[]"),
+        ("SEQ(A until, B b)", "SEQ(A until, B b)"),
+        ("A until AND B b", "A until AND B b"),
+        ("SEQ(A a, NOT B until FOR 5 ms)", "SEQ(A a, NOT B until FOR 5 ms)"),
+    ],
+)
+def test_until_is_a_word_of_the_language_only_before_a_step(pattern: str, canonical: str) -> None:
+    query = parse(f"PATTERN {pattern} WITHIN 5 ms")
+    assert query_text(query) == f"PATTERN {canonical} WITHIN 5 ms"
+    assert parse(query_text(query)) == query
