@@ -84,11 +84,11 @@ def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 
 def _begins_until(cursor: Cursor, is_clause: IsClause) -> bool:
-    """Whether UNTIL with a step follows; alone the word is a variable."""
-    if cursor.token.lower != "until":
+    """Whether UNTIL with a step follows; alone, or in front of UNTIL, the word is a variable."""
+    if cursor.token.lower != "until" or cursor.peek().lower == "until":
         return False
     cursor.index += 1
-    begins = cursor.token.is_symbol("(") or _has_variable(cursor, is_clause)
+    begins = cursor.token.is_symbol("(") or _is_name(cursor, is_clause)
     cursor.index -= 1
     return begins
 
@@ -238,8 +238,13 @@ def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 def _has_variable(cursor: Cursor, is_clause: IsClause) -> bool:
     """Whether the word at the cursor is the variable of the types before it."""
-    is_name = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or") and not is_clause(cursor)
-    return is_name and not _begins_due(cursor) and not _begins_until(cursor, is_clause)
+    return _is_name(cursor, is_clause) and not _begins_until(cursor, is_clause)
+
+
+def _is_name(cursor: Cursor, is_clause: IsClause) -> bool:
+    """Whether the word at the cursor is a name: no AND or OR, no clause, no time of a NOT."""
+    is_word = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or")
+    return is_word and not is_clause(cursor) and not _begins_due(cursor)
 
 
 def _bound(cursor: Cursor, types: dict[str, int], bounds: tuple[int, int | None] | None, start: int) -> Pattern:
