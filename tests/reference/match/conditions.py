@@ -102,14 +102,25 @@ def condition(expression: tree.Expression, pattern: Pattern) -> Condition:
     return Condition(expression, read, taking, finished, numbered, events, focus)
 
 
-def violated(asked: Condition, bindings: Bindings, over: Callable[[Leaf], bool], functions: Aggregates) -> bool:
-    """Whether the condition fails on what it can read already. `over`: whether a component's list is complete."""
+def violated(
+    asked: Condition,
+    bindings: Bindings,
+    over: Callable[[Leaf], bool],
+    functions: Aggregates,
+    current: Bound | None = None,
+) -> bool:
+    """Whether the condition fails on what it can read already. `over`: whether a component's list is complete.
+
+    `current`: the only event of its component of which it is asked; None: of each.
+    """
     lists = {leaf.number: [b for b in bindings if b.leaf == leaf.number] for _, leaf in asked.references}
     if not all(lists[number] for number in asked.events) or not all(map(over, asked.finished)):
         return False
     if any(len(lists[leaf.number]) < number for leaf, number in asked.numbered):
         return False  # not known yet, or there is none
     instances: Sequence[Bound | None] = [None] if asked.focus is None else lists[asked.focus.number]
+    if asked.focus is not None and current is not None and asked.focus.number == current.leaf:
+        instances = [current]
     for focus in instances:
         at = _current(asked, lists, focus)
         if at is not None and not _looks_too_far_back(asked, at):

@@ -106,20 +106,22 @@ def query(
     timeouts: bool = False,
     mixed: bool = False,
     timed: bool = False,
+    until: bool = False,
 ) -> str:
     """The text of a match query that has a meaning.
 
     `strategy`: for all components. `functions`: user-defined aggregates that it may call. `most`: about how many
     components. `plain`: without OUTPUT, CONSUME and TIME. `types`: of its events. `into`: the type of its results,
     which then have all attributes. `timeouts`: with OUTPUT ALL WITH TIMEOUTS. `mixed`: with conditions of all kinds of
-    references together, which may have no meaning. `timed`: with NOTs that last for a time.
+    references together, which may have no meaning. `timed`: with NOTs that last for a time. `until`: with UNTIL, and
+    conditions on what ends a list beside what it took.
     """
-    made = Patterns(rng, rng.randrange(1, most + 1), types, timed=timed)
+    made = Patterns(rng, rng.randrange(1, most + 1), types, timed=timed, until=until)
     pattern = made.root(rng.choice([0, 1, 1, 2, 2]))
     owner = _owner(made.variables[0])
     keys = rng.choice(["", "", "", "", "[k]", "[g]", "[g, k]", "[upper(s)]", "[floor(f), k]", f"[{owner}.k]"])
     conditions = Conditions(rng, made.variables, functions)
-    conjuncts = conditions.some() + (conditions.mixed() if mixed else [])
+    conjuncts = conditions.some() + (conditions.mixed() if mixed else []) + (conditions.ended() if until else [])
     chosen = strategies(rng, made.variables, strategy)
     if PARTITION in chosen and any(variable.absent for variable in made.variables):
         keys = keys.replace(f"{_owner(made.variables[0])}.", "")  # what is next is told by a key of all types

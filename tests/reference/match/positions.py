@@ -174,13 +174,16 @@ def _together(both: Both, state: State) -> Iterator[Stance]:
 
 
 def left(shape: Shape, state: State | None, leaf: Leaf) -> bool:
-    """Whether the run has taken an event that comes after the outermost repetition around a component."""
+    """Whether a component takes no more events: the run has taken one that comes after the outermost repetition around
+    it, or of another side of an OR, or of as many other parts as ANY asks for."""
     if state is None or isinstance(shape, Take | Loop):
         return False
     holding = next(index for index, part in enumerate(shape.parts) if leaf in leaves_of(part))
     if isinstance(shape, Both):
+        if state[holding] is None:
+            return len(state) - state.count(None) == shape.count
         return left(shape.parts[holding], state[holding], leaf)
     index, inner = state
-    if isinstance(shape, Seq) and holding < index:
-        return True
-    return holding == index and left(shape.parts[holding], inner, leaf)
+    if holding != index:
+        return isinstance(shape, Either) or holding < index
+    return left(shape.parts[holding], inner, leaf)

@@ -45,6 +45,17 @@ class Conditions:
         """Conjuncts of any references together, whether they have a meaning together or not."""
         return [f"({self._mixture()})" for _ in range(self.rng.choice([1, 1, 2]))]
 
+    def ended(self) -> list[str]:
+        """Conjuncts on what an UNTIL names beside what its list, or any other, took before."""
+        absent = [one for one in self.variables if one.absent and not one.loops]
+        found = []
+        for one in absent:
+            if self.lists and self.rng.random() < 0.6:
+                name = self.rng.choice(self.lists).name
+                earlier = (f"{name}[1].x", f"{name}[i-1].x", f"{name}[i-2].x", self._aggregate(f"{name}[..i-1]"))
+                found.append(f"({self._compared(f'{one.name}.x', self.rng.choice(earlier))})")
+        return found
+
     def _mixture(self) -> str:
         focus = self.rng.choice(self.variables)
         if len(self.lists) > 1 and self.rng.random() < 0.2:

@@ -30,7 +30,7 @@ class Variable:
 class Patterns:
     """Makes one pattern; `variables` are its components from the left. `lists`: also lists of at most one event.
 
-    `timed`: with many NOTs that last for a time.
+    `timed`: with many NOTs that last for a time. `until`: with many repetitions that an event ends.
     """
 
     lists: ClassVar[bool] = True
@@ -43,6 +43,7 @@ class Patterns:
     sides: list[tuple[int, int]] = field(default_factory=list)
     conjunctions: int = 0
     timed: bool = False
+    until: bool = False
 
     def root(self, depth: int) -> str:
         roll = self.rng.random()
@@ -63,9 +64,13 @@ class Patterns:
         if bounds not in ("", "?", "{1}") or brackets:
             inside = (*loops, self.loops)
             self.loops += 1
-        if not group:
-            return self._event(bounds, inside, absent) + brackets
-        return f"({self._group(depth - 1, inside, absent)}){bounds}"
+        if group:
+            text = f"({self._group(depth - 1, inside, absent)}){bounds}"
+        else:
+            text = self._event(bounds, inside, absent) + brackets
+        if self.until and not absent and bounds not in ("", "?", "{1}", "{0,1}") and self.rng.random() < 0.7:
+            text += f" UNTIL {self._event('', loops, absent=True)}"
+        return f"({text})" if "UNTIL" in text else text
 
     def _bounds(self) -> str:
         return self.rng.choice(["+", "+", "+", "+", "*", "?", "?", "{2}", "{1,2}", "{2,3}", "{2,}", "{0,2}", "{1}"])

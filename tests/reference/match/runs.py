@@ -19,6 +19,7 @@ from tests.reference.match.question import (
     in_order,
     keys_agree,
 )
+from tests.reference.match.until import ended
 
 
 class Run(NamedTuple):
@@ -68,7 +69,7 @@ def _go_on(
 ) -> bool:
     """Whether the edge takes `events[place]`; the runs that this makes go into `runs`, and into `accepted`."""
     taken = (*bindings, Bound(events[place], edge.leaf.number, edge.iterations))
-    if not _allowed(asked, taken, edge.state) or not in_time(asked, taken, events):
+    if not _allowed(asked, taken, edge.state) or not in_time(asked, taken, events) or ended(asked, taken, events):
         return False
     stances = onward(asked.pattern.root, edge.state)
     if any(stance.over for stance in stances) and complete(asked, taken):

@@ -62,12 +62,16 @@ class Both:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """low to high (None: any number) iterations, at least one; an iteration takes at least one event."""
+    """low to high (None: any number) iterations, at least one; an iteration takes at least one event.
+
+    `until`: the component whose event ends it, which no match binds.
+    """
 
     number: int
     body: Shape
     low: int
     high: int | None
+    until: Leaf | None = None
 
 
 Shape = Take | Seq | Either | Both | Loop
@@ -151,6 +155,8 @@ def _components(pattern: tree.Pattern, absent: bool = False) -> Iterator[tuple[t
         yield pattern, absent
     elif isinstance(pattern, tree.Repeat | tree.Negation):
         yield from _components(pattern.pattern, absent or isinstance(pattern, tree.Negation))
+        if isinstance(pattern, tree.Repeat) and pattern.until is not None:
+            yield pattern.until, True
     else:
         for part in pattern.parts:
             yield from _components(part, absent)
@@ -203,8 +209,8 @@ class _Builder:
             case tree.Repeat(pattern=inner, low=low, high=1) if loops or not _written_as_lists(inner):
                 shape = self.shape(inner, loops)
                 return Either((shape, NOTHING)) if low == 0 else shape
-            case tree.Repeat(pattern=inner, low=low, high=high):
-                return self._loop(inner, low, high, loops)
+            case tree.Repeat(pattern=inner, low=low, high=high, until=until):
+                return self._loop(inner, low, high, loops, until)
             case tree.AnyOf(count=needed, parts=parts, distinct=attribute):
                 if len(parts) == 1:
                     shape = self._loop(parts[0], needed, needed, loops)
@@ -237,12 +243,16 @@ class _Builder:
         assert one.due is not None
         return Both(len(present), present, (self.shape(one.pattern, loops), one.due))
 
-    def _loop(self, inner: tree.Pattern, low: int, high: int | None, loops: tuple[int, ...]) -> Shape:
+    def _loop(
+        self, inner: tree.Pattern, low: int, high: int | None, loops: tuple[int, ...], until: tree.Event | None = None
+    ) -> Shape:
         number = next(self.loops)
         body = self.shape(inner, (*loops, number))
+        ended = None if until is None else self.shape(until, loops)
+        leaf = ended.leaf if isinstance(ended, Take) else None
         if isinstance(body, Take) and not loops:
             self.closures.append(body.leaf.number)
-        loop = Loop(number, body, max(1, 1 if nullable(body) else low), high)
+        loop = Loop(number, body, max(1, 1 if nullable(body) else low), high, leaf)
         return Either((loop, NOTHING)) if low == 0 or nullable(body) else loop
 
     def _sequence(self, parts: tuple[tree.Pattern, ...], loops: tuple[int, ...], outermost: bool) -> Shape:

@@ -10,6 +10,7 @@ from tests.reference.match.conditions import pairs_hold
 from tests.reference.match.events import Bindings, Bound, Event
 from tests.reference.match.question import Question, complete, distinct_differ, in_order, keys_agree
 from tests.reference.match.shape import Both, Either, Loop, Seq, Shape, Take
+from tests.reference.match.until import ended
 
 Events = tuple[Event, ...]
 
@@ -70,6 +71,8 @@ def any_matches(asked: Question, events: list[Event]) -> set[Bindings]:
     for size in range(1, len(events) + 1):
         for chosen in combinations(events, size):
             for way in derived(asked.pattern.root, chosen):
+                if any(ended(asked, way[: number + 1], events) for number in range(len(way))):
+                    continue
                 fits = in_order(asked, way) and keys_agree(asked, way) and distinct_differ(asked, way)
                 if fits and pairs_hold(asked.pairs, way) and complete(asked, way):
                     found.add(way)

@@ -34,7 +34,10 @@ VARIANTS, STREAMS = 5, 2
 
 _SIZE = re.compile(r"(?<=WITHIN )\d+|(?<=SLIDE )\d+")
 _NUMBER = re.compile(r"(?<=[<>=] )-?\d+(?:\.\d+)?(?![\w.])")
-_KINDS = ("match", "match", "match", "match", "chosen", "chosen", "timed", "timed", "trend", "trend", "imprecise")
+_KINDS = (
+    "match", "match", "match", "match", "chosen", "chosen", "timed", "timed", "until", "until", "trend", "trend",
+    "imprecise",
+)  # fmt: skip
 _RETURN = re.compile(r" RETURN .*$")
 
 
@@ -102,6 +105,12 @@ def _chosen(rng: random.Random) -> str:
 def _timed(rng: random.Random) -> str:
     """With NOTs that last for a time."""
     return generate.query(rng, timed=True, plain=rng.random() < 0.6, most=rng.choice([2, 3, 4]))
+
+
+def _until(rng: random.Random) -> str:
+    """With repetitions that an event ends."""
+    plain, strategy = rng.random() < 0.6, rng.choice([ANY, None, None])
+    return generate.query(rng, until=True, plain=plain, strategy=strategy, most=rng.choice([2, 3, 4]))
 
 
 def _ask_match(rng: random.Random, text: str) -> None:
@@ -181,6 +190,7 @@ _TEXTS: dict[str, Callable[[random.Random], str]] = {
     "match": _match,
     "chosen": _chosen,
     "timed": _timed,
+    "until": _until,
     "trend": _trend,
     "imprecise": _imprecise,
 }
@@ -188,6 +198,7 @@ _ASK: dict[str, Callable[[random.Random, str], None]] = {
     "match": _ask_match,
     "chosen": _ask_match,
     "timed": _ask_match,
+    "until": _ask_match,
     "trend": _ask_trend,
     "imprecise": _ask_imprecise,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 from saffron.engine.match.general.checks import Asked
 from saffron.engine.why import bindings as taken
@@ -53,7 +53,10 @@ def openings(
             yield from (Opening(part.number, before, after) for part in shape.parts if isinstance(part, Absent))
         return
     match shape:
-        case Loop(body=body, number=number):
+        case Loop(body=body, number=number, until=until):
+            if until is not None:
+                ordered = sorted(mine, key=lambda bound: taken.place(bound.event))
+                yield from (Opening(until, one.event, other.event) for one, other in pairwise(ordered))
             for turn in sorted({bound.turns[number] for bound in mine}):
                 own = tuple(bound for bound in mine if bound.turns[number] == turn)
                 earlier = [bound for bound in mine if bound.turns[number] < turn]
@@ -99,10 +102,19 @@ def lead(plan: MatchPlan) -> int:
     return max((absence.duration or 0 for absence in plan.absences), default=0)
 
 
+def decided_at_once(plan: MatchPlan, number: int) -> bool:
+    """Whether a NOT says only whether an event may be taken, and nothing of the match: beside an OR, or as UNTIL."""
+    return plan.absences[number].or_else or plan.absences[number].until
+
+
 def untimely(plan: MatchPlan, bindings: Bindings, history: Iterable[Event]) -> Iterator[Refusal]:
-    """The NOTs with a time that refuse the last event taken. `history`: the key's events before it."""
+    """The NOTs with a time, and the UNTILs, that refuse the last event taken. `history`: the key's events before it."""
     component, event = bindings[-1].component, bindings[-1].event
     for opening in openings(plan.pattern, bindings):
+        if plan.absences[opening.absence].until and opening.after is event:
+            within = [one for one in history if follows(plan, opening.before, one) and follows(plan, one, event)]
+            if ended := offenders(plan, opening, [*within, event], bindings):
+                yield Refusal(component, not_text(plan, opening.absence), f"ended at {ended[0]['seq']}")
         due = due_at(plan, opening)
         if due is None or opening.after is not event:
             continue
@@ -191,4 +203,6 @@ def _holds(asked: Asked, bound: Bindings) -> bool:
     if any(len(lists[component]) < number for component, number in asked.numbered.items()):
         return True
     at = {component: len(lists[component]) - 1 for component in asked.taking}
+    if any(at[component] < asked.back(component) for component in asked.taking):
+        return True
     return value(settled(asked.expr, lists, at)) is True

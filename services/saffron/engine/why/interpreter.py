@@ -6,7 +6,17 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from saffron.engine.why.absences import Complete, between, clock, due_at, lead, offenders, openings, untimely
+from saffron.engine.why.absences import (
+    Complete,
+    between,
+    clock,
+    decided_at_once,
+    due_at,
+    lead,
+    offenders,
+    openings,
+    untimely,
+)
 from saffron.engine.why.bindings import MADE, Bindings, Bound, Event, parts
 from saffron.engine.why.conditions import Conditions, Refusal
 from saffron.engine.why.decisions import MOST_RUNS, Decision, Found, What
@@ -55,6 +65,7 @@ class Interpreter:
         self._seen: set[tuple[object, ...]] = set()
         self._numbers = 0
         self._lead = lead(plan)
+        self._asks_nots = bool(self._lead) or any(absence.until for absence in plan.absences)
 
     def _every_edge(self) -> Iterator[Edge]:
         """All edges that can be reached, by walking the places."""
@@ -148,7 +159,7 @@ class Interpreter:
         turns = tuple(turn + (loop in edge.begins) for loop, turn in enumerate(run.turns))
         bindings = (*run.bindings, Bound(event, edge.component, turns))
         refused = self._conditions.refusals(bindings, edge.position)
-        if self._lead:
+        if self._asks_nots:
             refused += untimely(self.plan, bindings, self._history)
         if refused:
             return refused, []
@@ -228,7 +239,7 @@ class Interpreter:
         same = bound, whole.window, whole.opener, whole.rounds
         if same in self._seen:
             return
-        for opening in (gap for gap in whole.gaps if not self.plan.absences[gap.absence].or_else):
+        for opening in (gap for gap in whole.gaps if not decided_at_once(self.plan, gap.absence)):
             offending = offenders(self.plan, opening, between(self.plan, opening, whole, self._history), whole.bindings)
             if offending:
                 seqs = tuple(int(event["seq"]) for event in offending)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from saffron.language.binding.keys import PartialKey
+from saffron.language.binding.not_in_repetition import known_in_repetition
 from saffron.language.patterns.layout import Choice, Layout, Order, order
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Which
@@ -27,12 +28,18 @@ def key_checks(key: PartialKey, layout: Layout) -> list[plan.Check]:
     return checks
 
 
-def key_checks_of_not(key: PartialKey, number: int, layout: Layout) -> list[plan.Check]:
-    """The checks of a partial key inside NOT `number`: events there equal the match's events and each other."""
+def key_checks_of_not(key: PartialKey, number: int, layout: Layout, scope: Scope) -> list[plan.Check]:
+    """The checks of a partial key inside NOT `number`: events there equal the match's events and each other.
+
+    QueryError for a NOT in a repetition that cannot know the match's events.
+    """
     found = key.attribute
     inside = [component for component in key.components if layout.leaves[component].absence == number]
     outside = [component for component in key.components if layout.leaves[component].absence is None]
     sure = [component for component in outside if layout.leaves[component].certain]
+    if inside and outside and layout.absences[number].loops:
+        outside = known_in_repetition(key, number, outside, layout, scope)
+        sure = [component for component in sure if component in outside]
     checks: list[plan.Check] = []
     for component in inside:
         mine = _first(found, component, layout)

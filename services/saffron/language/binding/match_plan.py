@@ -168,7 +168,7 @@ def _checks(
     for partial in keys.partial:
         checks.extend(key_checks(partial, layout))
         for number, own in enumerate(inside):
-            own.extend(key_checks_of_not(partial, number, layout))
+            own.extend(key_checks_of_not(partial, number, layout, scope))
     for text, components in keys.impossible:
         never = plan.Check(plan.Const(False), text)
         if any(component < layout.positive for component in components):
@@ -193,6 +193,7 @@ def _absence(ruled: NotLayout, checks: tuple[plan.Check, ...]) -> plan.Absence:
         duration=None if due is None else due.amount,
         every=due is not None and due.every,
         or_else=ruled.or_else,
+        until=ruled.until,
     )
 
 
@@ -204,15 +205,21 @@ def _consume(consume: tree.Consume | None, layout: Layout, scope: Scope) -> tupl
         return tuple(range(layout.positive))
     found = [scope.component(variable, consume.span) for variable in consume.variables]
     for component in found:
-        _check_bound(component, layout.positive, consume.span, scope)
+        _check_bound(component, layout, consume.span, scope)
     return tuple(sorted(set(found)))
 
 
-def _check_bound(component: int, positive: int, span: tree.Span, scope: Scope) -> None:
-    """Raise QueryError for a component inside a NOT, which no match binds."""
-    if component >= positive:
-        hint = "A NOT rules events out: there is none of them in a match."
-        raise scope.plan_error(f"{scope.places[component].variable} stands inside a NOT", span, hint)
+def _check_bound(component: int, layout: Layout, span: tree.Span, scope: Scope) -> None:
+    """Raise QueryError for a component inside a NOT or UNTIL, which no match binds."""
+    number = layout.leaves[component].absence
+    if number is None:
+        return
+    name = scope.places[component].variable
+    if layout.absences[number].until:
+        hint = "The event that ends a repetition is not in the match. To have it there, write it as the next step."
+        raise scope.plan_error(f"{name} stands behind UNTIL", span, hint)
+    hint = "A NOT rules events out: there is none of them in a match."
+    raise scope.plan_error(f"{name} stands inside a NOT", span, hint)
 
 
 # ---------------------------------------------------------------- RETURN
@@ -220,22 +227,22 @@ def _check_bound(component: int, positive: int, span: tree.Span, scope: Scope) -
 
 def _returns(query: tree.Query, layout: Layout, scope: Scope) -> tuple[plan.ReturnItem, ...]:
     items = query.returns.items if query.returns else ()
-    bound = [bind_value(item.expression, scope, lambda leaf: _leaf(leaf, layout.positive, scope)) for item in items]
+    bound = [bind_value(item.expression, scope, lambda leaf: _leaf(leaf, layout, scope)) for item in items]
     names = item_names(items, scope)
     return tuple(plan.ReturnItem(name, typed.expr) for name, typed in zip(names, bound, strict=True))
 
 
-def _leaf(expression: tree.Expression, positive: int, scope: Scope) -> Typed:
+def _leaf(expression: tree.Expression, layout: Layout, scope: Scope) -> Typed:
     """A bound reference or aggregate of RETURN, where all closures are finished."""
     if isinstance(expression, tree.Call):
         argument, component, typed = bind_aggregate(expression, scope)
-        _check_bound(component, positive, argument.span, scope)
+        _check_bound(component, layout, argument.span, scope)
         if argument.index in (Index.BEFORE, Index.THROUGH):
             hint = f"Write {argument.variable}[]: the finished closure."
             raise scope.schema_error("in RETURN, no event is being taken", argument.span, hint)
         return typed
     if isinstance(expression, tree.Reference):
-        return _reference(expression, positive, scope)
+        return _reference(expression, layout, scope)
     if isinstance(expression, tree.Next):
         raise scope.schema_error("NEXT stands in WHERE only", expression.span)
     assert isinstance(expression, tree.Name)
@@ -245,10 +252,10 @@ def _leaf(expression: tree.Expression, positive: int, scope: Scope) -> Typed:
     raise scope.bare_name_error(expression, hint)
 
 
-def _reference(reference: tree.Reference, positive: int, scope: Scope) -> Typed:
+def _reference(reference: tree.Reference, layout: Layout, scope: Scope) -> Typed:
     """A bound reference of RETURN; QueryError for v[i] and v[i-1]."""
     component = scope.component(reference.variable, reference.span)
-    _check_bound(component, positive, reference.span, scope)
+    _check_bound(component, layout, reference.span, scope)
     place = scope.places[component]
     if is_length(reference, place.closure):
         return Typed(plan.Length(component), Sort.NUMBER)

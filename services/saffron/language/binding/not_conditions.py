@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from saffron.language.binding.conditions import FINISHED, TAKING, Conjunct, Use
+from saffron.language.binding.conditions import FINISHED, LOOKING_BACK, TAKING, Conjunct, Use
 from saffron.language.patterns.layout import Layout, NotLayout
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Which
@@ -70,12 +70,30 @@ def _check_inside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> N
 def _check_outside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> None:
     """Raise QueryError unless a reference outside the NOT is known there: v[i] is an event of the NOT's iteration."""
     name, loops = scope.places[use.component].variable, layout.leaves[use.component].loops
+    if ruled.until and ruled.loops[-1] in loops:
+        _check_ended(use, ruled, layout, scope)
+        return
     if use.index in TAKING and ruled.loops[: len(loops)] != loops:
         hint = f"Write {name}[1].x, {name}[last].x, or an aggregate such as max({name}[].x)."
         raise scope.plan_error(f"{_written(use, scope)} has no value in a condition of a NOT", use.span, hint)
     if use.index in FINISHED and loops[:1] == ruled.loops[:1]:
         hint = f"Compare with {name}[i], the event of the same repetition."
         raise scope.plan_error("a NOT in a repetition cannot know the end of that repetition", use.span, hint)
+
+
+def _check_ended(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> None:
+    """Raise QueryError unless a reference to the repetition that an UNTIL ends reads what it has taken before.
+
+    Events before the current one have a meaning where the repetition is of one event.
+    """
+    inside = [leaf.loops for leaf in layout.leaves[: layout.positive] if ruled.loops[-1] in leaf.loops]
+    if use.index is Index.FIRST or (use.index in LOOKING_BACK and inside == [ruled.loops]):
+        return
+    name = scope.places[use.component].variable
+    hint = f"Compare with {name}[1], the first event of the list"
+    if inside == [ruled.loops]:
+        hint += f", with {name}[i-1], the one taken before, or with an aggregate of {name}[..i-1]"
+    raise scope.plan_error(f"UNTIL cannot know {_written(use, scope)}, which it may prevent", use.span, f"{hint}.")
 
 
 def _written(use: Use, scope: Scope) -> str:

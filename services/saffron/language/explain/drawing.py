@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 
 from saffron.carets import printable
 from saffron.language.explain.automaton import FINAL, State
-from saffron.language.explain.outline import condition_lines, outline, skipping
+from saffron.language.explain.outline import absence_name, condition_lines, outline, skipping
 from saffron.language.patterns.layout import paths
 from saffron.language.patterns.links import positions
 from saffron.language.plan.plan import MatchPlan
@@ -100,7 +100,7 @@ def draw_pattern(plan: MatchPlan, title: str) -> str:
         if not both or place[link.source] < place[link.target]:
             ends = place[link.source], place[link.target]
             absent = sorted(number for number in link.absent if not plan.absences[number].or_else)
-            word = "NOT " + ",".join(str(number + 1) for number in absent) if absent else ""
+            word = ", ".join(absence_name(number, plan) for number in absent)
             text = ("again, " if link.again else "") + skipping(link, plan) + (f", {word}" if word else "")
             arrows.append(Arrow(*ends, word, text, both, _ends(nodes, *ends, both)))
     conditions = condition_lines(plan)

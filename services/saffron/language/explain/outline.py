@@ -34,8 +34,11 @@ def outline(shape: Shape, plan: MatchPlan, depth: int = 0) -> Iterator[str]:
             yield indent + _absence_heading(number, plan) + (f", since the last of {counted}" if since else "")
         case plans.InOrder(parts=()):
             yield f"{indent}nothing"
-        case plans.Loop(body=body, low=low, high=high):
-            yield f"{indent}repeated, {times(low, high)}"
+        case plans.Loop(body=body, low=low, high=high, until=until):
+            ended = (
+                "" if until is None else f", {absence_name(until, plan)}: {absence_line(plan.absences[until], plan)}"
+            )
+            yield f"{indent}repeated, {times(low, high)}{ended}"
             yield from outline(body, plan, depth + 1)
         case plans.InOrder(parts=parts) | plans.Choice(parts=parts) | plans.Interleaved(parts=parts):
             yield indent + _heading(shape)
@@ -64,7 +67,7 @@ def times(low: int, high: int | None) -> str:
 def _absence_heading(number: int, plan: MatchPlan) -> str:
     """The line of a NOT: what it rules out, and for how long; in an OR also before the events of the other sides."""
     if plan.absences[number].or_else:
-        return _named(number, plan)
+        return absence_name(number, plan)
     text = not_text(plan, number).removeprefix("NOT ")
     return f"NOT {number + 1}: {text}" + ", unless another side comes first" * _is_side(number, plan)
 
@@ -74,14 +77,17 @@ def _is_side(number: int, plan: MatchPlan) -> bool:
     return number + 1 < len(plan.absences) and plan.absences[number + 1].or_else
 
 
-def _named(number: int, plan: MatchPlan) -> str:
-    return f"unless NOT {number} came first" if plan.absences[number].or_else else f"NOT {number + 1}"
+def absence_name(number: int, plan: MatchPlan) -> str:
+    """What lines call a NOT or an UNTIL: by its number."""
+    if plan.absences[number].or_else:
+        return f"unless NOT {number} came first"
+    return f"{'UNTIL' if plan.absences[number].until else 'NOT'} {number + 1}"
 
 
 def not_text(plan: MatchPlan, number: int) -> str:
-    """A NOT with its time as text, without the events of its OR's other sides."""
+    """A NOT with its time, or an UNTIL, as text, without the events of its OR's other sides."""
     absence = plan.absences[number + _is_side(number, plan)]
-    return f"NOT {absence_line(absence, plan)}{_lasting(absence)}"
+    return f"{'UNTIL' if absence.until else 'NOT'} {absence_line(absence, plan)}{_lasting(absence)}"
 
 
 def _lasting(absence: Absence) -> str:
@@ -118,7 +124,7 @@ def skipping(link: Link, plan: MatchPlan) -> str:
 
 
 def _nots(absent: frozenset[int], plan: MatchPlan) -> str:
-    return "".join(f"  {_named(number, plan)}" for number in sorted(absent))
+    return "".join(f"  {absence_name(number, plan)}" for number in sorted(absent))
 
 
 def condition_lines(plan: MatchPlan) -> list[str]:
@@ -132,7 +138,7 @@ def condition_lines(plan: MatchPlan) -> list[str]:
     for number, absence in enumerate(plan.absences):
         if not absence.or_else:
             checks = _own_checks(number, plan)
-            lines.extend(f"{formula(check.expr, names)}  (of NOT {number + 1})" for check in checks)
+            lines.extend(f"{formula(check.expr, names)}  (of {absence_name(number, plan)})" for check in checks)
     return lines
 
 
@@ -168,8 +174,9 @@ def shape_json(shape: Shape, plan: MatchPlan) -> dict[str, Any]:
         case plans.Absent(number=number, since=since):
             counted = {"since": [plan.components[one].variable for one in sorted(since)]} if since else {}
             return {"not": number, **counted}
-        case plans.Loop(body=body, low=low, high=high):
-            return {"repeat": shape_json(body, plan), "low": low, "high": high}
+        case plans.Loop(body=body, low=low, high=high, until=until):
+            ended = {} if until is None else {"until": until}
+            return {"repeat": shape_json(body, plan), "low": low, "high": high, **ended}
         case plans.InOrder(parts=parts):
             return {"seq": [shape_json(part, plan) for part in parts]}
         case plans.Choice(parts=parts):
@@ -213,6 +220,7 @@ def outline_json(plan: MatchPlan) -> dict[str, Any]:
                 "sequences": [[names[component] for component in sequence] for sequence in absence.sequences],
                 "conditions": [formula(check.expr, names) for check in absence.checks],
                 **({} if absence.duration is None else _lasting_json(absence)),
+                **({"until": True} if absence.until else {}),
             }
             for absence in plan.absences
         ],

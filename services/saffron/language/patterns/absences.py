@@ -60,6 +60,9 @@ class _Expander:
         match pattern:
             case tree.Event():
                 return self._event(pattern, own, rounds)
+            case tree.Repeat(until=tree.Event() as until):
+                hint = "Leave it out: inside a NOT a repetition is there as often as it must be, and no more."
+                raise self.scope.plan_error("UNTIL inside a NOT", until.span, hint)
             case tree.Repeat(pattern=inner, low=low):
                 if not tree.is_repetition(pattern, inside=bool(self.around or own)):
                     found = self.expand(inner, own, rounds)

@@ -75,7 +75,7 @@ class NotLayout:
     """A NOT: its components, the sequences of them that it rules out (see plan.Absence), and its DISTINCTs.
 
     `due`: its FOR or EVERY. `rivals`: of a NOT in an OR, (component inside the NOT, component of the other side) for
-    each other side. `or_else`: see plan.Absence.
+    each other side. `or_else`, `until`: see plan.Absence.
     """
 
     components: tuple[int, ...]
@@ -86,6 +86,7 @@ class NotLayout:
     due: tree.Due | None = None
     rivals: tuple[tuple[int, int], ...] = ()
     or_else: bool = False
+    until: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,12 @@ def order(one: Path, other: Path) -> Order:
     if step.branch is Branch.SEQ:
         return Order.BEFORE if step.part < against.part else Order.AFTER
     return Order.NEVER if step.branch is Branch.OR else Order.EITHER
+
+
+def surely_in(one: Path, around: Path) -> bool:
+    """Whether every match that takes events inside the node at path `around` takes one of the component at `one`."""
+    shared = next((at for at, (a, b) in enumerate(zip(one, around, strict=False)) if a != b), len(around))
+    return not any(step.branch in (Branch.OR, Branch.ANY) for step in one[shared:])
 
 
 def surely_begun(one: Path, other: Path) -> bool:

@@ -5,7 +5,7 @@ It is not executed. Parts of an AND may follow each other in any order, so their
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saffron.language.plan import plan
 from saffron.language.plan.plan import Shape
@@ -52,10 +52,13 @@ def positions(shape: Shape) -> Positions:
             return _side_by_side([positions(part) for part in parts], ())
         case plan.Interleaved(parts=parts, count=count):
             return _interleaved([positions(part) for part in parts], count)
-        case plan.Loop(body=body, high=high):
+        case plan.Loop(body=body, high=high, until=until):
             inner = positions(body)
             again = _joined(inner.last, inner.first, again=True) if high != 1 else ()
-            return Positions(inner.first, inner.last, _merged((*inner.links, *again)), inner.empty)
+            links = _merged((*inner.links, *again))
+            ended = frozenset[int]() if until is None else frozenset([until])
+            links = tuple(replace(link, absent=link.absent | ended) for link in links)
+            return Positions(inner.first, inner.last, links, inner.empty)
         case plan.InOrder(parts=parts):
             found = Positions({}, {}, (), frozenset())
             for part in parts:

@@ -179,8 +179,11 @@ class Positions:
     def _repeated(self, loop: Loop, position: Position) -> Iterator[Stance]:
         """The stances inside a repetition, with edges for a further iteration where one may end."""
         number, inner = position
+        left = self._components(loop.body)
+        ended = () if loop.until is None else (Gap((loop.until,), left),)
         for stance in self.onward(loop.body, inner):
             inside = in_iteration(loop, stance, number, fresh=False)
+            inside = behind(inside, left, ended) if ended else inside
             if not stance.over:
                 yield inside
                 continue
@@ -188,10 +191,9 @@ class Positions:
             if loop.high is None or number < loop.high:
                 # The run stays in the innermost repetition: only of that one is an event that continues it never
                 # ignored.
-                left = self._components(loop.body)
                 again = (
                     with_gaps(
-                        behind(in_iteration(loop, one, iteration_number(loop, number + 1), fresh=True), left, ()),
+                        behind(in_iteration(loop, one, iteration_number(loop, number + 1), fresh=True), left, ended),
                         stance.trailing,
                     )
                     for one in self.begin(loop.body)
@@ -247,13 +249,16 @@ def _absent_sides(shape: Shape) -> frozenset[int]:
 
 
 def is_past(shape: Shape, position: Position | None, component: int) -> bool:
-    """Whether a run at a position has taken an event behind the outermost repetition around a component."""
+    """Whether no event of a component can follow: a run at a position is behind the outermost repetition around it, or
+    has chosen another side of an OR, or other parts of an ANY."""
     if position is None or isinstance(shape, Take | Loop | Absent):
         return False
     holding = next(index for index, part in enumerate(shape.parts) if component in components_of(part))
     if isinstance(shape, Interleaved):
+        if position[holding] is None:
+            return sum(inner is not None for inner in position) == shape.count
         return is_past(shape.parts[holding], position[holding], component)
     index, inner = position
-    if isinstance(shape, InOrder) and holding < index:
-        return True
-    return holding == index and is_past(shape.parts[holding], inner, component)
+    if holding == index:
+        return is_past(shape.parts[holding], inner, component)
+    return isinstance(shape, Choice) or holding < index

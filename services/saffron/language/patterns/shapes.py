@@ -31,6 +31,8 @@ def build_layout(pattern: tree.Pattern, scope: Scope) -> Layout:
             absences.append(NotLayout((), ruled, (), (), beside.span, beside.due, or_else=True))
             continue
         found = expand_not(one.negations, one.loops, len(absences), leaves, builder.loops, scope)
+        if one.ends is not None:
+            found = replace(found, loops=(*one.loops, one.ends), until=True)
         absences.append(_with_rivals(found, one.rivals, len(absences), leaves))
     return Layout(shape, tuple(leaves), tuple(absences), tuple(builder.distinct))
 
@@ -73,7 +75,7 @@ def is_flat(shape: Shape) -> bool:
     if isinstance(shape, InOrder):
         return bool(shape.parts) and all(not isinstance(part, InOrder) and is_flat(part) for part in shape.parts)
     if isinstance(shape, plan.Loop):
-        return (shape.low, shape.high) == (1, None) and isinstance(shape.body, plan.Take)
+        return (shape.low, shape.high, shape.until) == (1, None, None) and isinstance(shape.body, plan.Take)
     return isinstance(shape, plan.Take)
 
 
@@ -82,13 +84,14 @@ class Negated:
     """A NOT: its syntax nodes (neighbouring ones are one), and the repetitions around it.
 
     `rivals`: the components of the other sides of an OR. `or_else_of`: the number of the NOT beside which the events
-    of these sides stand; None: it is a NOT of its own.
+    of these sides stand; None: it is a NOT of its own. `ends`: of an UNTIL, the repetition that it ends.
     """
 
     negations: list[tree.Negation]
     loops: Loops
     rivals: tuple[int, ...] = ()
     or_else_of: int | None = None
+    ends: int | None = None
 
     @property
     def due(self) -> tree.Due | None:
@@ -122,7 +125,7 @@ class Builder:
                 inner = pattern.pattern
                 while low <= 1 and high is None and isinstance(inner, tree.Repeat) and _is_open(inner):
                     low, inner = min(low, inner.low), inner.pattern
-                return self._loop(inner, low, high, loops)
+                return self._loop(inner, low, high, loops, pattern.until)
             case tree.Disjunction(parts=parts):
                 return plan.Choice(self._parts(parts, loops))
             case tree.Conjunction(parts=parts):
@@ -141,14 +144,19 @@ class Builder:
     def _parts(self, parts: tuple[tree.Pattern, ...], loops: Loops) -> tuple[Shape, ...]:
         return tuple(self.shape(part, loops) for part in parts)
 
-    def _loop(self, inner: tree.Pattern, low: int, high: int | None, loops: Loops) -> Shape:
+    def _loop(
+        self, inner: tree.Pattern, low: int, high: int | None, loops: Loops, until: tree.Event | None = None
+    ) -> Shape:
         """A repetition; an optional one is a choice of nothing or at least one iteration."""
         number = self.loops
         self.loops += 1
         body = self.shape(inner, (*loops, number))
+        ended = None if until is None else len(self.negated)
+        if until is not None:
+            self.negated.append(Negated([tree.Negation(until, span=until.span)], loops, ends=number))
         if low > 0 and not nullable(body):
-            return plan.Loop(number, body, low, high)
-        return plan.Choice((NOTHING, plan.Loop(number, _something(body), 1, high)))
+            return plan.Loop(number, body, low, high, ended)
+        return plan.Choice((NOTHING, plan.Loop(number, _something(body), 1, high, ended)))
 
     def _any(self, pattern: tree.AnyOf, loops: Loops) -> Shape:
         """The shape of ANY; its DISTINCT is added to `distinct`."""
@@ -245,5 +253,5 @@ def _something(body: Shape) -> Shape:
 
 
 def _is_open(repeat: tree.Repeat) -> bool:
-    """Whether a repetition is + or *. One of these directly inside the other can be merged with it."""
-    return repeat.low <= 1 and repeat.high is None
+    """Whether a repetition is + or *, without UNTIL. It can be merged with one of these directly around it."""
+    return repeat.low <= 1 and repeat.high is None and repeat.until is None

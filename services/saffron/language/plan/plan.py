@@ -222,13 +222,14 @@ class Loop:
     """The body repeated `low` to `high` times, `high` None for no bound: + is (1, None).
 
     `low` is at least 1: ?, * and {0,m} are a `Choice` between an empty InOrder and the body or its loop. `number`
-    counts loops from 0, outer ones first.
+    counts loops from 0, outer ones first. `until`: the number of the `Absence` that ends it (UNTIL).
     """
 
     number: int
     body: Shape
     low: int
     high: int | None
+    until: int | None = None
 
 
 @dataclass(frozen=True)
@@ -275,6 +276,8 @@ class Absence:
     `every`: a match is reported again each `duration`, until the window's end or until one of `sequences` occurs.
     `or_else`: it stands before an event beside a NOT ... FOR in an OR, and rules nothing out. Behind the due time the
     event needs one of `sequences` up to the due time; else the NOT came first. It has no components of its own.
+    `until`: it is an UNTIL, the last of `loops` is what it ends. That takes no event behind its first one if one of
+    `sequences` lies between the event taken before and this event, or is this event itself.
     """
 
     components: tuple[int, ...]
@@ -284,6 +287,7 @@ class Absence:
     duration: int | None = None
     every: bool = False
     or_else: bool = False
+    until: bool = False
 
 
 @dataclass(frozen=True)

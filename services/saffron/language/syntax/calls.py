@@ -27,8 +27,11 @@ _BEHIND_VALUE = RESERVED | {
 """Words behind which `case` is a name: those that follow a value."""
 
 
-def parse_call(cursor: Cursor, parse: Parse) -> Expression:
-    """A function call; NEXT(...), CAST(...), and min and max of several arguments, have their own nodes or names."""
+def parse_call(cursor: Cursor, parse: Parse, parse_operand: Parse) -> Expression:
+    """A function call; NEXT(...), CAST(...), and min and max of several arguments, have their own nodes or names.
+
+    `parse_operand`: the parser of an operand of a comparison, as that before the IN of POSITION.
+    """
     name = cursor.advance()
     cursor.enter(cursor.advance())
     if name.lower == "next":
@@ -36,6 +39,8 @@ def parse_call(cursor: Cursor, parse: Parse) -> Expression:
         return parse_next(cursor, name)
     if name.lower == "cast":
         return _cast(cursor, name, parse)
+    if name.lower == "position":
+        return _position(cursor, name, parse, parse_operand)
     arguments = [] if cursor.token.is_symbol(")") else [_argument(cursor, parse)]
     while arguments and cursor.accept(","):
         arguments.append(_argument(cursor, parse))
@@ -50,6 +55,19 @@ def parse_call(cursor: Cursor, parse: Parse) -> Expression:
 def _argument(cursor: Cursor, parse: Parse) -> Expression:
     star = cursor.accept("*")
     return Star(span=Span(star.start, star.end)) if star else parse(cursor)
+
+
+def _position(cursor: Cursor, name: Token, parse: Parse, parse_operand: Parse) -> Call:
+    """The rest of POSITION(part IN text), or of position(text, part), behind its opening bracket."""
+    arguments = [] if cursor.token.is_symbol(")") else [parse_operand(cursor)]
+    if arguments and cursor.accept_word("in"):
+        arguments.insert(0, parse(cursor))
+    else:
+        while arguments and cursor.accept(","):
+            arguments.append(parse(cursor))
+    cursor.expect(")", "after the arguments of position")
+    cursor.leave()
+    return Call("position", tuple(arguments), span=cursor.span_from(name.start))
 
 
 def _cast(cursor: Cursor, name: Token, parse: Parse) -> Call:

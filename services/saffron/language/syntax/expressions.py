@@ -269,7 +269,7 @@ def _word(cursor: Cursor) -> Expression:
     if is_timestamp(cursor):
         return parse_timestamp(cursor)
     if follower.is_symbol("("):
-        return parse_call(cursor, parse_expression)
+        return parse_call(cursor, parse_expression, _compared)
     if cursor.paths:
         return _path(cursor)
     if forces_path(token) and follower.is_symbol("."):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from saffron.language.syntax.cursor import Cursor
 from saffron.language.syntax.paths import parse_path
@@ -64,7 +65,7 @@ def _conjunction(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 
 def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
-    """NOT unit [FOR | EVERY time], or primary {+ | * | ? | {n,m}}."""
+    """NOT unit [FOR | EVERY time], or primary {+ | * | ? | {n,m}} [UNTIL event]."""
     start = cursor.token
     if cursor.accept("!") or cursor.accept_word("not"):
         cursor.enter(start)
@@ -79,7 +80,34 @@ def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
         entered += 1
         pattern = Repeat(pattern, *bounds, span=cursor.span_from(start.start))
     cursor.depth -= entered
-    return pattern
+    return _until(cursor, pattern, is_clause) if _begins_until(cursor, is_clause) else pattern
+
+
+def _begins_until(cursor: Cursor, is_clause: IsClause) -> bool:
+    """Whether UNTIL with a step follows; alone, or in front of UNTIL, the word is a variable."""
+    if cursor.token.lower != "until" or cursor.peek().lower == "until":
+        return False
+    cursor.index += 1
+    begins = cursor.token.is_symbol("(") or _is_name(cursor, is_clause)
+    cursor.index -= 1
+    return begins
+
+
+def _until(cursor: Cursor, pattern: Pattern, is_clause: IsClause) -> Pattern:
+    """The repetition `pattern` with the event of its UNTIL, from that word on."""
+    word = cursor.advance()
+    step = _primary(cursor, is_clause)
+    whole = cursor.span_from(word.start)
+    if not isinstance(pattern, Repeat) or pattern.high == 1:
+        hint = "Write it as in A+ a[] UNTIL C c."
+        raise cursor.error("UNTIL ends a repetition, and stands behind one", whole, hint=hint)
+    if not isinstance(step, Event) or _repeat(cursor) is not None:
+        hint = "Its first event ends the repetition. Write one event there, as in UNTIL C c or UNTIL (C | D) c."
+        raise cursor.error("UNTIL takes one event", step.span, hint=hint)
+    if _begins_until(cursor, is_clause):
+        hint = "Events of several types end a repetition in UNTIL (C | D) c."
+        raise cursor.error("a second UNTIL", cursor.token, hint=hint)
+    return replace(pattern, until=step, span=Span(pattern.span.start, whole.end))
 
 
 def _begins_due(cursor: Cursor) -> bool:
@@ -210,8 +238,13 @@ def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 def _has_variable(cursor: Cursor, is_clause: IsClause) -> bool:
     """Whether the word at the cursor is the variable of the types before it."""
-    is_name = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or") and not is_clause(cursor)
-    return is_name and not _begins_due(cursor)
+    return _is_name(cursor, is_clause) and not _begins_until(cursor, is_clause)
+
+
+def _is_name(cursor: Cursor, is_clause: IsClause) -> bool:
+    """Whether the word at the cursor is a name: no AND or OR, no clause, no time of a NOT."""
+    is_word = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or")
+    return is_word and not is_clause(cursor) and not _begins_due(cursor)
 
 
 def _bound(cursor: Cursor, types: dict[str, int], bounds: tuple[int, int | None] | None, start: int) -> Pattern:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from saffron.language.syntax.calls import NULL
 from saffron.language.syntax.clauses import CLAUSES
@@ -107,6 +108,8 @@ def _events(pattern: Pattern) -> Iterator[Event]:
     if isinstance(pattern, Event):
         yield pattern
     parts = (pattern.pattern,) if isinstance(pattern, Repeat | Negation) else getattr(pattern, "parts", ())
+    if isinstance(pattern, Repeat) and pattern.until is not None:
+        parts = (*parts, pattern.until)
     for part in parts:
         yield from _events(part)
 
@@ -121,6 +124,8 @@ def pattern_text(pattern: Pattern, around: Pattern | None = None) -> str:
         case Event(types=types, variable=variable, brackets=brackets):
             needed = brackets and isinstance(around, Repeat) and around.high == 1
             return types_text(types) + _variable(variable, brackets=needed)
+        case Repeat(until=Event() as until):
+            return f"{pattern_text(replace(pattern, until=None), around)} UNTIL {_ending(until)}"
         case Repeat(pattern=body, low=low, high=high):
             mine = is_repetition(pattern, inside=around is not None)
             if isinstance(body, Event):
@@ -139,6 +144,13 @@ def pattern_text(pattern: Pattern, around: Pattern | None = None) -> str:
             return " AND ".join(f"({inner(p)})" if isinstance(p, Disjunction) else inner(p) for p in parts)
         case Disjunction(parts=parts):
             return " OR ".join(map(inner, parts))
+
+
+def _ending(event: Event) -> str:
+    """The event behind UNTIL, its type in double quotes if it is that word."""
+    text = pattern_text(event)
+    is_word = [name.lower() for name in event.types] == ["until"]
+    return f'"{event.types[0]}"{text[len(event.types[0]) :]}' if is_word else text
 
 
 def _due(due: Due | None) -> str:

@@ -47,11 +47,15 @@ class Event(Node):
 
 @dataclass(frozen=True)
 class Repeat(Node):
-    """A repetition, `low` to `high` times (None: any number). + is (1, None), * (0, None), ? (0, 1), {n,m} (n, m)."""
+    """A repetition, `low` to `high` times (None: any number). + is (1, None), * (0, None), ? (0, 1), {n,m} (n, m).
+
+    `until`: the event of UNTIL, which ends it.
+    """
 
     pattern: Pattern
     low: int
     high: int | None
+    until: Event | None = None
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,9 @@ def _check(pattern: tree.Pattern, scope: Scope, *, inside_not: bool) -> int:
     match pattern:
         case tree.Event():
             return 1
+        case tree.Repeat(until=tree.Event() as until):
+            hint = "Match the pattern: RETURN without COUNT(*)."
+            raise scope.plan_error("UNTIL belongs to match queries, and trends are counted here", until.span, hint)
         case tree.Repeat(low=low, high=high):
             size = inner(pattern.pattern) * (max(low, 1) if high is None else max(high, 1))
         case tree.Negation():

@@ -111,11 +111,15 @@ def _flat(kind: type, parts: list[tree.Pattern]) -> tree.Pattern:
 
 
 def _compound_pattern(inner: st.SearchStrategy[tree.Pattern]) -> st.SearchStrategy[tree.Pattern]:
-    bounds = st.sampled_from([(1, None), (0, None), (0, 1), (3, 3), (2, None), (2, 4)])
+    many = [(1, None), (0, None), (3, 3), (2, None), (2, 4)]
+    bounds = st.sampled_from([*many, (0, 1)])
     several = st.lists(inner, min_size=2, max_size=3)
     dues = st.builds(tree.Due, st.integers(1, 2**53), st.booleans())
     return st.one_of(
         st.builds(lambda part, bound: tree.Repeat(part, *bound), inner, bounds),
+        st.builds(
+            lambda part, many, end: tree.Repeat(part, many[0], many[1], end), inner, st.sampled_from(many), events
+        ),
         st.builds(tree.Negation, inner, st.one_of(st.none(), dues)),
         st.builds(tree.Sequence, st.lists(inner, min_size=1, max_size=3).map(tuple)),
         st.builds(tree.AnyOf, st.integers(1, 2), several.map(tuple), st.one_of(st.none(), attributes)),

@@ -20,7 +20,8 @@ class Search:
 
     `lane`: the run whose bindings conditions read; `taken`: the component whose event it is just taking, at place r.
     `before`: place of the event before which they lie (TIME STRICT: by time); None: there is none. `then`: what to do
-    when they are found. `extra`: what an event must meet besides, with `{0}` for its place.
+    when they are found. `extra`: what an event must meet besides, with `{0}` for its place. `through`: one of them may
+    be the event at place `before`.
     """
 
     sequence: tuple[int, ...]
@@ -31,6 +32,7 @@ class Search:
     then: str
     strictly: bool = True
     extra: str = ""
+    through: bool = False
 
 
 class AbsentSource:
@@ -58,8 +60,9 @@ class AbsentSource:
             out("    continue")
 
     def _ruling(self, gap: Gap) -> tuple[int, ...]:
-        """The NOTs of a gap that rule something out."""
-        return tuple(one for one in gap.absences if not self.text.automaton.plan.absences[one].or_else)
+        """The NOTs of a gap that rule something out in a match."""
+        absences = self.text.automaton.plan.absences
+        return tuple(one for one in gap.absences if not absences[one].or_else and not absences[one].until)
 
     def past_due(self, kind: Kind) -> list[str]:
         """Tests of an edge: the event comes behind the time of each NOT before it."""
@@ -85,6 +88,20 @@ class AbsentSource:
                         with out.block():
                             self._sequences(absence, "q", kind.component, "r")
                             out("ok = not ok")
+
+    def until(self) -> None:
+        """`ok` becomes False if the edge goes on with a repetition that something before the event, or it, has ended.
+
+        It does not fit then: run q waits for others. What lies in the gap of a NOT ends a run that takes the event.
+        """
+        out, table = self.text.out, self.text.automaton.table
+        for number, kind in enumerate(table.kinds):
+            for gap in kind.gaps:
+                for absence in (one for one in self.text.absences(gap.absences) if one.until):
+                    out(f"if ok and kind == {number}:")
+                    with out.block():
+                        out(f"behind = {self.text.carried(mark(table.gaps.index(gap)))}")
+                        self._sequences(absence, "q", kind.component, "r")
 
     def _time(self, absence: Absence) -> str:
         """The duration of a NOT, among the kernel's constants."""
@@ -116,8 +133,9 @@ class AbsentSource:
         """`ok` becomes False if any sequence of a NOT lies there, and in its time if it has one."""
         for sequence in absence.sequences:
             timed = f"now[{{0}}] - now[behind & row_mask] <= {self._time(absence)}" if absence.duration else ""
-            self.text.out("a = row" if before is None else f"a = row_before[{before}]")
-            search = Search(sequence, self._asked(absence, sequence), lane, taken, before, "ok = False", extra=timed)
+            self.text.out("a = row" if before is None or absence.until else f"a = row_before[{before}]")
+            asked = self._asked(absence, sequence)
+            search = Search(sequence, asked, lane, taken, before, "ok = False", extra=timed, through=absence.until)
             self._level(search, len(sequence) - 1, {})
 
     def _asked(self, absence: Absence, sequence: tuple[int, ...]) -> tuple[Asked, ...]:
@@ -216,7 +234,8 @@ class AbsentSource:
                 tests.insert(0, search.extra.format(place))
             if self.text.automaton.plan.strict:
                 later = rows[sequence[at + 1]] if at + 1 < len(sequence) else search.before
-                tests += [] if later is None else [self._later(place, later)]
+                itself = f"{place} == {later} or " * search.through
+                tests += [] if later is None else [f"({itself}{self._later(place, later)})"]
                 if search.strictly:
                     tests.append(self._later("behind & row_mask", place))
             out(f"if {' and '.join(tests)}:")

@@ -89,6 +89,7 @@ class TakingSource:
                 out(f"    ok = {' and '.join(tests)}")
         self._distinct()
         self._absent.or_else()
+        self._absent.until()
         out("if not ok:")
         out("    continue")
         out("hold |= edges[e, HOLDS] != 0")
