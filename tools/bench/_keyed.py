@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import confluent_kafka as ck
@@ -24,6 +25,12 @@ def events(count: int, seed: int = 7) -> Iterator[tuple[str, int]]:
 def line(kind: str, key: int, ts: int) -> bytes:
     """An event as JSON. `ts` in ms."""
     return b'{"type":"%s","ts":%d,"key":"k%03d","x":%d}' % (kind.encode(), ts, key, 7 * key % 100)
+
+
+def write(path: Path, count: int) -> None:
+    """A file of so many events, ten of them a millisecond."""
+    with path.open("wb") as file:
+        file.writelines(line(kind, key, at // 10) + b"\n" for at, (kind, key) in enumerate(events(count)))
 
 
 def send_paced(bootstrap: str, topic: str, rate: int, seconds: float, settings: Mapping[str, Any]) -> None:

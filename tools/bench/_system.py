@@ -42,6 +42,10 @@ class System:
         """Run `saffron WORDS` against this system; its standard output."""
         return command(*words, "--data", str(self.data))
 
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Sends a signal to a process."""
+        os.kill(self._pids[name], number)
+
     def cpu(self) -> Mapping[str, float]:
         """Processor seconds of each process so far, its ended children included."""
         return {name: _cpu_seconds(pid) for name, pid in self._pids.items()}

@@ -1,59 +1,122 @@
-"""The Kafka path at full speed: producer, broker and all services on this machine, one partition, nothing lost."""
+"""The Kafka path at full speed: broker and all services on this machine, one partition, nothing lost.
+
+The producer runs beside them, or the topic was filled before. Quotes have some 110 bytes, small events some 60.
+"""
 
 from __future__ import annotations
 
 import resource
+import signal
+import sys
 import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench._stock import EVENTS, QUERY, RESULTS, passes
-from bench._system import parsed, system
+from bench import _keyed, _stock
+from bench._system import System, system
 from bench._table import arguments, median, report
 
+from saffron.runtime.log import Record
 
-def one_run(path: Path, count: int) -> dict[str, Any]:
-    """Produce all events as fast as it goes; what came out, how long it took, and who used the processor."""
-    with system() as running:
-        running.command("query", "add", "-e", "QUERY rally " + QUERY)
-        before = running.cpu()
-        mine = resource.getrusage(resource.RUSAGE_CHILDREN)
-        sent = parsed(running.command("produce", str(path), "--json"))
-        producer = resource.getrusage(resource.RUSAGE_CHILDREN)
-        results = running.read("complex-events", RESULTS * count, 30.0)
-        after = running.cpu()
-        first = running.read("events", 1, 10.0)[0].timestamp
-    if len(results) != RESULTS * count:
-        raise SystemExit(f"{len(results):,} results, but {RESULTS * count:,} are right")
-    seconds = (results[-1].timestamp - first) / 1000
-    used = {name: after[name] - before[name] for name in after}
-    used["producer"] = producer.ru_utime + producer.ru_stime - mine.ru_utime - mine.ru_stime
-    return {"seconds": seconds, "produced in": sent["seconds"], "cpu": used}
+
+@dataclass(frozen=True)
+class Load:
+    """Events in a file, a query over them, and the number of its results; None: as many as the first run finds."""
+
+    path: Path
+    query: str
+    events: int
+    results: int | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """From the first event to the last result committed. `cpu`: processor seconds by process."""
+
+    seconds: float
+    results: int
+    cpu: Mapping[str, float]
+
+
+def beside(running: System, load: Load) -> Run:
+    """The events are produced as fast as it goes, while all services run."""
+    before, mine = running.cpu(), _children()
+    running.command("produce", str(load.path))
+    producer = _children() - mine
+    results = _results(running, load)
+    used = _used(running, before) | {"producer": producer}
+    first = running.read("events", 1, 10.0)[0].timestamp
+    return Run((results[-1].timestamp - first) / 1000, len(results), used)
+
+
+def filled(running: System, load: Load) -> Run:
+    """The topic has all events before windowing, which sleeps until then, may read the first one."""
+    running.signal("windowing", signal.SIGSTOP)
+    running.command("produce", str(load.path))
+    before, began = running.cpu(), time.time()
+    running.signal("windowing", signal.SIGCONT)
+    results = _results(running, load)
+    return Run(results[-1].timestamp / 1000 - began, len(results), _used(running, before))
+
+
+def runs_of(load: Load, way: Callable[[System, Load], Run], count: int) -> list[Run]:
+    """Each on a system of its own. SystemExit: results are missing."""
+    found: list[Run] = []
+    for _ in range(count):
+        with system() as running:
+            running.command("query", "add", "-e", load.query)
+            found.append(way(running, load))
+        wanted = load.results or found[0].results
+        if found[-1].results != wanted:
+            raise SystemExit(f"{found[-1].results:,} results, but {wanted:,} are right")
+        print(f"{way.__name__}: {load.events / found[-1].seconds:,.0f} events/s", file=sys.stderr, flush=True)
+    return found
+
+
+def row_of(name: str, load: Load, runs: list[Run]) -> dict[str, Any]:
+    """Medians; processor time in us an event."""
+    row: dict[str, Any] = {"events": name, "events/s": round(load.events / median([run.seconds for run in runs]))}
+    row["results"] = runs[0].results
+    for process in ("broker", "producer", "windowing", "shedder", "matcher", "greta"):
+        times = [run.cpu[process] for run in runs if process in run.cpu]
+        row[f"{process} us"] = round(median(times) / load.events * 1e6, 2) if times else "-"
+    others = [sum(run.cpu[name] for name in ("control", "model_builder") if name in run.cpu) for run in runs]
+    row["others us"] = round(median(others) / load.events * 1e6, 2)
+    return row
 
 
 def main() -> None:
-    chosen = arguments(__doc__ or "", passes=3)
+    chosen = arguments(__doc__ or "", passes=3, events=1_000_000)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "quotes.ndjson"
-        passes(path, chosen.passes)
-        runs = [one_run(path, chosen.passes) for _ in range(chosen.runs)]
-    events = EVENTS * chosen.passes
-    seconds = median([run["seconds"] for run in runs])
-    rows = [
-        {
-            "process": name,
-            "processor s": round(median([run["cpu"][name] for run in runs]), 2),
-            "us an event": round(median([run["cpu"][name] for run in runs]) / events * 1e6, 2),
-        }
-        for name in sorted(runs[0]["cpu"], key=lambda name: -float(runs[0]["cpu"][name]))
-    ]
-    results = RESULTS * chosen.passes
-    report(
-        f"Kafka path: {events:,} events, {results:,} results, median of {chosen.runs} runs {seconds:.2f} s ="
-        f" {events / seconds:,.0f} events/s (produced in {median([run['produced in'] for run in runs]):.2f} s)",
-        rows,
-        chosen.json,
-    )
+        quotes, small = Path(folder) / "quotes.ndjson", Path(folder) / "small.ndjson"
+        _stock.passes(quotes, chosen.passes)
+        _keyed.write(small, chosen.events)
+        count = chosen.passes
+        stock = Load(quotes, "QUERY rally " + _stock.QUERY, _stock.EVENTS * count, _stock.RESULTS * count)
+        keyed = Load(small, "QUERY abc " + _keyed.QUERY, chosen.events, None)
+        rows = [
+            row_of("quotes, producer beside", stock, runs_of(stock, beside, chosen.runs)),
+            row_of("small, producer beside", keyed, runs_of(keyed, beside, chosen.runs)),
+            row_of("small, filled before", keyed, runs_of(keyed, filled, chosen.runs)),
+        ]
+    title = f"Kafka path, medians of {chosen.runs} runs; processor time in us an event"
+    report(title, rows, chosen.json, width=150)
+
+
+def _results(running: System, load: Load) -> list[Record]:
+    return running.read("complex-events", load.results or 10**9, 30.0 if load.results else 5.0)
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _used(running: System, before: Mapping[str, float]) -> dict[str, float]:
+    return {name: seconds - before[name] for name, seconds in running.cpu().items()}
 
 
 if __name__ == "__main__":

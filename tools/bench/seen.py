@@ -2,7 +2,8 @@
 
 An event's `ts` is the time of its sending. A result counts from the sending of its last event until the reader has it.
 The producer sends each message within a millisecond (`linger.ms=1`), or batches as its client does by default (5 ms).
-Cores are those of broker and services, without the producer and the reader.
+Cores are those of broker and services, without the producer and the reader. `--settings 5:20,10:20`: pairs of
+SAFFRON_FLUSH_MS and SAFFRON_COMMIT_MS to try.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import multiprocessing
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,23 +57,28 @@ def delays(
     return found, {name: (used[name] - before[name]) / took for name in used}
 
 
+def _figures(runs: Sequence[tuple[list[float], Mapping[str, float]]], seconds: int) -> dict[str, Any]:
+    cores = {name: median([used[name] for _, used in runs]) for name in runs[0][1]}
+    percentiles = {f"p{share} ms": median([float(np.percentile(one, share)) for one, _ in runs]) for share in (50, 99)}
+    return {
+        **percentiles,
+        "broker, cores": cores.pop("broker"),
+        "services, cores": sum(cores.values()),
+        "results/s": round(median([len(found) for found, _ in runs]) / seconds),
+    }
+
+
 def main() -> None:
-    chosen = arguments(__doc__ or "", rate=10_000, seconds=10, commit_ms=0)
+    chosen = arguments(__doc__ or "", rate=10_000, seconds=10, settings="5:20")
     rows: list[dict[str, Any]] = []
-    settings = {"commit_ms": chosen.commit_ms} if chosen.commit_ms else {}
-    with system(**settings) as running:
-        running.command("query", "add", "-e", "QUERY abc " + QUERY)
-        for name, producer in PRODUCERS.items():
-            runs = [delays(running, chosen.rate, chosen.seconds, producer) for _ in range(chosen.runs)]
-            row: dict[str, Any] = {"producer": name}
-            for share in (50, 99):
-                row[f"p{share} ms"] = median([float(np.percentile(found, share)) for found, _ in runs])
-            cores = {name: median([used[name] for _, used in runs]) for name in runs[0][1]}
-            row |= {"broker, cores": cores.pop("broker"), "services, cores": sum(cores.values())}
-            print(cores, file=sys.stderr)
-            row["results/s"] = round(median([len(found) for found, _ in runs]) / chosen.seconds)
-            rows.append(row)
-            print(row, file=sys.stderr, flush=True)
+    for pair in chosen.settings.split(","):
+        flush_ms, commit_ms = map(int, pair.split(":"))
+        with system(flush_ms=flush_ms, commit_ms=commit_ms) as running:
+            running.command("query", "add", "-e", "QUERY abc " + QUERY)
+            for name, producer in PRODUCERS.items():
+                runs = [delays(running, chosen.rate, chosen.seconds, producer) for _ in range(chosen.runs)]
+                rows.append({"flush, commit ms": pair, "producer": name, **_figures(runs, chosen.seconds)})
+                print(rows[-1], file=sys.stderr, flush=True)
     title = f"send to seen, {chosen.rate:,} events/s, medians of {chosen.runs} runs of {chosen.seconds} s"
     report(title, rows, chosen.json)
 
