@@ -14,7 +14,7 @@ import pytest
 
 from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.raw import batch_of_lines
-from saffron.engine.kernels import jit
+from saffron.engine.kernels import generated
 from saffron.engine.match.queries import fastest
 from saffron.engine.match.runs.graph import compile_graphs
 from saffron.engine.match.runs.program import compile_program
@@ -110,7 +110,7 @@ def test_every_path_gives_the_same_bytes(case: Case, block_events: int, tmp_path
 def test_a_replay_that_compiles_after_some_records_gives_the_same_bytes(
     case: Case, records: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jit, "is_kept", lambda source: False)
+    monkeypatch.setattr(generated, "is_kept", lambda source: False)
     monkeypatch.setattr(fused, "INTERPRETED_RECORDS", records)
     monkeypatch.setattr(fused, "INTERPRETED_SECONDS", 0.0)
     queries = {**case.beside(), "case": case.sections["query"]}

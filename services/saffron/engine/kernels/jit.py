@@ -1,30 +1,22 @@
-"""Numba kernels: the one way to make them, whether written by hand or generated per query.
+"""Numba kernels: the one way to make them, whether written by hand or generated per query (`generated`).
 
 Numba's on-disk cache serves every later start, for as long as all that a kernel was made from has the same content.
-Generated source goes to a content-hashed file. The same source runs without the JIT (`compiled=False`), which is how
-random tests cover thousands of queries in seconds.
 """
 
 from __future__ import annotations
 
 import gc
-import hashlib
-import importlib.util
-import os
-import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from threading import RLock
-from types import CodeType, FunctionType, MappingProxyType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import numba
 from llvmlite.binding import add_symbol
 from numba.core.cgutils import get_or_insert_function
-from numba.core.dispatcher import Dispatcher
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import builtin_registry, make_concrete_template
 from numba.extending import register_jitable
@@ -33,7 +25,6 @@ from saffron.engine.kernels import no_blas, resolution
 from saffron.engine.kernels.compiling import Kernel, Part
 from saffron.engine.kernels.content_hash import stamp
 from saffron.engine.kernels.kernel_cache import KernelCache
-from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.kernels.numba_types import types
 from saffron.engine.kernels.part_cache import PartCache
 
@@ -60,17 +51,20 @@ def directory() -> Path:
     return _directory
 
 
-def kernel(signature: object = None, **options: object) -> Callable[[Function], Any]:
+def kernel(signature: object = None, *, at_once: bool = False, **options: object) -> Callable[[Function], Any]:
     """Decorator of a kernel, compiled (or loaded from the cache) on its first call; with a signature for that alone.
 
-    `options`: of Numba; they stand before those that all kernels have.
+    `at_once`: with a signature, it is compiled now. `options`: of Numba; they stand before those that all kernels have.
     """
 
     def made(function: Function) -> Any:
         dispatcher = numba.njit(**(_OPTIONS | _FROM_PYTHON | options), pipeline_class=Kernel)(function)
         _keep(dispatcher, function)
         if signature is not None:
-            _waiting.append(_Waiting(dispatcher, signature))
+            waiting = _Waiting(dispatcher, signature)
+            _waiting.append(waiting)
+            if at_once:
+                waiting.compile()
         return dispatcher
 
     return made
@@ -140,7 +134,7 @@ def prepare() -> None:
 def unprepared() -> dict[str, Callable[[], None]]:
     """What compiles, by name, each kernel with a signature that has not been called yet, and all parts for later."""
     waiting: dict[str, Callable[[], None]] = {one.name: one.compile for one in _waiting}
-    return waiting | ({"parts": partial(_compile_parts, tuple(_parts))} if _parts else {})
+    return waiting | ({"parts": partial(compile_parts, tuple(_parts))} if _parts else {})
 
 
 def inlined(function: Function, *, always: bool = True, literals: bool = True, made_from: str | None = None) -> Any:
@@ -200,7 +194,7 @@ def _compile_part(function: Function, signature: Any, symbol: str) -> None:
     add_symbol(symbol, machine.library.get_pointer_to_function(machine.fndesc.llvm_func_name))
 
 
-def _compile_parts(values: Iterable[Any]) -> None:
+def compile_parts(values: Iterable[Any]) -> None:
     """Compile the parts among `values`, and all parts defined before them, which they may call."""
     with _compiling:
         wanted = {value for value in values if isinstance(value, FunctionType) and value in _parts}
@@ -214,117 +208,3 @@ def jitable(function: Any = None, **options: object) -> Any:
     """Decorator of a function that kernels compile into themselves; it stays plain Python for everyone else."""
     mark = register_jitable(**options, **_ALONE, pipeline_class=Part)
     return mark if function is None else mark(function)
-
-
-def _generated(signature: object = None, **options: object) -> Callable[[Function], Any]:
-    """As `kernel`, compiled at once if it has a signature: who loads it does so where nobody waits. Makes no arrays."""
-
-    def made(function: Function) -> Any:
-        dispatcher = kernel(signature, **({"_nrt": False} | options))(function)
-        if signature is not None:
-            _waiting[-1].compile()
-        return dispatcher
-
-    return made
-
-
-def _plain(signature: object = None, **options: object) -> Callable[[Function], Function]:
-    return lambda function: function
-
-
-def load(
-    source: str,
-    *,
-    helpers: Sequence[ModuleType] = (),
-    functions: Mapping[str, Function] = MappingProxyType({}),
-    compiled: bool = True,
-) -> ModuleType:
-    """The module made from `source`, in which `kernel`, `inlined` and the public names of `helpers` are predefined.
-
-    `source` decorates its entry points with `@kernel(signature)`. With `compiled` False everything is plain Python,
-    helpers included: of one with `AS_PYTHON`, that module is taken. The name of the file hashes the content of all that
-    the helpers are made from. `functions`: names that are predefined besides; what they do must follow from theirs.
-    """
-    if not compiled:
-        plain = ModuleType("plain_kernel")
-        plain.__dict__.update(_predefined(helpers, compiled=False), **functions)
-        exec(_code(source), plain.__dict__)
-        return plain
-    for helper in helpers:
-        _compile_parts(vars(helper).values())
-    path = _write(source, helpers)
-    if path.stem in sys.modules:
-        return sys.modules[path.stem]
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    module.__dict__.update(_predefined(helpers, compiled=True), **functions)
-    sys.modules[path.stem] = module  # Numba finds the globals of cached code by its module's name
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[path.stem]
-        raise
-    return module
-
-
-def loaded(
-    source: KernelSource, *, functions: Mapping[str, Function] = MappingProxyType({}), compiled: bool = True
-) -> Function:
-    """The entry point of a source."""
-    module = load(source.text, helpers=source.helpers, functions=functions, compiled=compiled)
-    made: Function = getattr(module, source.entry)
-    return made
-
-
-def module_name(source: KernelSource) -> str:
-    """The name of its module: it follows from the content of all that it is made from."""
-    return _path(source.text, source.helpers).stem
-
-
-def is_kept(source: KernelSource) -> bool:
-    """Whether its machine code is loaded, or on disk. That may be stale all the same, and is then made anew."""
-    path = _path(source.text, source.helpers)
-    return path.stem in sys.modules or any((path.parent / "__pycache__").glob(f"{path.stem}.{source.entry}-*.nbi"))
-
-
-@lru_cache(maxsize=128)
-def _code(source: str) -> CodeType:
-    """What runs without the JIT is one text again and again: a module of Python, made anew for each caller."""
-    return compile(source, "plain_kernel", "exec")
-
-
-def _predefined(helpers: Sequence[ModuleType], *, compiled: bool) -> dict[str, Any]:
-    names: dict[str, Any] = {}
-    for helper in helpers if compiled else [getattr(one, "AS_PYTHON", one) for one in helpers]:
-        for name, value in vars(helper).items():
-            if not name.startswith("_"):
-                names[name] = value.py_func if isinstance(value, Dispatcher) and not compiled else value
-    decorators = {"kernel": _generated, "inlined": inlined} if compiled else {"kernel": _plain, "inlined": _plain()}
-    return names | decorators
-
-
-def _path(source: str, helpers: Sequence[ModuleType]) -> Path:
-    digest = hashlib.sha256(source.encode())
-    for module in (sys.modules[__name__], *helpers):
-        assert module.__file__ is not None
-        digest.update(stamp(module.__name__, module.__file__).encode())
-    return _directory / f"kernel_{digest.hexdigest()[:32]}.py"
-
-
-def _write(source: str, helpers: Sequence[ModuleType]) -> Path:
-    path = _path(source, helpers)
-    if not path.exists():
-        _directory.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=_directory, suffix=".tmp")
-        with os.fdopen(handle, "w") as file:
-            file.write(source)
-        try:
-            # The first writer wins: writing a file anew would change its time, and Numba would drop its cache entry.
-            os.link(temporary, path)
-        except FileExistsError:
-            pass
-        finally:
-            os.unlink(temporary)
-    return path

@@ -12,7 +12,7 @@ _NAME = re.compile(r"[A-Z]\w*")
 
 @dataclass(frozen=True)
 class KernelSource:
-    """Python text with the kernel `entry`. `helpers`: modules whose public names it may use (`jit.load`)."""
+    """Python text with the kernel `entry`. `helpers`: modules whose public names it may use (`generated.load`)."""
 
     entry: str
     text: str
@@ -22,7 +22,7 @@ class KernelSource:
 def constants_text(text: str, *namespaces: Mapping[str, object]) -> str:
     """Assignments of the constants that generated text names, so that it can be read: they cost nothing when compiled.
 
-    A name that several namespaces have is that of the last one; one that none has is a helper's (`jit.load`).
+    A name that several namespaces have is that of the last one; one that none has is a helper's (`generated.load`).
     Names are looked for without word boundaries, which take five times as long. The end of a longer name may therefore
     be assigned, too.
     """

@@ -16,7 +16,7 @@ from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
 from saffron.engine.events.decoding.losses import loss_notices
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.explain.kernel_text import kernel_sources
-from saffron.engine.kernels import jit
+from saffron.engine.kernels import generated, jit
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.composition import Binder, bind_together, makers_first
@@ -128,7 +128,9 @@ class Replay:
             return True
         shed = {query.name: query.shed for query in queries}
         try:
-            return all(jit.is_kept(one) for plan in self.plans for one in kernel_sources(plan, schema, shed[plan.name]))
+            return all(
+                generated.is_kept(one) for plan in self.plans for one in kernel_sources(plan, schema, shed[plan.name])
+            )
         except SaffronError:
             return True  # nothing runs it: the engines say so
 

@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from saffron.engine.kernels import jit
+from saffron.engine.kernels import generated, jit
 from saffron.engine.kernels.content_hash import stamp
 
 PACKAGE = {
@@ -148,7 +148,9 @@ def test_generated_kernels_follow_what_their_helpers_import(
     monkeypatch.setattr(jit, "_directory", tmp_path)
     source = "from numba import int64\n@kernel(int64(int64))\ndef add(x):\n    return more(x)\n"
     changed = later(root, "constants.py", "STEP = 10\n")
-    found = [jit.load(source, helpers=(imported(where, "helpers", monkeypatch),)).add(1) for where in (root, changed)]
+    found = [
+        generated.load(source, helpers=(imported(where, "helpers", monkeypatch),)).add(1) for where in (root, changed)
+    ]
     assert found == [2, 11]
 
 
@@ -186,7 +188,7 @@ def test_a_part_that_is_compiled_by_itself_is_called_by_kernels_new_and_cached(
     source = "from numba import int64\n@kernel(int64(int64[::1]))\ndef most(values):\n    return total(values, 1)\n"
     monkeypatch.setattr(jit, "_directory", root)
     for compiled in (True, False):
-        assert jit.load(source, helpers=(parts,), compiled=compiled).most(values) == 6
+        assert generated.load(source, helpers=(parts,), compiled=compiled).most(values) == 6
 
 
 def test_kernels_with_a_signature_wait_until_they_are_called_or_prepared(
@@ -208,7 +210,7 @@ def test_a_part_for_later_is_compiled_when_a_module_that_needs_it_is_loaded(
     helper = imported(root, "late", monkeypatch)
     assert helper.four_times in jit._parts
     source = "@kernel()\ndef more(x):\n    return four_times(x) + 1\n"
-    assert jit.load(source, helpers=(helper,), compiled=False).more(3) == 13
+    assert generated.load(source, helpers=(helper,), compiled=False).more(3) == 13
     assert helper.four_times in jit._parts
-    assert jit.load(source, helpers=(helper,)).more(3) == 13
+    assert generated.load(source, helpers=(helper,)).more(3) == 13
     assert not {helper.doubled, helper.four_times} & set(jit._parts)

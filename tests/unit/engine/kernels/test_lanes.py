@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.kernels import lanes
-from saffron.engine.kernels.jit import load
+from saffron.engine.kernels.generated import load
 
 SOURCE = """
 import numpy as np

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saffron.engine.kernels import jit
+from saffron.engine.kernels import generated, jit
 from saffron.engine.kernels.part_cache import PartCache
 
 KERNEL = """
@@ -34,7 +34,7 @@ def made(comment: str, parts: list[Any], made_from: str = "this") -> Any:
         parts.append(jit.inlined(function, made_from=made_from))
         return parts[-1]
 
-    return jit.load(KERNEL.format(comment=f"# {comment}"), functions={"part": part}).entry
+    return generated.load(KERNEL.format(comment=f"# {comment}"), functions={"part": part}).entry
 
 
 def kept(directory: Path) -> list[Path]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.kernels import functions
-from saffron.engine.kernels.jit import Function, loaded
+from saffron.engine.kernels.generated import loaded
+from saffron.engine.kernels.jit import Function
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.compressed import groups, useful
 from saffron.engine.match.compressed.graph_source import DONE, MORE_EDGES, MORE_NODES, MORE_ROOM, GraphSource

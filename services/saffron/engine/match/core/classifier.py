@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from saffron.engine.kernels import functions
-from saffron.engine.kernels.jit import Function, loaded
+from saffron.engine.kernels.generated import loaded
+from saffron.engine.kernels.jit import Function
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.core.classify import classify_source
 from saffron.engine.match.core.kernel_layout import Names

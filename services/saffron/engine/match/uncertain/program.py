@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.kernels import functions
-from saffron.engine.kernels.jit import Function, loaded
+from saffron.engine.kernels.generated import loaded
+from saffron.engine.kernels.jit import Function
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.core.automaton import build
 from saffron.engine.match.core.classifier import classifier_of

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from saffron.engine.kernels import arithmetic, functions, jit
+from saffron.engine.kernels import arithmetic, functions, generated
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.kernels.numba_functions import pointer
 from saffron.engine.kernels.numba_types import types
@@ -93,7 +93,7 @@ def walk(expr: Expr) -> list[Expr]:
 def conditions(graphs: Graphs, needs: Reads, *, compiled: bool) -> ModuleType:
     """The plan's own functions: `select`, `keep` and `choose_openings` (see `write`)."""
     made = conditions_source(graphs, needs)
-    module = jit.load(made.text, helpers=made.helpers, compiled=compiled)
+    module = generated.load(made.text, helpers=made.helpers, compiled=compiled)
     if compiled and not hasattr(module, "select_pointer"):
         # A pointer has the same type for every query, so that the loops that call it are compiled once.
         module.select_pointer = pointer(module.select, _SELECT)  # type: ignore[attr-defined]

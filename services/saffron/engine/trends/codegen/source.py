@@ -8,7 +8,7 @@ from functools import cache, lru_cache, partial
 from types import ModuleType
 from typing import Any
 
-from saffron.engine.kernels import jit, memory
+from saffron.engine.kernels import generated, jit, memory
 from saffron.engine.kernels.content_hash import stamp
 from saffron.engine.kernels.kernel_source import KernelSource, constants_text
 from saffron.engine.trends.codegen.folding import Known
@@ -103,7 +103,7 @@ def core(*, unlimited: bool = False) -> ModuleType:
     names = _CONSTANTS | {name: getattr(trees, name) for name in ordered_code.PUBLIC}
     if unlimited:
         names |= {name: value for name, value in vars(exact).items() if not name.startswith("_")}
-    return jit.load("\n".join([*_IMPORTS, *texts]), helpers=(arrays,), functions=names, compiled=False)
+    return generated.load("\n".join([*_IMPORTS, *texts]), helpers=(arrays,), functions=names, compiled=False)
 
 
 def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: bool) -> Any:
@@ -114,12 +114,12 @@ def special(wiring: Wiring, shapes: Mapping[tuple[str, int], int], *, compiled: 
         names: dict[str, Any] = {name: getattr(trees, name) for name in ordered_code.PUBLIC}
         names |= {"part": _same, "rare": _same, "sized": _same}
         names["rehash"] = core().rehash
-        return jit.load(text, helpers=(references,), functions=names, compiled=False)
+        return generated.load(text, helpers=(references,), functions=names, compiled=False)
     functions: dict[str, Any] = {"part": _part, "rare": partial(_part, always=False)}
     if len(wiring.trees):
         functions |= ordered_code.functions()
     made = machine_source(wiring, shapes)
-    return references.ByReference(jit.load(made.text, helpers=made.helpers, functions=functions), _rehash())
+    return references.ByReference(generated.load(made.text, helpers=made.helpers, functions=functions), _rehash())
 
 
 def machine_source(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> KernelSource:
@@ -144,7 +144,7 @@ def _same(one: Any, *_: int) -> Any:
 def _rehash() -> Any:
     """As machine code, which is the same for every query."""
     lines = ["from __future__ import annotations", "@kernel()", ast.unparse(_functions()["rehash"]), ""]
-    return jit.load("\n".join(lines)).rehash
+    return generated.load("\n".join(lines)).rehash
 
 
 class _Frozen:

@@ -1,7 +1,7 @@
 """The functions of `numbers` without a limit, for the clause EXACT, whose loops run as Python (T5).
 
 Counts are (n, 0), sums (n, x) with x even, n a Python integer of any size. Arrays of n have dtype object, those of
-exponents int32 as always. `jit.load(..., compiled=False)` loads the loops with these names in place of `numbers`.
+exponents int32 as always. `generated.load(..., compiled=False)` loads the loops with these names in place of `numbers`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The templates of `numbers` and of the index's four modules make one module. In machine code its long parts are called
 by address (`jit.separate`), so that a query's kernels name them without compiling them:
 
-    jit.load(source, functions=ordered_code.functions())   # insert, aggregate, ... in kernels, and only in kernels
-    ordered_code.plain(unlimited=True)                      # the same names as Python, for EXACT over integers
+    generated.load(source, functions=ordered_code.functions())   # insert, aggregate, ... in kernels, and only there
+    ordered_code.plain(unlimited=True)                           # the same names as Python, for EXACT over integers
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from saffron.engine.kernels import jit
+from saffron.engine.kernels import generated, jit
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.kernels.numba_types import types
 from saffron.engine.trends.core import arrays, exact, layout, numbers
@@ -37,11 +37,11 @@ def plain(*, unlimited: bool = False) -> ModuleType:
     """The functions as Python; `unlimited`: over integers of any size."""
     text = "\n".join(["from typing import Any", *map(text_of, _PARTS if unlimited else (numbers, *_PARTS))])
     helpers = (arrays, layout, ordered, exact) if unlimited else (arrays, layout, ordered)
-    return jit.load(text, helpers=helpers, compiled=False)
+    return generated.load(text, helpers=helpers, compiled=False)
 
 
 def functions(names: Sequence[str] = PUBLIC) -> Mapping[str, Callable[..., Any]]:
-    """These by name, all of them signed, for `jit.load(..., functions=...)`: other kernels call them as machine code.
+    """These by name, all of them signed, for `generated.load`: other kernels call them as machine code.
 
     The caller's source must hold `machine_name()`, a comment will do: it follows from their content, and machine code
     from the cache that calls the addresses of another version would crash.
@@ -52,14 +52,14 @@ def functions(names: Sequence[str] = PUBLIC) -> Mapping[str, Callable[..., Any]]
 
 def machine_name() -> str:
     """The name of the module that has them as machine code."""
-    return jit.module_name(_machine_source())
+    return generated.module_name(_machine_source())
 
 
 @cache
 def _machine() -> ModuleType:
     source = _machine_source()
     names: dict[str, Any] = {"separate": jit.separate, "SIGNATURES": _signatures()}
-    return jit.load(source.text, helpers=source.helpers, functions=names)
+    return generated.load(source.text, helpers=source.helpers, functions=names)
 
 
 @cache

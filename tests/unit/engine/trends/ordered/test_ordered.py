@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saffron.engine.kernels import jit
+from saffron.engine.kernels import generated
 from saffron.engine.kernels.addresses import Table
 from saffron.engine.trends.ordered import code as ordered_code
 from saffron.engine.trends.ordered import ordered, references
@@ -53,7 +53,7 @@ def functions(how: str) -> ModuleType:
     for name, taken in PARAMETERS.items():
         given = taken.replace("index", "index_in(index)")
         lines += ["@kernel()", f"def call_{name}({taken}):", f"    return {name}({given})", ""]
-    module = jit.load("\n".join(lines), helpers=(references,), functions=called)
+    module = generated.load("\n".join(lines), helpers=(references,), functions=called)
     table, result = Table(references.INDEX), ModuleType("called")
     for name in PARAMETERS:
         kernel = getattr(module, f"call_{name}")
