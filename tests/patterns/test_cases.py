@@ -17,7 +17,8 @@ from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query, explain_text
-from saffron.language.plan.plan import MatchPlan, Plan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 from saffron.records.query import QueryRecord
 from saffron.schema.schema import END_OF_TIME, Schema
 from tests.patterns.aggregates import known

@@ -21,7 +21,8 @@ from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.engine_choice import Engine
 from saffron.language import compile_query
 from saffron.language.cost.shedding import AUTO, NONE
-from saffron.language.plan.plan import MatchPlan, Plan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 from saffron.schema.schema import Schema
 from tests.patterns.aggregates import known
 from tests.patterns.case import Case

@@ -25,7 +25,8 @@ from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.runs.runs import Runs
 from saffron.engine.match.uncertain.runs import UncertainRuns
 from saffron.language.cost.shedding import NONE
-from saffron.language.plan.plan import MatchPlan, Output
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Schema
 
 Ints = NDArray[np.int64]

@@ -34,7 +34,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.tables import slice_columns
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema
 
 Row = dict[str, Any]

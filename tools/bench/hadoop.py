@@ -26,7 +26,7 @@ from saffron.engine.match.match_operator import MatchOperator
 from saffron.errors import SaffronError
 from saffron.language import compile_query
 from saffron.language.cost.complexity import match_complexity
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Schema
 
 QUERIES = {path.stem: path.read_text("utf-8") for path in sorted((Path(__file__).parent / "hadoop_queries").iterdir())}

@@ -30,7 +30,7 @@ from saffron.engine.match.runs.graph import Linking
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.language import compile_query
 from saffron.language.plan.consistency import is_collapsible
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 
 
 def one_pass(plan: MatchPlan, name: str, parts: Sequence[Block]) -> tuple[float, float, int, int, int]:

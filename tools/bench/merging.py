@@ -20,7 +20,7 @@ from saffron.engine.events.tables import slice_columns
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Schema
 
 TAKES = {"p1": "", "p2": " AND a[i].price > a[i-1].price"}

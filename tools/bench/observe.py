@@ -31,7 +31,7 @@ from saffron.engine.models.features.choosing import SAMPLE, choose_features
 from saffron.engine.models.features.feature_keys import FeatureKeys
 from saffron.engine.models.features.features import FeatureSpec
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.matcher.observer import MatcherObserver
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.results.chain_plan import Limits

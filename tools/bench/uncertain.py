@@ -25,7 +25,7 @@ from bench._table import arguments, report
 
 from saffron.engine.events.columns import Column, Columns
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema
 
 TYPES = ("A", "B", "C")

@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 import orjson
 import pyarrow as pa
 
-from saffron.language.plan.formulas import attribute_shown
-from saffron.language.plan.plan import (
+from saffron.language.plan.expressions import (
     Aggregate,
     Attribute,
     Binary,
@@ -27,11 +26,12 @@ from saffron.language.plan.plan import (
     GroupValue,
     In,
     Length,
-    MatchPlan,
-    Plan,
     TrendValue,
     Unary,
 )
+from saffron.language.plan.formulas import attribute_shown
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 from saffron.schema.computed import Computed
 from saffron.schema.schema import Kind, Schema
 

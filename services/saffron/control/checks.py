@@ -14,7 +14,8 @@ from saffron.errors import QueryError, SaffronError
 from saffron.language import Bound, bind, explain_svg, is_name
 from saffron.language.cost.shedding import cannot_act
 from saffron.language.plan.formulas import attribute_shown
-from saffron.language.plan.plan import MatchPlan, Plan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 from saffron.records.stream import StreamRecord
 from saffron.runtime.streams.known_streams import KnownStreams
 from saffron.schema.computed import Computed

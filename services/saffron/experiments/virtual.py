@@ -33,7 +33,7 @@ from saffron.experiments.virtual_server import Server
 from saffron.experiments.virtual_training import Trained, train
 from saffron.experiments.virtual_truth import Found, compared
 from saffron.language.cost.shedding import AUTO, NONE
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.runtime.replay.fused import Chain, Engines, Merged, Query
 from saffron.runtime.replay.replay import Replay
 from saffron.schema.schema import Schema

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from saffron.engine.shed.drops.shedders import Shedder
 from saffron.errors import InputError
 from saffron.language.cost.shedding import AUTO, BY_EVENTS, NONE, lacks_partial_matches
-from saffron.language.plan.plan import MatchPlan, Plan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 from saffron.schema.schema import Schema
 
 

@@ -13,7 +13,7 @@ from saffron.engine.models.reader import ModelReader
 from saffron.engine.models.transitions.model import TransitionModel
 from saffron.engine.shed.drops.shedders import Shedder
 from saffron.errors import InputError, SaffronError
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.runtime.replay.fused import QUERY_VERSION
 from saffron.schema.event_types import type_names
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from saffron.engine.operators.composition import reads
 from saffron.language.plan.formulas import attribute_shown
-from saffron.language.plan.plan import MatchPlan, Plan, Strategy, TrendPlan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
+from saffron.language.plan.plan import Plan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.computed import Computed
 
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 
 from saffron.language.binding.match_plan import bind_match
 from saffron.language.cost.complexity import match_complexity
-from saffron.language.plan.plan import MatchPlan, Output, Plan
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax.parser import parse
 from saffron.language.syntax.tree import Query

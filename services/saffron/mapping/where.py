@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from saffron.engine.match.output.returns import evaluator
-from saffron.language.plan.plan import Attribute, Which
+from saffron.language.plan.expressions import Attribute, Which
 from saffron.language.scope.functions import refuse_own
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Sort, Typed

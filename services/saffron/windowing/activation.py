@@ -10,7 +10,8 @@ from saffron.engine.events.schema_record import fingerprint, schema_to_record
 from saffron.engine.operators.containment import is_of_query
 from saffron.engine.shed.drops.view import View
 from saffron.engine.windows.operator import WindowingOperator
-from saffron.language.plan.plan import MatchPlan, Plan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 from saffron.runtime.streams.schema_versions import Version, is_complete
 from saffron.schema.schema import Schema
 from saffron.windowing.control_follower import ControlFollower, QueryEntry

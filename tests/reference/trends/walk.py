@@ -15,8 +15,10 @@ from math import inf
 from typing import Any
 
 from saffron.engine.why.values import value
-from saffron.language.plan.plan import Attribute, Const, Expr, Strategy, Template, Transition, TrendPlan, Which
+from saffron.language.plan.expressions import Attribute, Const, Expr, Which
+from saffron.language.plan.pattern import Strategy
 from saffron.language.plan.rewrite import mapped
+from saffron.language.plan.trend_plan import Template, Transition, TrendPlan
 from saffron.language.syntax import tree
 from saffron.schema.computed import Computed
 from tests.reference.match.events import Event, events_of

@@ -15,7 +15,9 @@ from typing import Any
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan, Output, TrendPlan
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from tests.reference.match import generate
 from tests.reference.match.answers import answers
 from tests.reference.match.question import ANY, Question, question

@@ -19,7 +19,8 @@ from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.errors import FunctionError, QueryError
 from saffron.history.partitioning import partitioning_of
 from saffron.language import bind
-from saffron.language.plan.plan import MatchPlan, TrendPlan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.mapping.message import parse
 from saffron.mapping.where import condition
 from saffron.schema.computed import Applied, Computed, Constant, Read

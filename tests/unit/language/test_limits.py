@@ -13,7 +13,14 @@ from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.windows.outbox import _BLOCK_BYTES
 from saffron.errors import QueryError
 from saffron.language import bind
-from saffron.language.plan import plan
+from saffron.language.plan.limits import (
+    MAX_COMPONENTS,
+    MAX_REPORTS,
+    MAX_SEQUENCES,
+    MAX_STATES,
+    MAX_TABLE_STATES,
+    MAX_WINDOWS,
+)
 from saffron.language.syntax import calls, clauses, cursor, paths, patterns, references, sizes, tokens
 from saffron.mapping import definition_reader
 from saffron.runtime.log.kafka_settings import _MESSAGE_BYTES
@@ -39,12 +46,12 @@ LIMITS = {
     "pattern of LIKE": text.PATTERN_LIMIT,
     "text that a function makes": text.LONGEST,
     "WITHIN": sizes.SIZE_LIMIT,
-    "components of a match query": plan.MAX_COMPONENTS,
-    "sequences that one NOT rules out": plan.MAX_SEQUENCES,
-    "reports of a match by `NOT B EVERY` in a window": plan.MAX_REPORTS,
-    "states of a match query's automaton": plan.MAX_TABLE_STATES,
-    "states of an aggregate query": plan.MAX_STATES,
-    "windows that an event of an aggregate query lies in": plan.MAX_WINDOWS,
+    "components of a match query": MAX_COMPONENTS,
+    "sequences that one NOT rules out": MAX_SEQUENCES,
+    "reports of a match by `NOT B EVERY` in a window": MAX_REPORTS,
+    "states of a match query's automaton": MAX_TABLE_STATES,
+    "states of an aggregate query": MAX_STATES,
+    "windows that an event of an aggregate query lies in": MAX_WINDOWS,
     "an event": MAX_EVENT_BYTES,
     "depth of objects and arrays in an event": nesting.MAX_DEPTH,
     "sources of a stream": definition_reader.MAX_SOURCES,

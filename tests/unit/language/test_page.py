@@ -11,7 +11,7 @@ import pytest
 
 from saffron.errors import QueryError
 from saffron.language import bind, compile_query
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.numbers import shown
 from tests.reference.match.answers import answers, returned
 from tests.reference.match.events import events_of as stream_of

@@ -20,7 +20,7 @@ from saffron.engine.events.event_expressions import numbers, truths
 from saffron.engine.events.tables import column_values, pruned
 from saffron.engine.events.vector_formulas import vector_expression
 from saffron.errors import FunctionError
-from saffron.language.plan.plan import Expr
+from saffron.language.plan.expressions import Expr
 from saffron.schema.computed import Computed, evaluator, of_kind
 from saffron.schema.numbers import pair_of
 from saffron.schema.schema import NULL_CODE, Kind

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from saffron.engine.events.columns import Column, Columns, is_null
 from saffron.engine.events.tables import converted
 from saffron.errors import SchemaError
+from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Unary
 from saffron.language.plan.pairs import rest_of_name
-from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Unary
 from saffron.schema.functions.table import BUILT_IN, CHOICES
 from saffron.schema.schema import Kind
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from saffron.language.plan.plan import Expr
+from saffron.language.plan.expressions import Expr
 from saffron.language.plan.trees import expression_of
 from saffron.schema.computed import Applied, Computed, Constant, Read, Tree
 from saffron.schema.functions.operators import ARITHMETIC, COMPARISONS

@@ -13,7 +13,8 @@ from saffron.engine.trends.core.graphs import graphs_of
 from saffron.errors import SaffronError
 from saffron.language import explain_json, explain_text
 from saffron.language.cost.shedding import AUTO
-from saffron.language.plan.plan import MatchPlan, Plan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 from saffron.schema.schema import Schema
 
 _NOTHING_KNOWN = Schema({}, {}, {})

@@ -13,7 +13,8 @@ from saffron.engine.match.core.kernel_layout import Names
 from saffron.engine.match.queries.kinds import start
 from saffron.engine.match.runs.runs import Runs
 from saffron.engine.trends.queries.trend_query import TrendQuery
-from saffron.language.plan.plan import MatchPlan, Plan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 from saffron.schema.schema import Schema
 
 _WHAT = {

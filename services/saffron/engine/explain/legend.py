@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from saffron.engine.match.core.automaton import Feature, State, What
 from saffron.engine.match.core.kernel_layout import Names, lane_array
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pairs import rest_of_name
-from saffron.language.plan.plan import MatchPlan
 
 _WHAT = {
     What.FIRST: "{} of the first event of {}",

@@ -45,7 +45,8 @@ from saffron.engine.operators.results import PAST, Fired
 from saffron.engine.operators.standing import Compiler, compile_text
 from saffron.engine.operators.stopwatch import Stopwatch, no_time
 from saffron.errors import SaffronError
-from saffron.language.plan.plan import MatchPlan, Plan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 
 _FOLLOWED_MORE = 4
 """Partial matches are noted to be followed in so many times more blocks than transitions are counted in."""

@@ -14,7 +14,9 @@ from saffron.engine.operators.containment import is_of_query
 from saffron.engine.operators.standing import Compiler
 from saffron.errors import SaffronError
 from saffron.language.binder import Bound
-from saffron.language.plan.plan import MatchPlan, Plan, TrendPlan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.scope.composition import attributes_of
 from saffron.schema.event_types import type_names
 from saffron.schema.schema import Kind, Schema, widened

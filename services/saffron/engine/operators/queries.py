@@ -35,7 +35,9 @@ from saffron.engine.operators.operator import History, State
 from saffron.engine.operators.results import Fired, Ints, OrderedResults, Part
 from saffron.engine.operators.standing import Compiler, StandingQuery, Status, compile_text
 from saffron.errors import FunctionError, SaffronError
-from saffron.language.plan.plan import MatchPlan, Plan, TrendPlan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.computed import Computed
 from saffron.schema.schema import Kind, Schema
 

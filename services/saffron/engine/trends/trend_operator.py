@@ -19,7 +19,7 @@ from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.queries.shared import SharedGraph
 from saffron.engine.trends.queries.shared_graphs import SharedGraphs, graphs_of_readers
 from saffron.engine.trends.results import Trends
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 
 Standing = StandingQuery[Reader]
 

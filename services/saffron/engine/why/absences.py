@@ -13,7 +13,8 @@ from saffron.engine.why.conditions import Refusal
 from saffron.engine.why.values import settled, value
 from saffron.language.explain.outline import not_text
 from saffron.language.patterns.positions import components_of
-from saffron.language.plan.plan import Absent, Choice, InOrder, Interleaved, Loop, MatchPlan, Shape
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Absent, Choice, InOrder, Interleaved, Loop, Shape
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from saffron.language.plan.plan import Choice, InOrder, Interleaved, Loop, MatchPlan, Shape, Take
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Choice, InOrder, Interleaved, Loop, Shape, Take
 from saffron.schema.schema import Distribution
 
 Event = Mapping[str, Any]

@@ -20,7 +20,8 @@ from saffron.engine.why.values import read
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.errors import InputError
 from saffron.language.plan.formulas import attribute_shown
-from saffron.language.plan.plan import MatchPlan, Plan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 from saffron.language.syntax.hints import suggestion
 from saffron.schema.computed import Computed
 from saffron.schema.numbers import number_of_text

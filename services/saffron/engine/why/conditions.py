@@ -12,7 +12,8 @@ from saffron.engine.why.bindings import Bindings, Bound, loops_around
 from saffron.engine.why.values import Lists, settled, shown, value
 from saffron.language.patterns.positions import is_past
 from saffron.language.patterns.stances import Position
-from saffron.language.plan.plan import Binary, Const, MatchPlan
+from saffron.language.plan.expressions import Binary, Const
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.syntax.paths import attribute_text
 
 

@@ -24,7 +24,8 @@ from saffron.engine.windows.bounds import common_windows, run_deadline, window_d
 from saffron.errors import InputError
 from saffron.language.patterns.positions import Positions
 from saffron.language.patterns.stances import Edge
-from saffron.language.plan.plan import MatchPlan, Strategy
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 from saffron.schema.event_types import EventTypes
 
 

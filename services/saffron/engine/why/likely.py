@@ -19,7 +19,7 @@ from saffron.engine.windows.bounds import first_window, last_window
 from saffron.errors import InputError
 from saffron.language.patterns.positions import Positions
 from saffron.language.patterns.stances import Edge, Stance
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 
 Window = tuple[int, int] | None
 

@@ -13,8 +13,10 @@ from saffron.engine.why.conditions import Refusal
 from saffron.engine.why.decisions import Decision, Found, What
 from saffron.engine.why.interpreter import Interpreter
 from saffron.engine.why.likely import LikelyInterpreter, way_to
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.expressions import Aggregate, Attribute
 from saffron.language.plan.formulas import window_line
-from saffron.language.plan.plan import Aggregate, Attribute, MatchPlan, Output
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.computed import attributes_of_name
 
 MOST_VALUES = 4

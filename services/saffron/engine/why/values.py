@@ -9,8 +9,7 @@ from typing import Any
 from saffron.engine.match.output.returns import aggregate, evaluator
 from saffron.engine.operators.aggregates import BUILT_IN, require
 from saffron.engine.why.bindings import Bound, Event
-from saffron.language.plan.formulas import formula
-from saffron.language.plan.plan import (
+from saffron.language.plan.expressions import (
     Aggregate,
     Attribute,
     Binary,
@@ -23,6 +22,7 @@ from saffron.language.plan.plan import (
     Unary,
     Which,
 )
+from saffron.language.plan.formulas import formula
 from saffron.schema.computed import Computed
 from saffron.schema.functions.operators import COMPARISONS
 from saffron.schema.numbers import shown as shown_number

@@ -9,7 +9,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.windows.bounds import window_deadline
 from saffron.engine.windows.known_since import KnownSince
-from saffron.language.plan.plan import Window
+from saffron.language.plan.clauses import Window
 from saffron.records.query import shedder_of
 
 Openings = list[tuple[int, int]]

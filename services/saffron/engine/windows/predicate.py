@@ -7,8 +7,8 @@ import numpy as np
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.computed_columns import with_computed
 from saffron.engine.events.event_expressions import Bools, truths
+from saffron.language.plan.expressions import Attribute, Expr
 from saffron.language.plan.pairs import exact, rest_of_name
-from saffron.language.plan.plan import Attribute, Expr
 from saffron.language.plan.rewrite import reads
 
 

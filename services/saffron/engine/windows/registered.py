@@ -16,7 +16,9 @@ from saffron.engine.windows.known_since import KnownSince
 from saffron.engine.windows.predicate import holds
 from saffron.errors import SaffronError
 from saffron.language.cost.shedding import AUTO, refusal
-from saffron.language.plan.plan import MatchPlan, Plan, Window
+from saffron.language.plan.clauses import Window
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 from saffron.records.query import ADD, NOW, QueryRecord, shedder_of
 from saffron.schema.schema import Schema
 

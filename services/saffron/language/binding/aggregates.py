@@ -7,7 +7,8 @@ A user-defined aggregate is a function from numbers to a number; the plan has on
 
 from __future__ import annotations
 
-from saffron.language.plan import plan
+from saffron.language.plan import expressions
+from saffron.language.plan.expressions import Const, Which
 from saffron.language.plan.trees import tree_of
 from saffron.language.scope.arrays import ARRAY_HINT, element_of, open_error
 from saffron.language.scope.places import Place
@@ -20,9 +21,9 @@ from saffron.schema.computed import Computed, where_true
 from saffron.schema.schema import Kind
 
 SCOPES = {
-    tree.Index.BEFORE: plan.Scope.BEFORE,
-    tree.Index.THROUGH: plan.Scope.THROUGH,
-    tree.Index.ALL: plan.Scope.CLOSED,
+    tree.Index.BEFORE: expressions.Scope.BEFORE,
+    tree.Index.THROUGH: expressions.Scope.THROUGH,
+    tree.Index.ALL: expressions.Scope.CLOSED,
 }
 NO_NUMBERS = {Kind.STRING: "strings", Kind.BOOL: "truth values", Kind.ARRAY: "arrays"}
 """Kinds whose values are no numbers, as errors name them."""
@@ -63,12 +64,12 @@ def bind_aggregate(call: tree.Call, scope: Scope) -> tuple[tree.Reference, int, 
         if call.function != "count":
             hint = f"Write {call.function}({place.written}[{over.value.strip('[]')}].x)."
             raise scope.schema_error(f"{call.function} needs an attribute", call.span, hint)
-        return reference, component, Typed(plan.Aggregate("count", component, over, None, None), Sort.NUMBER)
+        return reference, component, Typed(expressions.Aggregate("count", component, over, None, None), Sort.NUMBER)
     found = aggregated(call, place, scope)
     if found.null:
-        value = plan.Const(0) if call.function in ("count", "sum") else NULL
+        value = Const(0) if call.function in ("count", "sum") else NULL
         return reference, component, Typed(value, Sort.NUMBER if value.value == 0 else Sort.UNKNOWN)
-    expr = plan.Aggregate(call.function, component, over, found.name, kind_or_guess(found))
+    expr = expressions.Aggregate(call.function, component, over, found.name, kind_or_guess(found))
     takes_kind = call.function in ("first", "last")
     sort = Sort.NUMBER if not takes_kind else Sort.UNKNOWN if found.kind is None else SORTS[found.kind]
     return reference, component, Typed(expr, sort)
@@ -101,7 +102,7 @@ def _formula(call: tree.Call, argument: tree.Expression, place: Place, scope: Sc
     def leaf(expression: tree.Expression) -> Typed:
         if isinstance(expression, tree.Reference) and expression.attribute is not None:
             found = scope.attribute(place.types, expression.attribute, expression.span)
-            return attribute(found, 0, plan.Which.SINGLE)
+            return attribute(found, 0, Which.SINGLE)
         hint = f"Write attributes of the events of {place.written}, numbers, and operators."
         raise scope.schema_error(f"{call.function} runs over values of one event each", expression.span, hint)
 

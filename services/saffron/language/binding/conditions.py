@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.language.binding.aggregates import bind_aggregate
-from saffron.language.plan import plan
-from saffron.language.plan.plan import Which
+from saffron.language.plan.expressions import Expr, Length, Which
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Sort, Typed
 from saffron.language.scope.typed import attribute, bind_condition
@@ -45,7 +44,7 @@ class Use:
 class Conjunct:
     """A bound conjunct of WHERE with its references. `text`: as written, in one line."""
 
-    expr: plan.Expr
+    expr: Expr
     uses: tuple[Use, ...]
     text: str
     span: tree.Span
@@ -93,7 +92,7 @@ def _reference(reference: tree.Reference, scope: Scope, uses: list[Use]) -> Type
     place = scope.places[component]
     if is_length(reference, place.closure):
         uses.append(Use(component, Index.ALL, reference.span))
-        return Typed(plan.Length(component), Sort.NUMBER)
+        return Typed(Length(component), Sort.NUMBER)
     check_form(reference, component, scope)
     uses.append(Use(component, reference.index, reference.span))
     found = scope.attribute(place.types, str(reference.attribute), reference.span)

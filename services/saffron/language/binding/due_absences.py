@@ -8,7 +8,9 @@ from dataclasses import replace
 from saffron.language.binding.conditions import Use
 from saffron.language.patterns.layout import Layout, Order, order
 from saffron.language.patterns.shapes import nullable
-from saffron.language.plan import plan
+from saffron.language.plan.expressions import Attribute, Expr
+from saffron.language.plan.limits import MAX_REPORTS
+from saffron.language.plan.pattern import Absent, Check, Choice, InOrder, Interleaved, Loop, Shape, Take
 from saffron.language.plan.rewrite import mapped, reads
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax import tree
@@ -17,11 +19,11 @@ from saffron.language.syntax.durations import duration
 
 def check_due_absences(query: tree.Query, layout: Layout, scope: Scope) -> None:
     """Raise QueryError for a NOT ... FOR that the query's clauses exclude."""
-    ends, parts = _ends(layout.shape), layout.shape.parts if isinstance(layout.shape, plan.InOrder) else ()
+    ends, parts = _ends(layout.shape), layout.shape.parts if isinstance(layout.shape, InOrder) else ()
     for number, ruled in enumerate(layout.absences):
         if ruled.due is None or ruled.or_else:
             continue
-        _check_time(query, ruled.due, scope, leads=parts[:1] == (plan.Absent(number),))
+        _check_time(query, ruled.due, scope, leads=parts[:1] == (Absent(number),))
         if query.output is not None and query.output.mode == "COMPRESSED" and number in ends:
             hint = "Leave OUTPUT COMPRESSED out, or the time of the NOT: then it lasts until the window closes."
             message = "OUTPUT COMPRESSED joins matches when a window closes, and this NOT is reported earlier"
@@ -56,9 +58,9 @@ def _check_time(query: tree.Query, due: tree.Due, scope: Scope, *, leads: bool) 
 def _check_every(query: tree.Query, due: tree.Due, scope: Scope) -> None:
     """Raise QueryError for too many reports of a match, or a choice among them: all have the same events."""
     reports = query.within.size.amount // due.amount
-    if reports > plan.MAX_REPORTS:
+    if reports > MAX_REPORTS:
         message = f"EVERY {duration(due.amount)} reports a match up to {reports:,} times in a window"
-        hint = f"Write a longer time, or a shorter WITHIN: at most {plan.MAX_REPORTS:,} times are reported."
+        hint = f"Write a longer time, or a shorter WITHIN: at most {MAX_REPORTS:,} times are reported."
         raise scope.plan_error(message, due.span, hint)
     chosen: tree.Node | None = query.output if query.output is not None and query.output.mode != "ALL" else None
     if chosen is None and query.consume is not None and query.consume.scope != "none":
@@ -68,23 +70,23 @@ def _check_every(query: tree.Query, due: tree.Due, scope: Scope) -> None:
         raise scope.plan_error("the results of NOT ... EVERY are of one match: there is no choice", chosen.span, hint)
 
 
-def _ends(shape: plan.Shape) -> frozenset[int]:
+def _ends(shape: Shape) -> frozenset[int]:
     """The NOTs (numbers) that may end a match."""
     match shape:
-        case plan.Absent(number=number):
+        case Absent(number=number):
             return frozenset([number])
-        case plan.Choice(parts=parts) | plan.Interleaved(parts=parts):
+        case Choice(parts=parts) | Interleaved(parts=parts):
             return frozenset[int]().union(*map(_ends, parts))
-        case plan.Loop(body=body):
+        case Loop(body=body):
             return _ends(body)
-        case plan.InOrder(parts=parts):
+        case InOrder(parts=parts):
             found: frozenset[int] = frozenset()
             for part in reversed(parts):
                 found |= _ends(part)
                 if not nullable(part):
                     break
             return found
-        case plan.Take():
+        case Take():
             return frozenset()
 
 
@@ -102,7 +104,7 @@ def check_not_in_or(uses: Mapping[int, Sequence[Use]], layout: Layout, scope: Sc
                     raise scope.plan_error(message, use.span, hint)
 
 
-def checks_of_rivals(checks: Sequence[plan.Check], number: int, layout: Layout) -> Iterator[plan.Check]:
+def checks_of_rivals(checks: Sequence[Check], number: int, layout: Layout) -> Iterator[Check]:
     """The checks of NOT `number` on the events of its OR's other sides: those that such an event decides when taken."""
     for copy, component in layout.absences[number].rivals:
         for check in checks:
@@ -116,11 +118,11 @@ def _is_before(one: int, component: int, layout: Layout) -> bool:
     return one != component and order(layout.leaves[one].path, layout.leaves[component].path) is Order.BEFORE
 
 
-def _moved(expr: plan.Expr, component: int, copy: int) -> plan.Expr:
+def _moved(expr: Expr, component: int, copy: int) -> Expr:
     """The expression with a component replaced."""
 
-    def leaf(node: plan.Expr) -> plan.Expr:
-        if isinstance(node, plan.Attribute) and node.component == component:
+    def leaf(node: Expr) -> Expr:
+        if isinstance(node, Attribute) and node.component == component:
             return replace(node, component=copy)
         return node
 

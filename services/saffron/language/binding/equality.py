@@ -8,14 +8,14 @@ from itertools import combinations
 from saffron.language.binding.keys import PartialKey
 from saffron.language.binding.not_in_repetition import known_in_repetition
 from saffron.language.patterns.layout import Choice, Layout, Order, order
-from saffron.language.plan import plan
-from saffron.language.plan.plan import Which
+from saffron.language.plan.expressions import Attribute, Binary, Const, Which
+from saffron.language.plan.pattern import Check, Distinct
 from saffron.language.scope.scope import Found, Scope
 from saffron.language.scope.typed import kind_or_guess
 from saffron.language.syntax.paths import attribute_text
 
 
-def key_checks(key: PartialKey, layout: Layout) -> list[plan.Check]:
+def key_checks(key: PartialKey, layout: Layout) -> list[Check]:
     """The checks of a partial key: each event equals the first of its list, and first events equal each other.
 
     A null value equals nothing, so it fails too.
@@ -28,7 +28,7 @@ def key_checks(key: PartialKey, layout: Layout) -> list[plan.Check]:
     return checks
 
 
-def key_checks_of_not(key: PartialKey, number: int, layout: Layout, scope: Scope) -> list[plan.Check]:
+def key_checks_of_not(key: PartialKey, number: int, layout: Layout, scope: Scope) -> list[Check]:
     """The checks of a partial key inside NOT `number`: events there equal the match's events and each other.
 
     QueryError for a NOT in a repetition that cannot know the match's events.
@@ -40,7 +40,7 @@ def key_checks_of_not(key: PartialKey, number: int, layout: Layout, scope: Scope
     if inside and outside and layout.absences[number].loops:
         outside = known_in_repetition(key, number, outside, layout, scope)
         sure = [component for component in sure if component in outside]
-    checks: list[plan.Check] = []
+    checks: list[Check] = []
     for component in inside:
         mine = _first(found, component, layout)
         others = sure[:1] or outside
@@ -53,14 +53,14 @@ def key_checks_of_not(key: PartialKey, number: int, layout: Layout, scope: Scope
     return checks
 
 
-def distinct_checks_of_not(number: int, layout: Layout, scope: Scope) -> list[plan.Check]:
+def distinct_checks_of_not(number: int, layout: Layout, scope: Scope) -> list[Check]:
     """The checks of DISTINCT inside NOT `number`: all values are different, none is null."""
-    checks: list[plan.Check] = []
+    checks: list[Check] = []
     for choice in layout.absences[number].distinct:
         found = _distinct_attribute(choice, scope)
         text = f"DISTINCT {attribute_text(found.name)}"
         if found.null:
-            checks.append(plan.Check(plan.Const(False), text))
+            checks.append(Check(Const(False), text))
             continue
         reads = [_first(found, component, layout) for component in choice.components]
         checks.extend(_check("=", one, one, text) for one in reads)
@@ -68,13 +68,13 @@ def distinct_checks_of_not(number: int, layout: Layout, scope: Scope) -> list[pl
     return checks
 
 
-def distinct_rules(layout: Layout, scope: Scope) -> list[plan.Distinct]:
+def distinct_rules(layout: Layout, scope: Scope) -> list[Distinct]:
     """The rules of ANY ... DISTINCT in the pattern, outside of NOTs."""
     result = []
     for choice in layout.distinct:
         found = _distinct_attribute(choice, scope)
         if not found.null:
-            result.append(plan.Distinct(choice.components, found.name, kind_or_guess(found), choice.loops))
+            result.append(Distinct(choice.components, found.name, kind_or_guess(found), choice.loops))
     return result
 
 
@@ -106,19 +106,19 @@ def _pairs(components: list[int], layout: Layout) -> Iterator[tuple[int, int]]:
             yield one, other
 
 
-def _check(operator: str, left: plan.Attribute, right: plan.Attribute, text: str) -> plan.Check:
-    return plan.Check(plan.Binary(operator, left, right), text)
+def _check(operator: str, left: Attribute, right: Attribute, text: str) -> Check:
+    return Check(Binary(operator, left, right), text)
 
 
-def _first(found: Found, component: int, layout: Layout) -> plan.Attribute:
+def _first(found: Found, component: int, layout: Layout) -> Attribute:
     """The attribute of a component's first event, or of its only one."""
     leaf = layout.leaves[component]
     which = Which.FIRST if leaf.loops and leaf.absence is None else Which.SINGLE
-    return plan.Attribute(component, which, found.name, kind_or_guess(found))
+    return Attribute(component, which, found.name, kind_or_guess(found))
 
 
-def _each(found: Found, component: int, layout: Layout) -> tuple[plan.Attribute, plan.Attribute]:
+def _each(found: Found, component: int, layout: Layout) -> tuple[Attribute, Attribute]:
     """The attribute of a component's current event, and of its first one."""
     first = _first(found, component, layout)
     which = Which.CURRENT if layout.leaves[component].loops else Which.SINGLE
-    return plan.Attribute(component, which, found.name, kind_or_guess(found)), first
+    return Attribute(component, which, found.name, kind_or_guess(found)), first

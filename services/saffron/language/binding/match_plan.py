@@ -24,7 +24,11 @@ from saffron.language.binding.strategies import Strategies, bind_strategies
 from saffron.language.patterns.layout import Layout, NotLayout
 from saffron.language.patterns.shapes import build_layout, is_flat
 from saffron.language.patterns.states import check_states
-from saffron.language.plan import plan
+from saffron.language.plan.clauses import DEFAULT_STREAM, Output, ReturnItem
+from saffron.language.plan.expressions import Const, Length
+from saffron.language.plan.limits import MAX_COMPONENTS
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Absence, Check, Component, Condition, Edge, Strategy
 from saffron.language.scope.composition import check_into
 from saffron.language.scope.names import item_names
 from saffron.language.scope.paths import with_paths
@@ -39,10 +43,10 @@ from saffron.language.syntax.printer import query_text
 from saffron.language.syntax.tree import Index
 
 
-def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
+def bind_match(query: tree.Query, scope: Scope, name: str) -> MatchPlan:
     """The plan of a match query, named `name`; raises QueryError."""
     layout = build_layout(query.pattern, scope)
-    scope.declare(_slots(layout), plan.MAX_COMPONENTS)
+    scope.declare(_slots(layout), MAX_COMPONENTS)
     check_states(query, layout.shape, scope)
     refuse_clauses(query, scope, aggregate=False)
     check_due_absences(query, layout, scope)
@@ -63,10 +67,10 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
     flat = is_flat(layout.shape) and one and not strict and not numbered
     returns = _returns(query, layout, scope)
     check_into(query, returns, scope)
-    return plan.MatchPlan(
+    return MatchPlan(
         name=name,
         text=text,
-        stream=query.stream or plan.DEFAULT_STREAM,
+        stream=query.stream or DEFAULT_STREAM,
         components=_components(layout, scope),
         strategy=strategies.whole,
         key=keys.whole,
@@ -81,7 +85,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> plan.MatchPlan:
         begins=strategies.begins,
         continues=strategies.continues,
         strict=strict,
-        output=plan.Output.ALL if query.output is None else plan.Output(query.output.mode),
+        output=Output.ALL if query.output is None else Output(query.output.mode),
         timeouts=query.output is not None and query.output.timeouts,
         consume=_consume(query.consume, layout, scope),
         into=query.returns.into if query.returns else None,
@@ -100,20 +104,20 @@ def _slots(layout: Layout) -> list[Slot]:
     return slots
 
 
-def _components(layout: Layout, scope: Scope) -> tuple[plan.Component, ...]:
+def _components(layout: Layout, scope: Scope) -> tuple[Component, ...]:
     """The components of the plan; inside a NOT none is a closure."""
     return tuple(
-        plan.Component(place.variable, place.types, place.closure and leaf.absence is None)
+        Component(place.variable, place.types, place.closure and leaf.absence is None)
         for place, leaf in zip(scope.places, layout.leaves, strict=True)
     )
 
 
 def _strategies(query: tree.Query, layout: Layout, scope: Scope) -> Strategies:
     """The strategies of a query; with imprecise time (X2), skip-till-any-match is the only one."""
-    default = plan.Strategy.NEXT
+    default = Strategy.NEXT
     if _is_imprecise(query, scope):
         refuse_imprecise(query, scope)
-        default = plan.Strategy.ANY
+        default = Strategy.ANY
     return bind_strategies(query, layout, scope, default)
 
 
@@ -124,8 +128,8 @@ def _is_imprecise(query: tree.Query, scope: Scope) -> bool:
 
 def _check_partition(keys: Keys, query: tree.Query, strategies: Strategies, layout: Layout, scope: Scope) -> None:
     """Raise QueryError for NON-OVERLAP or partition-contiguity with a key that the NOTs of the pattern lack."""
-    disjoint = query.output is not None and query.output.mode == plan.Output.NON_OVERLAP.value
-    if not disjoint and plan.Strategy.PARTITION not in (*strategies.begins, *strategies.continues):
+    disjoint = query.output is not None and query.output.mode == Output.NON_OVERLAP.value
+    if not disjoint and Strategy.PARTITION not in (*strategies.begins, *strategies.continues):
         return
     for partial in keys.partial:
         if set(range(layout.positive)) <= set(partial.components):
@@ -138,28 +142,28 @@ def _check_partition(keys: Keys, query: tree.Query, strategies: Strategies, layo
 # ---------------------------------------------------------------- WHERE
 
 
-def _conditions(conjuncts: list[Conjunct], keys: Keys, scope: Scope) -> tuple[plan.Condition, ...]:
+def _conditions(conjuncts: list[Conjunct], keys: Keys, scope: Scope) -> tuple[Condition, ...]:
     """The conditions of a flat plan: conjuncts and partial keys on their edges; `false` for an impossible key."""
     conditions = [condition for conjunct in conjuncts for condition in edge_conditions(conjunct)]
     for partial in keys.partial:
         conditions.extend(key_conditions(partial, scope))
     if keys.impossible:
-        conditions.append(plan.Condition(0, plan.Edge.BEGIN, plan.Const(False), True, "an attribute that no event has"))
+        conditions.append(Condition(0, Edge.BEGIN, Const(False), True, "an attribute that no event has"))
     return tuple(conditions)
 
 
 def _checks(
     conjuncts: list[Conjunct], keys: Keys, layout: Layout, scope: Scope
-) -> tuple[tuple[plan.Check, ...], tuple[plan.Absence, ...]]:
+) -> tuple[tuple[Check, ...], tuple[Absence, ...]]:
     """The checks of the match, and its NOTs with their checks."""
-    checks: list[plan.Check] = []
-    inside: list[list[plan.Check]] = [[] for _ in layout.absences]
+    checks: list[Check] = []
+    inside: list[list[Check]] = [[] for _ in layout.absences]
     beside: dict[int, list[Use]] = {}
     for conjunct in conjuncts:
         number = absence_of(conjunct, layout, scope)
         if number is None:
             check_list_condition(conjunct, layout, scope)
-            checks.append(plan.Check(conjunct.expr, conjunct.text))
+            checks.append(Check(conjunct.expr, conjunct.text))
         else:
             inside[number].extend(checks_of_not(conjunct, number, layout, scope))
             beside.setdefault(number, []).extend(use for use in conjunct.uses if use.component < layout.positive)
@@ -170,7 +174,7 @@ def _checks(
         for number, own in enumerate(inside):
             own.extend(key_checks_of_not(partial, number, layout, scope))
     for text, components in keys.impossible:
-        never = plan.Check(plan.Const(False), text)
+        never = Check(Const(False), text)
         if any(component < layout.positive for component in components):
             checks.append(never)
         for number in {layout.leaves[component].absence for component in components} - {None}:
@@ -183,9 +187,9 @@ def _checks(
     return tuple(checks), absences
 
 
-def _absence(ruled: NotLayout, checks: tuple[plan.Check, ...]) -> plan.Absence:
+def _absence(ruled: NotLayout, checks: tuple[Check, ...]) -> Absence:
     due = ruled.due
-    return plan.Absence(
+    return Absence(
         ruled.components,
         ruled.sequences,
         checks,
@@ -225,11 +229,11 @@ def _check_bound(component: int, layout: Layout, span: tree.Span, scope: Scope) 
 # ---------------------------------------------------------------- RETURN
 
 
-def _returns(query: tree.Query, layout: Layout, scope: Scope) -> tuple[plan.ReturnItem, ...]:
+def _returns(query: tree.Query, layout: Layout, scope: Scope) -> tuple[ReturnItem, ...]:
     items = query.returns.items if query.returns else ()
     bound = [bind_value(item.expression, scope, lambda leaf: _leaf(leaf, layout, scope)) for item in items]
     names = item_names(items, scope)
-    return tuple(plan.ReturnItem(name, typed.expr) for name, typed in zip(names, bound, strict=True))
+    return tuple(ReturnItem(name, typed.expr) for name, typed in zip(names, bound, strict=True))
 
 
 def _leaf(expression: tree.Expression, layout: Layout, scope: Scope) -> Typed:
@@ -258,7 +262,7 @@ def _reference(reference: tree.Reference, layout: Layout, scope: Scope) -> Typed
     _check_bound(component, layout, reference.span, scope)
     place = scope.places[component]
     if is_length(reference, place.closure):
-        return Typed(plan.Length(component), Sort.NUMBER)
+        return Typed(Length(component), Sort.NUMBER)
     if reference.index in (Index.CURRENT, Index.PREVIOUS):
         hint = f"Write {place.written}[1], {place.written}[last], or an aggregate such as avg({place.written}[].x)."
         raise scope.schema_error("in RETURN, no event is being taken", reference.span, hint)

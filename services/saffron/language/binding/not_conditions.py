@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from saffron.language.binding.conditions import FINISHED, LOOKING_BACK, TAKING, Conjunct, Use
 from saffron.language.patterns.layout import Layout, NotLayout
-from saffron.language.plan import plan
-from saffron.language.plan.plan import Which
+from saffron.language.plan.expressions import Attribute, Expr, Which
+from saffron.language.plan.pattern import Check
 from saffron.language.plan.rewrite import mapped
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax.tree import Index
@@ -25,7 +25,7 @@ def absence_of(conjunct: Conjunct, layout: Layout, scope: Scope) -> int | None:
     return found
 
 
-def checks_of_not(conjunct: Conjunct, number: int, layout: Layout, scope: Scope) -> list[plan.Check]:
+def checks_of_not(conjunct: Conjunct, number: int, layout: Layout, scope: Scope) -> list[Check]:
     """The checks of NOT `number` that a conjunct becomes, one for each iteration that must be there.
 
     Raises QueryError for a reference that has no value there.
@@ -39,7 +39,7 @@ def checks_of_not(conjunct: Conjunct, number: int, layout: Layout, scope: Scope)
             _check_inside(use, ruled, layout, scope)
     taken = {use.component for use in inside if use.index is Index.CURRENT}
     if not taken:
-        return [plan.Check(_single(conjunct.expr, {use.component: use.component for use in inside}), conjunct.text)]
+        return [Check(_single(conjunct.expr, {use.component: use.component for use in inside}), conjunct.text)]
     focus = max(taken, key=lambda component: (len(layout.leaves[component].own), component))
     own = layout.leaves[focus].own
     for use in inside:
@@ -52,7 +52,7 @@ def checks_of_not(conjunct: Conjunct, number: int, layout: Layout, scope: Scope)
     for copy in _copies(focus, layout):
         rounds = layout.leaves[copy].rounds
         chosen = {use.component: _at(use, taken, rounds, layout) for use in inside}
-        checks.append(plan.Check(_single(conjunct.expr, chosen), conjunct.text))
+        checks.append(Check(_single(conjunct.expr, chosen), conjunct.text))
     return checks
 
 
@@ -115,11 +115,11 @@ def _at(use: Use, taken: set[int], rounds: tuple[int, ...], layout: Layout) -> i
     return next(c for c in _copies(use.component, layout) if layout.leaves[c].rounds == rounds[:depth])
 
 
-def _single(expr: plan.Expr, chosen: dict[int, int]) -> plan.Expr:
+def _single(expr: Expr, chosen: dict[int, int]) -> Expr:
     """The expression with components inside the NOT replaced by `chosen`, and read as single events."""
 
-    def leaf(node: plan.Expr) -> plan.Expr:
-        if isinstance(node, plan.Attribute) and node.component in chosen:
+    def leaf(node: Expr) -> Expr:
+        if isinstance(node, Attribute) and node.component in chosen:
             component = node.component if node.which is Which.FIRST else chosen[node.component]
             return replace(node, component=component, which=Which.SINGLE)
         return node

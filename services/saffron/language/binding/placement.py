@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from saffron.language.binding.conditions import FINISHED, LOOKING_BACK, TAKING, Conjunct
 from saffron.language.binding.keys import PartialKey
-from saffron.language.plan import plan
-from saffron.language.plan.plan import Edge, Which
+from saffron.language.plan.expressions import Attribute, Binary, Expr, Which
+from saffron.language.plan.pattern import Condition, Edge
 from saffron.language.plan.rewrite import mapped, reads
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import kind_or_guess
 
 
-def edge_conditions(conjunct: Conjunct) -> list[plan.Condition]:
+def edge_conditions(conjunct: Conjunct) -> list[Condition]:
     """The conditions that a conjunct becomes, one for each edge."""
     last = max((use.component for use in conjunct.uses), default=0)
     own = [use.index for use in conjunct.uses if use.component == last]
@@ -28,19 +28,19 @@ def edge_conditions(conjunct: Conjunct) -> list[plan.Condition]:
     return [_condition(_at_begin(expr, last), last, Edge.BEGIN, text), take]
 
 
-def key_conditions(key: PartialKey, scope: Scope) -> list[plan.Condition]:
+def key_conditions(key: PartialKey, scope: Scope) -> list[Condition]:
     """The conditions of a partial key such as [P.vehicle]: each event has the first one's value, which is not null."""
     name, kind = key.attribute.name, kind_or_guess(key.attribute)
     first = key.components[0]
 
-    def read(component: int, which: Which) -> plan.Attribute:
-        return plan.Attribute(component, which, name, kind)
+    def read(component: int, which: Which) -> Attribute:
+        return Attribute(component, which, name, kind)
 
-    def equal(component: int, edge: Edge, left: plan.Attribute, right: plan.Attribute) -> plan.Condition:
+    def equal(component: int, edge: Edge, left: Attribute, right: Attribute) -> Condition:
         local = left == right
-        return plan.Condition(component, edge, plan.Binary("=", left, right), local, key.text)
+        return Condition(component, edge, Binary("=", left, right), local, key.text)
 
-    conditions: list[plan.Condition] = []
+    conditions: list[Condition] = []
     for component in key.components:
         closure = scope.places[component].closure
         taken = read(component, Which.CURRENT if closure else Which.SINGLE)
@@ -51,21 +51,21 @@ def key_conditions(key: PartialKey, scope: Scope) -> list[plan.Condition]:
     return conditions
 
 
-def _at_begin(expr: plan.Expr, component: int) -> plan.Expr:
+def _at_begin(expr: Expr, component: int) -> Expr:
     """The expression on the edge begin, where v[1] of the component is the event being taken."""
 
-    def leaf(node: plan.Expr) -> plan.Expr:
-        if isinstance(node, plan.Attribute) and node.component == component and node.which is Which.FIRST:
+    def leaf(node: Expr) -> Expr:
+        if isinstance(node, Attribute) and node.component == component and node.which is Which.FIRST:
             return replace(node, which=Which.CURRENT)
         return node
 
     return mapped(expr, leaf)
 
 
-def _condition(expr: plan.Expr, component: int, edge: Edge, text: str) -> plan.Condition:
+def _condition(expr: Expr, component: int, edge: Edge, text: str) -> Condition:
     """A condition; `local` if it reads only the event being taken."""
     local = edge is not Edge.PROCEED and all(
-        isinstance(node, plan.Attribute) and node.component == component and node.which in (Which.SINGLE, Which.CURRENT)
+        isinstance(node, Attribute) and node.component == component and node.which in (Which.SINGLE, Which.CURRENT)
         for node in reads(expr)
     )
-    return plan.Condition(component, edge, expr, local, text)
+    return Condition(component, edge, expr, local, text)

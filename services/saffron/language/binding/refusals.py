@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saffron.errors import QueryError
-from saffron.language.plan.plan import Strategy
+from saffron.language.plan.pattern import Strategy
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax.tree import Expression, Query
 

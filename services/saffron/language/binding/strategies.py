@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.language.patterns.layout import Layout
-from saffron.language.plan.plan import Strategy
+from saffron.language.plan.pattern import Strategy
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax.tree import Query, StrategyUse, Target
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.language.cost.run_factors import run_factors
-from saffron.language.plan.plan import MatchPlan, Strategy, TrendPlan, Window
+from saffron.language.plan.clauses import Window
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.trends.edge_index import Search, edge_index
 from saffron.language.trends.shared_panes import shares_panes
 from saffron.language.trends.trend_graphs import TrendGraphs, trend_graphs

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from saffron.language.patterns.layout import paths
-from saffron.language.plan import plan
-from saffron.language.plan.plan import MatchPlan, Shape, Strategy
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Absent, Choice, InOrder, Interleaved, Loop, Shape, Strategy, Take
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,18 @@ def run_factors(query: MatchPlan) -> RunFactors:
 
 def _factors(shape: Shape, query: MatchPlan) -> RunFactors:
     match shape:
-        case plan.Take(component=component):
+        case Take(component=component):
             return RunFactors(1, int(query.begins[component] is Strategy.ANY), outside=1)
-        case plan.Absent():
+        case Absent():
             return RunFactors()
-        case plan.InOrder(parts=parts):
+        case InOrder(parts=parts):
             return _sum([_factors(part, query) for part in parts])
-        case plan.Choice(parts=parts):
+        case Choice(parts=parts):
             return max((_factors(part, query) for part in parts), key=RunFactors.size)
-        case plan.Interleaved(parts=parts, count=count):
+        case Interleaved(parts=parts, count=count):
             found = sorted((_factors(part, query) for part in parts), key=RunFactors.size, reverse=True)
             return _sum(found[:count])
-        case plan.Loop():
+        case Loop():
             return _repeated(shape, query)
 
 
@@ -68,7 +68,7 @@ def _sum(parts: list[RunFactors]) -> RunFactors:
     )
 
 
-def _repeated(loop: plan.Loop, query: MatchPlan) -> RunFactors:
+def _repeated(loop: Loop, query: MatchPlan) -> RunFactors:
     """The factors of a repetition."""
     body = _factors(loop.body, query)
     free = _skips(loop, query)
@@ -80,15 +80,15 @@ def _repeated(loop: plan.Loop, query: MatchPlan) -> RunFactors:
     return RunFactors(times * places, times * places, body.loops, body.doubling, body.free, body.outside)
 
 
-def _skips(loop: plan.Loop, query: MatchPlan) -> bool:
+def _skips(loop: Loop, query: MatchPlan) -> bool:
     """Whether a run may skip an event of the repetition for a later one."""
     inside = paths(loop.body)
     if any(query.continues[component] is Strategy.ANY for component in inside):
         return True
-    return not isinstance(loop.body, plan.Take) and any(query.begins[c] is Strategy.ANY for c in inside)
+    return not isinstance(loop.body, Take) and any(query.begins[c] is Strategy.ANY for c in inside)
 
 
-def _splits(loop: plan.Loop, query: MatchPlan) -> bool:
+def _splits(loop: Loop, query: MatchPlan) -> bool:
     """Whether one iteration can match the same events in several ways."""
     inside = paths(loop.body)
     if not _chooses(loop.body):
@@ -104,6 +104,6 @@ def _splits(loop: plan.Loop, query: MatchPlan) -> bool:
 
 def _chooses(shape: Shape) -> bool:
     """Whether a shape has a choice, an AND or ANY, or a repetition."""
-    if isinstance(shape, plan.InOrder):
+    if isinstance(shape, InOrder):
         return any(map(_chooses, shape.parts))
-    return isinstance(shape, plan.Choice | plan.Interleaved | plan.Loop)
+    return isinstance(shape, Choice | Interleaved | Loop)

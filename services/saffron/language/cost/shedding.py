@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 from saffron.carets import quoted
 from saffron.language.cost.complexity import match_complexity
+from saffron.language.plan.clauses import Output
 from saffron.language.plan.consistency import is_collapsible
-from saffron.language.plan.plan import MatchPlan, Output, Plan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
 from saffron.language.syntax.hints import suggestion
 from saffron.records.query import SUCCESSORS
 

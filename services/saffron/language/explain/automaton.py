@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.language.plan.formulas import attribute_written, formula, window_line
-from saffron.language.plan.plan import Condition, Edge, MatchPlan, Strategy
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Condition, Edge, Strategy
 
 FINAL = "F"
 

@@ -16,7 +16,7 @@ from saffron.language.explain.automaton import FINAL, State
 from saffron.language.explain.outline import absence_name, condition_lines, outline, skipping
 from saffron.language.patterns.layout import paths
 from saffron.language.patterns.links import positions
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 
 RADIUS = 28
 STEP = 150

@@ -5,7 +5,7 @@ from __future__ import annotations
 from saffron.language.explain.drawing import Arrow, Node, draw
 from saffron.language.explain.template_text import Graph, between, dependencies, found_by, graphs, nots, state_names
 from saffron.language.plan.formulas import formula
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 
 
 def draw_trends(plan: TrendPlan, title: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from saffron.language.patterns.layout import Order, Path, loops_of, order, paths
-from saffron.language.plan.plan import Aggregate, Attribute, Check, Length, MatchPlan, Scope, Which
+from saffron.language.plan.expressions import Aggregate, Attribute, Length, Scope, Which
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Check
 from saffron.language.plan.rewrite import reads
 
 TAKING = (Which.CURRENT, Which.PREVIOUS)

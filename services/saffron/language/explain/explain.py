@@ -13,10 +13,12 @@ from saffron.language.explain.drawing_trends import draw_trends
 from saffron.language.explain.explained import WIDTH, common, cost_line, engine_field, fields_of, key_line, wrapped
 from saffron.language.explain.outline import condition_lines, link_lines, outline, outline_json, strategy_line
 from saffron.language.explain.trends import trend_json, trend_text
+from saffron.language.plan.clauses import Output, ReturnItem
 from saffron.language.plan.consistency import condition_timings
 from saffron.language.plan.formulas import formula, window_line
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.merging import merging
-from saffron.language.plan.plan import MatchPlan, Output, Plan, ReturnItem
+from saffron.language.plan.plan import Plan
 
 
 def explain_text(plan: Plan, shed: str = AUTO, engine: str = "") -> str:

@@ -6,8 +6,9 @@ import textwrap
 from typing import Any
 
 from saffron.language.cost.complexity import Complexity
+from saffron.language.plan.clauses import Window
 from saffron.language.plan.formulas import attribute_shown, attribute_written, formula
-from saffron.language.plan.plan import Plan, Window
+from saffron.language.plan.plan import Plan
 
 WIDTH = 100
 

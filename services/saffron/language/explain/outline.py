@@ -7,9 +7,10 @@ from typing import Any
 
 from saffron.language.explain.evaluation_time import evaluation_time
 from saffron.language.patterns.links import Link, positions
-from saffron.language.plan import plan as plans
+from saffron.language.plan import pattern as plans
 from saffron.language.plan.formulas import formula
-from saffron.language.plan.plan import Absence, Check, MatchPlan, Shape, Strategy
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Absence, Check, Shape, Strategy
 from saffron.language.plan.rewrite import reads
 from saffron.language.syntax.durations import duration
 from saffron.language.syntax.paths import attribute_text

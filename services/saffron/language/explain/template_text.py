@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from saffron.language.plan.formulas import formula
-from saffron.language.plan.plan import Strategy, Template, Transition, TrendPlan
+from saffron.language.plan.pattern import Strategy
+from saffron.language.plan.trend_plan import Template, Transition, TrendPlan
 from saffron.language.trends.edge_index import Comparison, EdgeIndex, Search
 from saffron.language.trends.trend_graphs import predecessors
 

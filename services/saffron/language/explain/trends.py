@@ -18,7 +18,7 @@ from saffron.language.explain.template_text import (
     state_names,
 )
 from saffron.language.plan.formulas import amount, attribute_shown, attribute_written, formula, window_line
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.trends.edge_index import EdgeIndex
 from saffron.language.trends.shared_panes import shares_panes
 

@@ -1,4 +1,4 @@
-"""The expansion of a NOT to the sequences of single events that it rules out (see plan.Absence)."""
+"""The expansion of a NOT to the sequences of single events that it rules out (see Absence)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 from saffron.errors import QueryError
 from saffron.language.patterns.layout import Choice, Leaf, NotLayout
-from saffron.language.plan import plan
+from saffron.language.plan.limits import MAX_COMPONENTS, MAX_SEQUENCES
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax import tree
 
@@ -82,9 +82,9 @@ class _Expander:
 
     def _event(self, event: tree.Event, own: tuple[int, ...], rounds: tuple[int, ...]) -> tuple[Sequences, Sequences]:
         """(all, some) of a single event, which becomes a component."""
-        if len(self.leaves) == plan.MAX_COMPONENTS:
+        if len(self.leaves) == MAX_COMPONENTS:
             hint = "A repetition inside a NOT counts for as many as must be there."
-            message = f"a pattern of this kind has at most {plan.MAX_COMPONENTS} components"
+            message = f"a pattern of this kind has at most {MAX_COMPONENTS} components"
             raise self.scope.plan_error(message, event.span, hint)
         self.leaves.append(Leaf(event, self.around + own, (), self.number, rounds))
         one = ((len(self.leaves) - 1,),)
@@ -153,11 +153,11 @@ class _Expander:
 
     def _check(self, size: int) -> None:
         """Raise QueryError for more than MAX_SEQUENCES sequences."""
-        if size > plan.MAX_SEQUENCES:
+        if size > MAX_SEQUENCES:
             raise self._too_many()
 
     def _too_many(self) -> QueryError:
-        message = f"a NOT of more than {plan.MAX_SEQUENCES} sequences of events"
+        message = f"a NOT of more than {MAX_SEQUENCES} sequences of events"
         hint = "AND and ANY inside a NOT count once for each order of their events: list fewer there."
         return self.scope.plan_error(message, self.span, hint)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from saffron.language.plan import plan
+from saffron.language.plan import pattern as plan_pattern
+from saffron.language.plan.pattern import Absent, InOrder, Interleaved, Loop, Shape, Take
 from saffron.language.syntax import tree
 
 
@@ -72,10 +73,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class NotLayout:
-    """A NOT: its components, the sequences of them that it rules out (see plan.Absence), and its DISTINCTs.
+    """A NOT: its components, the sequences of them that it rules out (see Absence), and its DISTINCTs.
 
     `due`: its FOR or EVERY. `rivals`: of a NOT in an OR, (component inside the NOT, component of the other side) for
-    each other side. `or_else`, `until`: see plan.Absence.
+    each other side. `or_else`, `until`: see Absence.
     """
 
     components: tuple[int, ...]
@@ -93,7 +94,7 @@ class NotLayout:
 class Layout:
     """A pattern's shape and components. `leaves`: positive ones in pattern order, then those of each NOT."""
 
-    shape: plan.Shape
+    shape: Shape
     leaves: tuple[Leaf, ...]
     absences: tuple[NotLayout, ...]
     distinct: tuple[Choice, ...]
@@ -118,20 +119,20 @@ def loops_of(path: Path) -> tuple[int, ...]:
     return tuple(step.part for step in path if step.branch is Branch.LOOP)
 
 
-def paths(shape: plan.Shape, above: Path = ()) -> dict[int, Path]:
+def paths(shape: Shape, above: Path = ()) -> dict[int, Path]:
     """Component -> path, in the order of the shape."""
     match shape:
-        case plan.Take(component=component):
+        case Take(component=component):
             return {component: above}
-        case plan.Absent():
+        case Absent():
             return {}
-        case plan.Loop(number=number, body=body):
+        case Loop(number=number, body=body):
             return paths(body, (*above, Step(Branch.LOOP, number)))
-        case plan.InOrder():
+        case InOrder():
             branch = Branch.SEQ
-        case plan.Choice():
+        case plan_pattern.Choice():
             branch = Branch.OR
-        case plan.Interleaved(parts=parts, count=count):
+        case Interleaved(parts=parts, count=count):
             branch = Branch.AND if count == len(parts) else Branch.ANY
     found: dict[int, Path] = {}
     for index, part in enumerate(shape.parts):

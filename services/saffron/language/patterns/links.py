@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from saffron.language.plan import plan
-from saffron.language.plan.plan import Shape
+from saffron.language.plan.pattern import Absent, Choice, InOrder, Interleaved, Loop, Shape, Take
 
 Numbers = frozenset[int]
 Ends = dict[int, Numbers]
@@ -44,22 +43,22 @@ class Positions:
 def positions(shape: Shape) -> Positions:
     """The links and ends of a shape, in pattern order."""
     match shape:
-        case plan.Take(component=component):
+        case Take(component=component):
             return Positions({component: frozenset()}, {component: frozenset()}, (), None)
-        case plan.Absent(number=number):
+        case Absent(number=number):
             return Positions({}, {}, (), frozenset([number]))
-        case plan.Choice(parts=parts):
+        case Choice(parts=parts):
             return _side_by_side([positions(part) for part in parts], ())
-        case plan.Interleaved(parts=parts, count=count):
+        case Interleaved(parts=parts, count=count):
             return _interleaved([positions(part) for part in parts], count)
-        case plan.Loop(body=body, high=high, until=until):
+        case Loop(body=body, high=high, until=until):
             inner = positions(body)
             again = _joined(inner.last, inner.first, again=True) if high != 1 else ()
             links = _merged((*inner.links, *again))
             ended = frozenset[int]() if until is None else frozenset([until])
             links = tuple(replace(link, absent=link.absent | ended) for link in links)
             return Positions(inner.first, inner.last, links, inner.empty)
-        case plan.InOrder(parts=parts):
+        case InOrder(parts=parts):
             found = Positions({}, {}, (), frozenset())
             for part in parts:
                 found = _then(found, positions(part))

@@ -29,7 +29,7 @@ from saffron.language.patterns.stances import (
     with_gaps,
     within_part,
 )
-from saffron.language.plan.plan import Absent, Choice, InOrder, Interleaved, Loop, Shape, Take
+from saffron.language.plan.pattern import Absent, Choice, InOrder, Interleaved, Loop, Shape, Take
 
 _NOTHING: Components = frozenset()
 

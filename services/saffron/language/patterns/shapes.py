@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from saffron.language.patterns.absences import expand_not
 from saffron.language.patterns.due import check_alternatives, check_conjunction, check_due, check_no_due, nots_of
 from saffron.language.patterns.layout import Choice, Layout, Leaf, NotLayout, loops_of, paths
-from saffron.language.plan import plan
-from saffron.language.plan.plan import InOrder, Shape
+from saffron.language.plan import pattern as plan_pattern
+from saffron.language.plan.pattern import Absent, InOrder, Interleaved, Loop, Shape, Take
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax import tree
 
@@ -56,17 +56,17 @@ def _is_rival(sequence: tuple[int, ...], ruled: NotLayout) -> bool:
 def nullable(shape: Shape) -> bool:
     """Whether a shape can match without an event."""
     match shape:
-        case plan.Take():
+        case Take():
             return False
-        case plan.Loop(body=body):
+        case Loop(body=body):
             return nullable(body)
-        case plan.Choice(parts=parts):
+        case plan_pattern.Choice(parts=parts):
             return any(map(nullable, parts))
-        case plan.Interleaved(parts=parts, count=count):
+        case Interleaved(parts=parts, count=count):
             return sum(map(nullable, parts)) >= count
         case InOrder(parts=parts):
             return all(map(nullable, parts))
-        case plan.Absent():
+        case Absent():
             return True
 
 
@@ -74,9 +74,9 @@ def is_flat(shape: Shape) -> bool:
     """Whether a shape is a SEQ of single events and Kleene plus, as flat plans require."""
     if isinstance(shape, InOrder):
         return bool(shape.parts) and all(not isinstance(part, InOrder) and is_flat(part) for part in shape.parts)
-    if isinstance(shape, plan.Loop):
-        return (shape.low, shape.high, shape.until) == (1, None, None) and isinstance(shape.body, plan.Take)
-    return isinstance(shape, plan.Take)
+    if isinstance(shape, Loop):
+        return (shape.low, shape.high, shape.until) == (1, None, None) and isinstance(shape.body, Take)
+    return isinstance(shape, Take)
 
 
 @dataclass(frozen=True)
@@ -114,23 +114,23 @@ class Builder:
         match pattern:
             case tree.Event():
                 self.events.append(pattern)
-                return plan.Take(len(self.events) - 1)
+                return Take(len(self.events) - 1)
             case tree.Sequence(parts=parts):
                 return self._sequence(parts, loops, outermost)
             case tree.Repeat(low=low) if not tree.is_repetition(pattern, inside=bool(loops)):
                 if low == 1:
                     return self.shape(pattern.pattern, loops)
-                return plan.Choice((NOTHING, _something(self.shape(pattern.pattern, loops))))
+                return plan_pattern.Choice((NOTHING, _something(self.shape(pattern.pattern, loops))))
             case tree.Repeat(low=low, high=high):
                 inner = pattern.pattern
                 while low <= 1 and high is None and isinstance(inner, tree.Repeat) and _is_open(inner):
                     low, inner = min(low, inner.low), inner.pattern
                 return self._loop(inner, low, high, loops, pattern.until)
             case tree.Disjunction(parts=parts):
-                return plan.Choice(self._parts(parts, loops))
+                return plan_pattern.Choice(self._parts(parts, loops))
             case tree.Conjunction(parts=parts):
                 check_no_due(parts, self.scope)
-                return plan.Interleaved(self._parts(parts, loops), len(parts))
+                return Interleaved(self._parts(parts, loops), len(parts))
             case tree.AnyOf():
                 return self._any(pattern, loops)
             case tree.Negation():
@@ -155,8 +155,8 @@ class Builder:
         if until is not None:
             self.negated.append(Negated([tree.Negation(until, span=until.span)], loops, ends=number))
         if low > 0 and not nullable(body):
-            return plan.Loop(number, body, low, high, ended)
-        return plan.Choice((NOTHING, plan.Loop(number, _something(body), 1, high, ended)))
+            return Loop(number, body, low, high, ended)
+        return plan_pattern.Choice((NOTHING, Loop(number, _something(body), 1, high, ended)))
 
     def _any(self, pattern: tree.AnyOf, loops: Loops) -> Shape:
         """The shape of ANY; its DISTINCT is added to `distinct`."""
@@ -165,9 +165,9 @@ class Builder:
         if len(parts) == 1:
             shape = self._loop(parts[0], count, count, loops)
         elif count == 1:
-            shape = plan.Choice(self._parts(parts, loops))
+            shape = plan_pattern.Choice(self._parts(parts, loops))
         else:
-            shape = plan.Interleaved(self._parts(parts, loops), count)
+            shape = Interleaved(self._parts(parts, loops), count)
         if pattern.distinct is not None:
             self.distinct.append(Choice(tuple(range(before, len(self.events))), pattern, loops))
         return shape
@@ -192,7 +192,7 @@ class Builder:
                 found.extend(self._conjunction(part, nullable_before=all(map(nullable, found))))
                 continue
             shape = self.shape(part, loops)
-            plain = isinstance(shape, InOrder) and not any(isinstance(one, plan.Absent) for one in shape.parts)
+            plain = isinstance(shape, InOrder) and not any(isinstance(one, Absent) for one in shape.parts)
             found.extend(shape.parts if plain and isinstance(shape, InOrder) else (shape,))
         found.extend(self._absent(waiting, loops))
         return found[0] if len(found) == 1 else InOrder(tuple(found))
@@ -202,19 +202,19 @@ class Builder:
         if not negations:
             return []
         self.negated.append(Negated(negations, loops))
-        return [plan.Absent(len(self.negated) - 1)]
+        return [Absent(len(self.negated) - 1)]
 
     def _conjunction(self, both: tree.Conjunction, *, nullable_before: bool) -> list[Shape]:
         """The shapes of an AND of parts and a NOT ... FOR: the parts, then the NOT, which counts since before them."""
         since = frozenset(range(len(self.events)))
         (written,) = check_conjunction(both, nullable=nullable_before, scope=self.scope)
         sides = tuple(self.shape(part, ()) for part in both.parts if part is not written)
-        shape = sides[0] if len(sides) == 1 else plan.Interleaved(sides, len(sides))
+        shape = sides[0] if len(sides) == 1 else Interleaved(sides, len(sides))
         if nullable(shape):
             hint = "Give it a part that is always there, or leave the NOT out of the AND."
             raise self.scope.plan_error("an AND with a NOT takes an event", both.span, hint)
         self.negated.append(Negated([written], ()))
-        return [shape, plan.Absent(len(self.negated) - 1, since)]
+        return [shape, Absent(len(self.negated) - 1, since)]
 
     def _alternatives(self, either: tree.Disjunction) -> Shape:
         """The shape of an OR of events and a NOT ... FOR. Each event stands behind the NOT's counterpart `or_else`."""
@@ -225,12 +225,12 @@ class Builder:
         taken: list[int] = []
         for part in either.parts:
             if part is written:
-                sides.append(plan.Absent(number))
+                sides.append(Absent(number))
                 continue
             taken.append(len(self.events))
-            sides.append(InOrder((plan.Absent(number + 1), self.shape(part, ()))))
+            sides.append(InOrder((Absent(number + 1), self.shape(part, ()))))
         self.negated[number] = replace(self.negated[number], rivals=tuple(taken))
-        return plan.Choice(tuple(sides))
+        return plan_pattern.Choice(tuple(sides))
 
     def _check_nots(self, parts: tuple[tree.Pattern, ...], outermost: bool) -> None:
         """Raise QueryError for a SEQ of NOTs only, or an inner SEQ that a NOT begins or ends."""
@@ -246,10 +246,10 @@ class Builder:
 
 def _something(body: Shape) -> Shape:
     """The body of a repetition without its choice of nothing, because an iteration takes at least one event."""
-    if not isinstance(body, plan.Choice) or NOTHING not in body.parts:
+    if not isinstance(body, plan_pattern.Choice) or NOTHING not in body.parts:
         return body
     parts = tuple(part for part in body.parts if part != NOTHING)
-    return parts[0] if len(parts) == 1 else plan.Choice(parts)
+    return parts[0] if len(parts) == 1 else plan_pattern.Choice(parts)
 
 
 def _is_open(repeat: tree.Repeat) -> bool:

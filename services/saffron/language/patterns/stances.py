@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from saffron.language.plan.plan import Loop
+from saffron.language.plan.pattern import Loop
 
 Position = tuple[Any, ...]
 Components = frozenset[int]

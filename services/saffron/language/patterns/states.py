@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from saffron.language.plan import plan
-from saffron.language.plan.plan import Absent, Choice, InOrder, Loop, Shape, Take
+from saffron.language.plan.limits import MAX_TABLE_STATES
+from saffron.language.plan.pattern import Absent, Choice, InOrder, Loop, Shape, Take
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax import tree
 
@@ -26,9 +26,9 @@ def check_states(query: tree.Query, shape: Shape, scope: Scope) -> None:
     """
     counted = count(shape)
     states = counted.all - counted.last + 1
-    if states > plan.MAX_TABLE_STATES:
+    if states > MAX_TABLE_STATES:
         raise scope.plan_error(
-            f"the pattern has {states:,} states; at most {plan.MAX_TABLE_STATES:,} are kept",
+            f"the pattern has {states:,} states; at most {MAX_TABLE_STATES:,} are kept",
             query.pattern.span,
             "Repeat with + instead of {n,m}, or list fewer parts in ANY and AND.",
         )

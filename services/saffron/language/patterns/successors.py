@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from saffron.errors import QueryError
 from saffron.language.patterns.positions import Positions
 from saffron.language.patterns.stances import Edge, Gap, Position
-from saffron.language.plan.plan import Shape, Strategy
+from saffron.language.plan.pattern import Shape, Strategy
 
 MOST_PLACES = 500
 """Most places of a pattern; a template has far fewer states."""

@@ -5,21 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Const, Expr, Length, Unary, Which
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pairs import OF_EXTREME
-from saffron.language.plan.plan import (
-    Aggregate,
-    Attribute,
-    Binary,
-    Check,
-    Component,
-    Const,
-    Expr,
-    Length,
-    MatchPlan,
-    Strategy,
-    Unary,
-    Which,
-)
+from saffron.language.plan.pattern import Check, Component, Strategy
 from saffron.language.plan.rewrite import reads
 
 FOLDED = ("count", "min", "max", "first", "last", *OF_EXTREME.values())

@@ -6,9 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from saffron.language.plan import plan
+from saffron.language.plan.clauses import Window
+from saffron.language.plan.expressions import (
+    Aggregate,
+    Attribute,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    GroupValue,
+    In,
+    Length,
+    Scope,
+    TrendValue,
+    Unary,
+    Which,
+)
 from saffron.language.plan.pairs import rest_of_name
-from saffron.language.plan.plan import Which
+from saffron.language.plan.trend_plan import TrendAggregate, TrendPlan
 from saffron.language.syntax import tree
 from saffron.language.syntax.durations import duration
 from saffron.language.syntax.expressions import AND
@@ -26,15 +41,13 @@ INDEX = {
     Which.LAST: tree.Index.LAST,
 }
 SCOPE = {
-    plan.Scope.BEFORE: tree.Index.BEFORE,
-    plan.Scope.THROUGH: tree.Index.THROUGH,
-    plan.Scope.CLOSED: tree.Index.ALL,
+    Scope.BEFORE: tree.Index.BEFORE,
+    Scope.THROUGH: tree.Index.THROUGH,
+    Scope.CLOSED: tree.Index.ALL,
 }
 
 
-def formula(
-    expr: plan.Expr, names: Sequence[str], *, conjunct: bool = False, trends: plan.TrendPlan | None = None
-) -> str:
+def formula(expr: Expr, names: Sequence[str], *, conjunct: bool = False, trends: TrendPlan | None = None) -> str:
     """The text of an expression. `names[c]`: the variable of component c. `conjunct`: in brackets where AND needs them.
 
     `trends`: the plan whose aggregates and group attributes the expression reads, if it reads any.
@@ -42,42 +55,42 @@ def formula(
     return expression_text(_written(expr, names, trends), AND + 1 if conjunct else 1)
 
 
-def _written(expr: plan.Expr, names: Sequence[str], trends: plan.TrendPlan | None) -> tree.Expression:
+def _written(expr: Expr, names: Sequence[str], trends: TrendPlan | None) -> tree.Expression:
     """The syntax tree of an expression, as `formula` prints it."""
     match expr:
-        case plan.Const(value=value):
+        case Const(value=value):
             return tree.Name("null") if value is None else tree.Literal(value)
-        case plan.Attribute(name=name) if (whole := rest_of_name(name)) is not None:
+        case Attribute(name=name) if (whole := rest_of_name(name)) is not None:
             return tree.Call("rest", (_written(replace(expr, name=whole), names, trends),))
-        case plan.Attribute(name=name) if (one := Computed.of_name(name)) is not None:
+        case Attribute(name=name) if (one := Computed.of_name(name)) is not None:
             return _computed(one.tree, lambda attribute: _written(replace(expr, name=attribute), names, trends))
-        case plan.Aggregate(function=function, component=component, scope=scope, name=str() as name):
+        case Aggregate(function=function, component=component, scope=scope, name=str() as name):
             return _aggregate(function, name, names[component], SCOPE[scope])
-        case plan.Attribute(component=component, which=Which.ADJACENT, name=name):
+        case Attribute(component=component, which=Which.ADJACENT, name=name):
             return tree.Next(names[component], name)
-        case plan.Attribute(component=component, which=which, name=name, back=back):
+        case Attribute(component=component, which=which, name=name, back=back):
             return tree.Reference(names[component], INDEX[which], name, back)
-        case plan.Aggregate(function=function, component=component, scope=scope, name=name):
+        case Aggregate(function=function, component=component, scope=scope, name=name):
             return tree.Call(function, (tree.Reference(names[component], SCOPE[scope], name),))
-        case plan.Length(component=component):
+        case Length(component=component):
             return tree.Reference(names[component], tree.Index.NONE, "len")
-        case plan.Unary(operator=operator, operand=operand):
+        case Unary(operator=operator, operand=operand):
             return tree.Prefix(operator, _written(operand, names, trends))
-        case plan.Binary(operator=("and" | "or") as operator):
+        case Binary(operator=("and" | "or") as operator):
             # A comparison of elements of arrays stands once for each kind, and all are written alike.
             operands = tuple(dict.fromkeys(_written(part, names, trends) for part in _row(expr, operator)))
             return operands[0] if len(operands) == 1 else tree.Logic(operator, operands)
-        case plan.Binary(operator=operator, left=left, right=right):
+        case Binary(operator=operator, left=left, right=right):
             return tree.Operation(operator, _written(left, names, trends), _written(right, names, trends))
-        case plan.Call(function=function, arguments=arguments):
+        case Call(function=function, arguments=arguments):
             return tree.Call(function, tuple(_written(argument, names, trends) for argument in arguments))
-        case plan.In(operand=operand, choices=choices):
+        case In(operand=operand, choices=choices):
             literals = tuple(tree.Literal(choice.value) for choice in choices if choice.value is not None)
             return tree.Membership(_written(operand, names, trends), literals)
-        case plan.TrendValue(index=index):
+        case TrendValue(index=index):
             assert trends is not None
             return aggregate_call(trends.aggregates[index], names)
-        case plan.GroupValue(index=index):
+        case GroupValue(index=index):
             assert trends is not None
             one = Computed.of_name(trends.group[index])
             return tree.Name(trends.group[index]) if one is None else _computed(one.tree, _path)
@@ -130,7 +143,7 @@ def _element(array: tree.Expression, steps: tuple[Any, ...]) -> tree.Expression:
     return replace(array, steps=steps)
 
 
-def aggregate_call(aggregate: plan.TrendAggregate, names: Sequence[str]) -> tree.Call:
+def aggregate_call(aggregate: TrendAggregate, names: Sequence[str]) -> tree.Call:
     """The call of an aggregate over trends: COUNT(*), COUNT(A), SUM(A.x), ..."""
     argument: tree.Expression
     if aggregate.component is None:
@@ -152,21 +165,21 @@ def _aggregate(function: str, name: str, variable: str, index: tree.Index) -> tr
     return tree.Call(function, (_computed(value, lambda attribute: tree.Reference(variable, index, attribute)),))
 
 
-def _row(expr: plan.Expr, operator: str) -> list[plan.Expr]:
+def _row(expr: Expr, operator: str) -> list[Expr]:
     """The operands of a row of ANDs, or of ORs, in order."""
-    if isinstance(expr, plan.Binary) and expr.operator == operator:
+    if isinstance(expr, Binary) and expr.operator == operator:
         return _row(expr.left, operator) + _row(expr.right, operator)
     return [expr]
 
 
-def amount(window: plan.Window, size: int) -> str:
+def amount(window: Window, size: int) -> str:
     """A size or slide of a window: `1 hour`, `500 events`."""
     if window.events:
         return "1 event" if size == 1 else f"{size} events"
     return duration(size)
 
 
-def window_line(window: plan.Window, *, trends: bool) -> str:
+def window_line(window: Window, *, trends: bool) -> str:
     """The condition of the window on a match, or on a trend, in one line."""
     size = amount(window, window.size)
     if window.opens is not None:

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.expressions import Aggregate, Attribute, Length, Scope, Which
 from saffron.language.plan.formulas import formula
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pairs import OF_EXTREME
-from saffron.language.plan.plan import (
-    Aggregate,
-    Attribute,
-    Condition,
-    Edge,
-    Length,
-    MatchPlan,
-    Output,
-    Scope,
-    Strategy,
-    Which,
-)
+from saffron.language.plan.pattern import Condition, Edge, Strategy
 from saffron.language.plan.rewrite import reads
 
 _AGREEING = ("min", "max", "first", "last", *OF_EXTREME.values())

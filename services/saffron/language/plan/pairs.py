@@ -10,23 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from saffron.language.plan.plan import (
-    Absence,
-    Aggregate,
-    Attribute,
-    Binary,
-    Call,
-    Const,
-    Expr,
-    In,
-    Length,
-    MatchPlan,
-    Template,
-    TrendPlan,
-    Unary,
-    Window,
-)
+from saffron.language.plan.clauses import Window
+from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Call, Const, Expr, In, Length, Unary
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Absence
 from saffron.language.plan.rewrite import mapped
+from saffron.language.plan.trend_plan import Template, TrendPlan
 from saffron.schema.numbers import EXACT
 from saffron.schema.schema import Kind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from saffron.language.plan.plan import Aggregate, Attribute, Binary, Call, Expr, In, Length, Unary
+from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Call, Expr, In, Length, Unary
 
 
 def parts(expr: Expr) -> tuple[Expr, ...]:

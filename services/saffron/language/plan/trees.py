@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Unary, Which
+from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Unary, Which
 from saffron.schema.computed import Applied, Computed, Constant, Read, Tree
 from saffron.schema.functions.operators import ARITHMETIC, COMPARISONS
 from saffron.schema.schema import Kind

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from saffron.errors import QueryError
-from saffron.language.plan import plan
+from saffron.language.plan.expressions import Attribute, Expr
 from saffron.language.scope.scope import Found, Scope
 from saffron.language.syntax import tree
 from saffron.schema.computed import Computed, Read
@@ -27,19 +27,19 @@ def element_of(found: Found, steps: tuple[Step, ...], kind: Kind, scope: Scope, 
     return Found(one.name, kind, found.null)
 
 
-def open_element(expr: plan.Attribute, steps: tuple[Step, ...]) -> plan.Attribute:
+def open_element(expr: Attribute, steps: tuple[Step, ...]) -> Attribute:
     """An element of the array that an attribute reads, of a kind that is not known yet."""
     one = Computed(element(Read(expr.name), steps), Kind.NULL)
     return replace(expr, name=one.name, kind=Kind.NULL)
 
 
-def is_open(expr: plan.Expr) -> bool:
+def is_open(expr: Expr) -> bool:
     """Whether an expression is an element whose kind is not known yet."""
-    one = Computed.of_name(expr.name) if isinstance(expr, plan.Attribute) else None
+    one = Computed.of_name(expr.name) if isinstance(expr, Attribute) else None
     return one is not None and one.kind is Kind.NULL
 
 
-def settled(expr: plan.Attribute, kind: Kind) -> plan.Attribute:
+def settled(expr: Attribute, kind: Kind) -> Attribute:
     """An open element read as a kind."""
     one = Computed.of_name(expr.name)
     assert one is not None

@@ -8,7 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from saffron.carets import quoted
-from saffron.language.plan import plan
+from saffron.language.plan.clauses import Output, ReturnItem
+from saffron.language.plan.expressions import (
+    Aggregate,
+    Attribute,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    GroupValue,
+    In,
+    Length,
+    TrendValue,
+    Unary,
+)
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax import tree
 from saffron.schema.computed import Computed
@@ -20,48 +34,48 @@ _OWN = ("seq", "ts", "type")
 _WORDS = dict.fromkeys(Kind, "a number") | {Kind.STRING: "a string", Kind.BOOL: "a truth value", Kind.ARRAY: "an array"}
 
 
-def attributes_of(made: plan.MatchPlan) -> Mapping[str, Kind]:
+def attributes_of(made: MatchPlan) -> Mapping[str, Kind]:
     """Attribute -> kind, of the events that a query's results become."""
     return {item.name: kind_of(item.expr) for item in made.returns}
 
 
-def kind_of(expr: plan.Expr) -> Kind:
+def kind_of(expr: Expr) -> Kind:
     """The kind of an expression's values; null has kind FLOAT."""
     match expr:
-        case plan.Const(value=bool()) | plan.In():
+        case Const(value=bool()) | In():
             return Kind.BOOL
-        case plan.Const(value=value):
+        case Const(value=value):
             if isinstance(value, str) or value is None:
                 return Kind.FLOAT if value is None else Kind.STRING
             number = number_of(value)
             return Kind.FLOAT if number is None else kind_of_number(number)
-        case plan.Attribute() | plan.TrendValue() | plan.GroupValue() | plan.Call():
+        case Attribute() | TrendValue() | GroupValue() | Call():
             return expr.kind
-        case plan.Length():
+        case Length():
             return Kind.INT
-        case plan.Aggregate(function="count"):
+        case Aggregate(function="count"):
             return Kind.INT
-        case plan.Aggregate(function="min" | "max" | "first" | "last"):
+        case Aggregate(function="min" | "max" | "first" | "last"):
             return Kind.FLOAT if expr.kind is None else expr.kind
-        case plan.Unary(operator="not"):
+        case Unary(operator="not"):
             return Kind.BOOL
-        case plan.Binary(operator=operator) if operator not in ("+", "-", "*", "/", "%"):
+        case Binary(operator=operator) if operator not in ("+", "-", "*", "/", "%"):
             return Kind.BOOL
     return Kind.FLOAT
 
 
-def is_open_element(expr: plan.Expr) -> bool:
+def is_open_element(expr: Expr) -> bool:
     """Whether an expression is an element of an array that is read as whatever it is."""
-    one = Computed.of_name(expr.name) if isinstance(expr, plan.Attribute) else None
+    one = Computed.of_name(expr.name) if isinstance(expr, Attribute) else None
     return one is not None and one.kind is Kind.ARRAY
 
 
-def check_into(query: tree.Query, items: tuple[plan.ReturnItem, ...], scope: Scope) -> None:
+def check_into(query: tree.Query, items: tuple[ReturnItem, ...], scope: Scope) -> None:
     """Raise QueryError if the results cannot be events of the type after INTO. `items`: RETURN, bound."""
     returns, output = query.returns, query.output
     if returns is None or returns.into is None:
         return
-    if output is not None and output.mode == plan.Output.COMPRESSED.value:
+    if output is not None and output.mode == Output.COMPRESSED.value:
         hint = "Leave COMPRESSED out: each match becomes an event, with the values of RETURN."
         raise scope.plan_error("a result that stands for many matches is no event to other queries", output.span, hint)
     schema = scope.schema

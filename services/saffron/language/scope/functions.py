@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from saffron.language.plan import plan
+from saffron.language.plan.expressions import Aggregate, Attribute, Call, Const, Expr, GroupValue, Length, TrendValue
 from saffron.language.plan.rewrite import parts, reads
 from saffron.language.plan.trees import tree_of
 from saffron.language.scope.arrays import is_open, settled
@@ -37,9 +37,9 @@ def settle(typed: Typed, sort: Sort, scope: Scope) -> Typed:
     """The expression, with an attribute's unknown kind guessed from the `sort` that is wanted of it."""
     expr = typed.expr
     if is_open(expr):
-        assert isinstance(expr, plan.Attribute)
+        assert isinstance(expr, Attribute)
         return Typed(settled(expr, OF_ELEMENT[sort]), sort) if sort in OF_ELEMENT else typed
-    if typed.sort is Sort.UNKNOWN and isinstance(expr, plan.Attribute) and expr.kind is not Kind.NULL and sort in GUESS:
+    if typed.sort is Sort.UNKNOWN and isinstance(expr, Attribute) and expr.kind is not Kind.NULL and sort in GUESS:
         return Typed(replace(expr, kind=GUESS[sort]), sort)
     return typed
 
@@ -60,10 +60,10 @@ def bind_function(call: tree.Call, row: Function, bind: Bind, scope: Scope, *, r
     return Typed(made, SORTS[kind])
 
 
-def refuse_own(expr: plan.Expr, span: tree.Span, scope: Scope) -> None:
+def refuse_own(expr: Expr, span: tree.Span, scope: Scope) -> None:
     """Raise QueryError for a function of a user's own where its failure would stop more than its query."""
     for leaf in reads(expr):
-        one = None if isinstance(leaf, plan.Length) or leaf.name is None else Computed.of_name(leaf.name)
+        one = None if isinstance(leaf, Length) or leaf.name is None else Computed.of_name(leaf.name)
         names = [] if one is None else [name for name in functions_of(one.tree) if own.find(name) is not None]
         if names:
             hint = "Functions of your own stand in WHERE, RETURN, keys, GROUP BY and HAVING of a query."
@@ -85,7 +85,7 @@ def _argument(row: Function, place: int, argument: tree.Expression, bind: Bind, 
     if (wrong := row.literal(place)) is not None:
         return _literal(row, argument, wrong, scope)
     if isinstance(argument, tree.Name) and is_null(argument.name) and not row.strict:
-        return Typed(plan.Const(None), Sort.UNKNOWN)
+        return Typed(Const(None), Sort.UNKNOWN)
     typed, takes = bind(argument), row.taken(place)
     if takes is Takes.VALUE:
         return typed
@@ -113,7 +113,7 @@ def _literal(row: Function, argument: tree.Expression, wrong: Callable[[str], st
         raise scope.schema_error(message, argument.span)
     if row.name == "like" and "*" in argument.value and not set(argument.value) & {"%", "_"}:
         scope.warn("* has no meaning in a pattern of LIKE", argument.span, "% is any text, _ is one character.")
-    return Typed(plan.Const(argument.value), Sort.STRING)
+    return Typed(Const(argument.value), Sort.STRING)
 
 
 def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[list[Typed], Kind]:
@@ -145,27 +145,27 @@ def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[
     return made, Kind.NUMBER if wide else Kind.FLOAT
 
 
-def _is_wide(expr: plan.Expr) -> bool:
+def _is_wide(expr: Expr) -> bool:
     """Whether a number may be one that float64 does not hold."""
-    if isinstance(expr, plan.Const):
+    if isinstance(expr, Const):
         return isinstance(expr.value, int) and not isinstance(expr.value, bool) and float(expr.value) != expr.value
-    if isinstance(expr, plan.Attribute | plan.Aggregate | plan.Call):
+    if isinstance(expr, Attribute | Aggregate | Call):
         return expr.kind is not None and expr.kind.is_wide
     return False
 
 
 def _placed(
-    call: tree.Call, row: Function, arguments: Sequence[plan.Expr], kind: Kind, scope: Scope, *, returned: bool
-) -> plan.Expr:
+    call: tree.Call, row: Function, arguments: Sequence[Expr], kind: Kind, scope: Scope, *, returned: bool
+) -> Expr:
     """The call as what computes it: a constant, a part of a kernel, a computed value, or Python in RETURN."""
     leaves = [leaf for argument in arguments for leaf in reads(argument)]
     if not leaves and all(map(_is_constant, arguments)):
         value = evaluated(Applied(row.name, tuple(map(tree_of, arguments))), lambda _: None)
-        return plan.Const(of_kind(value, kind))
+        return Const(of_kind(value, kind))
     event = _event_of(arguments)
     if kind is Kind.NULL and event is None:
         kind = Kind.FLOAT  # no event has had any of the values yet
-    inline = plan.Call(row.name, tuple(arguments), kind)
+    inline = Call(row.name, tuple(arguments), kind)
     number = kind.is_number and not kind.is_wide
     if row.kernel is not None or (row.name in CHOICES and (number or kind is Kind.BOOL) and _is_inline(row, arguments)):
         return inline
@@ -175,35 +175,35 @@ def _placed(
     if returned:
         return inline
     names = list(dict.fromkeys(scope.places[leaf.component].written for leaf in leaves))
-    lists = not all(isinstance(leaf, plan.Attribute) for leaf in leaves)
+    lists = not all(isinstance(leaf, Attribute) for leaf in leaves)
     what = f"a list: {', '.join(names)}" if lists else f"several events: {', '.join(names)}"
     hint = "Such a function of one event can stand in a condition. Compare the parts, or compute it in RETURN."
     raise scope.plan_error(f"{call.function} reads {what}", call.span, hint)
 
 
-def _event_of(exprs: Sequence[plan.Expr]) -> plan.Attribute | None:
+def _event_of(exprs: Sequence[Expr]) -> Attribute | None:
     """One of the attributes that expressions read, if they are all of one event and nothing else is read."""
     leaves = [leaf for expr in exprs for leaf in reads(expr)]
-    attributes = [leaf for leaf in leaves if isinstance(leaf, plan.Attribute)]
+    attributes = [leaf for leaf in leaves if isinstance(leaf, Attribute)]
     events = {(one.component, one.which, one.back) for one in attributes}
     return attributes[0] if len(events) == 1 and len(attributes) == len(leaves) else None
 
 
-def _is_constant(expr: plan.Expr) -> bool:
-    return not isinstance(expr, plan.TrendValue | plan.GroupValue) and all(map(_is_constant, parts(expr)))
+def _is_constant(expr: Expr) -> bool:
+    return not isinstance(expr, TrendValue | GroupValue) and all(map(_is_constant, parts(expr)))
 
 
-def _is_inline(row: Function, arguments: Sequence[plan.Expr]) -> bool:
+def _is_inline(row: Function, arguments: Sequence[Expr]) -> bool:
     """Whether kernels can compute with the arguments of a choice: none is a text, or an array."""
     kinds = map(_kind_with_texts, arguments)
     return all(kind is None or (row.name == "is_null" and kind is Kind.STRING) for kind in kinds)
 
 
-def _kind_with_texts(expr: plan.Expr) -> Kind | None:
+def _kind_with_texts(expr: Expr) -> Kind | None:
     """The kind of a value that is a text or an array; None for others."""
     match expr:
-        case plan.Const(value=str()):
+        case Const(value=str()):
             return Kind.STRING
-        case plan.Attribute(kind=kind) | plan.Aggregate(kind=kind) | plan.Call(kind=kind) | plan.GroupValue(kind=kind):
+        case Attribute(kind=kind) | Aggregate(kind=kind) | Call(kind=kind) | GroupValue(kind=kind):
             return kind if kind is not None and kind.has_texts else None
     return None

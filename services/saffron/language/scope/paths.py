@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from saffron.language.plan import plan
+from saffron.language.plan.expressions import Which
 from saffron.language.plan.rewrite import reads
 from saffron.language.plan.trees import tree_of
 from saffron.language.scope.composition import kind_of
@@ -52,7 +52,7 @@ def _computed(expression: tree.Expression, scope: Scope) -> Computed:
             scope.attribute(types, one.variable, one.span) for types in dict.fromkeys(p.types for p in scope.places)
         ]
         kinds.extend(each.kind or Kind.NULL for each in found)
-        return attribute(next((each for each in found if not each.null), found[0]), 0, plan.Which.SINGLE)
+        return attribute(next((each for each in found if not each.null), found[0]), 0, Which.SINGLE)
 
     kinds: list[Kind] = []
     noted = dict(scope.computed)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from saffron.carets import quoted, render
 from saffron.errors import QueryError
-from saffron.language.plan.plan import Const
+from saffron.language.plan.expressions import Const
 from saffron.language.scope.places import Place, Slot, default_name, name_of
 from saffron.language.syntax.hints import known_attributes, known_names, listing, suggestion
 from saffron.language.syntax.paths import OWN as OWN_FIELD

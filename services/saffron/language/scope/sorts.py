@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from saffron.language.plan import plan
+from saffron.language.plan.expressions import Expr
 from saffron.schema.schema import Kind
 
 
@@ -28,7 +28,7 @@ class Sort(Enum):
 class Typed:
     """A bound expression and the type of its value."""
 
-    expr: plan.Expr
+    expr: Expr
     sort: Sort
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
-from saffron.language.plan import plan
+from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Length, Unary, Which
 from saffron.language.plan.rewrite import reads
 from saffron.language.scope.arrays import ARRAY_HINT, is_open, no_array, open_element
 from saffron.language.scope.functions import bind_function, settle
@@ -34,15 +34,15 @@ def kind_or_guess(found: Found) -> Kind:
     return Kind.FLOAT if found.kind is None else found.kind
 
 
-def attribute(found: Found, component: int, which: plan.Which, back: int = 0) -> Typed:
+def attribute(found: Found, component: int, which: Which, back: int = 0) -> Typed:
     """A resolved attribute of a component as an expression; null if no event can have it."""
     if found.null:
         return Typed(NULL, Sort.UNKNOWN)
-    expr = plan.Attribute(component, which, found.name, kind_or_guess(found), back)
+    expr = Attribute(component, which, found.name, kind_or_guess(found), back)
     return Typed(expr, Sort.UNKNOWN if found.kind is None else SORTS[found.kind])
 
 
-def bind_condition(expression: tree.Expression, scope: Scope, leaves: Leaves, *, returned: bool = False) -> plan.Expr:
+def bind_condition(expression: tree.Expression, scope: Scope, leaves: Leaves, *, returned: bool = False) -> Expr:
     """A condition as an expression of a plan; QueryError if its value is not true or false.
 
     `returned`: Python evaluates it on results (HAVING).
@@ -65,17 +65,17 @@ def bind_value(expression: tree.Expression, scope: Scope, leaves: Leaves, *, of_
 
 def _noted(typed: Typed, scope: Scope) -> Typed:
     """The expression, with the computed values that it reads noted in the scope."""
-    names = (leaf.name for leaf in reads(typed.expr) if not isinstance(leaf, plan.Length))
+    names = (leaf.name for leaf in reads(typed.expr) if not isinstance(leaf, Length))
     scope.computed |= dict.fromkeys(name for name in names if name is not None and name.startswith(COMPUTED_MARK))
     return typed
 
 
-def balanced(operator: str, parts: Sequence[plan.Expr]) -> plan.Expr:
+def balanced(operator: str, parts: Sequence[Expr]) -> Expr:
     """`and` or `or` over many operands as a tree of logarithmic depth, so that recursion over it stays shallow."""
     if len(parts) == 1:
         return parts[0]
     middle = (len(parts) + 1) // 2
-    return plan.Binary(operator, balanced(operator, parts[:middle]), balanced(operator, parts[middle:]))
+    return Binary(operator, balanced(operator, parts[:middle]), balanced(operator, parts[middle:]))
 
 
 class _Binder:
@@ -90,11 +90,11 @@ class _Binder:
     def bind(self, expression: tree.Expression) -> Typed:
         match expression:
             case tree.Literal(value=value):
-                return Typed(plan.Const(value), literal_sort(value))
+                return Typed(Const(value), literal_sort(value))
             case tree.Prefix(operator="not", operand=operand):
-                return Typed(plan.Unary("not", self._truth(operand, "NOT")), Sort.BOOLEAN)
+                return Typed(Unary("not", self._truth(operand, "NOT")), Sort.BOOLEAN)
             case tree.Prefix(operator=operator, operand=operand):
-                return Typed(plan.Unary(operator, self._number(operand, "negate")), Sort.NUMBER)
+                return Typed(Unary(operator, self._number(operand, "negate")), Sort.NUMBER)
             case tree.Logic(operator=operator, operands=operands):
                 parts = [self._truth(operand, operator.upper()) for operand in operands]
                 return Typed(balanced(operator, parts), Sort.BOOLEAN)
@@ -102,7 +102,7 @@ class _Binder:
                 verb = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "take the remainder of"}
                 left = self._number(expression.left, verb[operator])
                 right = self._number(expression.right, verb[operator])
-                return Typed(plan.Binary(operator, left, right), Sort.NUMBER)
+                return Typed(Binary(operator, left, right), Sort.NUMBER)
             case tree.Operation():
                 return self._comparison(expression)
             case tree.Membership():
@@ -120,7 +120,7 @@ class _Binder:
             case _:
                 return self.leaves(expression)
 
-    def _number(self, expression: tree.Expression, verb: str) -> plan.Expr:
+    def _number(self, expression: tree.Expression, verb: str) -> Expr:
         """An operand that must be a number. `verb`: for the error, "cannot add a string"."""
         typed = settle(self.bind(expression), Sort.NUMBER, self.scope)
         if typed.sort in (Sort.STRING, Sort.BOOLEAN, Sort.ARRAY):
@@ -129,7 +129,7 @@ class _Binder:
             )
         return typed.expr
 
-    def _truth(self, expression: tree.Expression, operator: str) -> plan.Expr:
+    def _truth(self, expression: tree.Expression, operator: str) -> Expr:
         """An operand of AND, OR or NOT, which must be true or false."""
         typed = settle(self.bind(expression), Sort.BOOLEAN, self.scope)
         if typed.sort in (Sort.NUMBER, Sort.STRING, Sort.ARRAY):
@@ -153,13 +153,13 @@ class _Binder:
         if left.sort is not right.sort and Sort.UNKNOWN not in (left.sort, right.sort):
             message = f"{left.sort.noun} is compared with {right.sort.noun}: always false"
             self.scope.warn(message, operation.span)
-        return Typed(plan.Binary(operation.operator, left.expr, right.expr), Sort.BOOLEAN)
+        return Typed(Binary(operation.operator, left.expr, right.expr), Sort.BOOLEAN)
 
     def _of_any_kind(self, operator: str, left: Typed, right: Typed) -> Typed:
         """A comparison of values of unknown kinds: it holds if it does of strings, numbers or truth values."""
         sorts = [Sort.STRING, Sort.NUMBER, *([Sort.BOOLEAN] if operator in ("=", "!=") else [])]
         pairs = [[settle(side, sort, self.scope).expr for side in (left, right)] for sort in sorts]
-        return Typed(balanced("or", [plan.Binary(operator, one, two) for one, two in pairs]), Sort.BOOLEAN)
+        return Typed(balanced("or", [Binary(operator, one, two) for one, two in pairs]), Sort.BOOLEAN)
 
     def _compared(self, expression: tree.Expression) -> Typed:
         """A side of a comparison; QueryError for an array."""
@@ -179,15 +179,15 @@ class _Binder:
         if operand.sort not in (sorts[0], Sort.UNKNOWN):
             message = f"{operand.sort.noun} is compared with {sorts[0].noun}: always false"
             self.scope.warn(message, membership.span)
-        choices = tuple(plan.Const(choice.value) for choice in membership.choices)
-        return Typed(plan.In(operand.expr, choices), Sort.BOOLEAN)
+        choices = tuple(Const(choice.value) for choice in membership.choices)
+        return Typed(In(operand.expr, choices), Sort.BOOLEAN)
 
     def _element(self, expression: tree.Reference | tree.Next) -> Typed:
         """An element of an array, of a kind that its use tells."""
         base = self.leaves(expression)
         if base.expr == NULL:
             return base
-        if not isinstance(base.expr, plan.Attribute) or base.sort not in (Sort.ARRAY, Sort.UNKNOWN):
+        if not isinstance(base.expr, Attribute) or base.sort not in (Sort.ARRAY, Sort.UNKNOWN):
             raise no_array(base.sort.noun, self.scope, expression.span)
         return Typed(open_element(base.expr, expression.steps), Sort.UNKNOWN)
 
@@ -195,7 +195,7 @@ class _Binder:
         """An aggregate over the events of several lists, made of those over each; QueryError for one that is not."""
         function = {"least": "min", "greatest": "max"}.get(call.function, call.function)
 
-        def each(name: str) -> list[plan.Expr]:
+        def each(name: str) -> list[Expr]:
             return [self.leaves(replace(call, function=name, arguments=(one,))).expr for one in call.arguments]
 
         match function:
@@ -205,7 +205,7 @@ class _Binder:
                 return Typed(reduce(partial(_joined, _sum), each("sum")), Sort.NUMBER)
             case "avg":
                 whole = reduce(partial(_joined, _sum), each("sum"))
-                return Typed(plan.Binary("/", whole, reduce(_sum, each("count"))), Sort.NUMBER)
+                return Typed(Binary("/", whole, reduce(_sum, each("count"))), Sort.NUMBER)
             case "min" | "max":
                 choose = partial(_least_or_greatest, "least" if function == "min" else "greatest")
                 return Typed(reduce(partial(_joined, choose), each(function)), Sort.NUMBER)
@@ -232,14 +232,14 @@ def _of_list(expression: tree.Expression) -> bool:
     return bool(inner) and all(map(_of_list, inner))
 
 
-def _sum(left: plan.Expr, right: plan.Expr) -> plan.Expr:
-    return plan.Binary("+", left, right)
+def _sum(left: Expr, right: Expr) -> Expr:
+    return Binary("+", left, right)
 
 
-def _least_or_greatest(function: str, left: plan.Expr, right: plan.Expr) -> plan.Expr:
-    return plan.Call(function, (left, right))
+def _least_or_greatest(function: str, left: Expr, right: Expr) -> Expr:
+    return Call(function, (left, right))
 
 
-def _joined(join: Callable[[plan.Expr, plan.Expr], plan.Expr], left: plan.Expr, right: plan.Expr) -> plan.Expr:
+def _joined(join: Callable[[Expr, Expr], Expr], left: Expr, right: Expr) -> Expr:
     """Two aggregates in one; a null one, as over a list without events, does not count."""
-    return plan.Call("coalesce", (join(left, right), left, right))
+    return Call("coalesce", (join(left, right), left, right))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from saffron.language.plan import plan
+from saffron.language.plan.clauses import OpenOn, Window
+from saffron.language.plan.expressions import Which
+from saffron.language.plan.limits import MAX_WINDOWS
 from saffron.language.scope.functions import refuse_own
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Typed
@@ -11,7 +13,7 @@ from saffron.language.syntax import tree
 from saffron.schema.event_types import one_type
 
 
-def bind_window(query: tree.Query, scope: Scope, *, tumbling: bool) -> plan.Window:
+def bind_window(query: tree.Query, scope: Scope, *, tumbling: bool) -> Window:
     """The window of a query; QueryError if it cannot be run. `tumbling`: WITHIN alone slides by its own size."""
     within = query.within
     if within.slide is not None and within.opening is not None:
@@ -22,29 +24,29 @@ def bind_window(query: tree.Query, scope: Scope, *, tumbling: bool) -> plan.Wind
         scope.warn("SLIDE is longer than WITHIN: events between two windows are never looked at", within.slide.span)
     if tumbling and slide is None and within.opening is None:
         slide = within.size.amount
-    if tumbling and slide is not None and -(-within.size.amount // slide) > plan.MAX_WINDOWS:
+    if tumbling and slide is not None and -(-within.size.amount // slide) > MAX_WINDOWS:
         count = -(-within.size.amount // slide)
-        hint = f"Each event keeps a count for each of its windows, at most {plan.MAX_WINDOWS}: slide by more."
+        hint = f"Each event keeps a count for each of its windows, at most {MAX_WINDOWS}: slide by more."
         raise scope.plan_error(f"{count} windows overlap", within.span, hint)
     opens = None if within.opening is None else _opening(within.opening, scope)
-    return plan.Window(within.size.amount, within.size.events, slide, opens)
+    return Window(within.size.amount, within.size.events, slide, opens)
 
 
-def _opening(opening: tree.Opening, scope: Scope) -> plan.OpenOn:
+def _opening(opening: tree.Opening, scope: Scope) -> OpenOn:
     """The bound OPEN ON, whose condition reads the opening event only."""
     scope.check_type(opening.type, opening.type_start)
     if opening.condition is None:
-        return plan.OpenOn(opening.type, None)
+        return OpenOn(opening.type, None)
     names = (opening.variable or opening.type, opening.type)
 
     def leaf(expression: tree.Expression) -> Typed:
         good = isinstance(expression, tree.Reference) and expression.index is tree.Index.NONE
         if good and isinstance(expression, tree.Reference) and expression.variable in names and expression.attribute:
             found = scope.attribute(one_type(opening.type), expression.attribute, expression.span)
-            return attribute(found, 0, plan.Which.SINGLE)
+            return attribute(found, 0, Which.SINGLE)
         hint = f"Write {names[0]}.x for an attribute of the event that opens the window."
         raise scope.schema_error("a condition of OPEN ON reads that one event only", expression.span, hint)
 
     condition = bind_condition(opening.condition, scope, leaf)
     refuse_own(condition, opening.condition.span, scope)
-    return plan.OpenOn(opening.type, condition)
+    return OpenOn(opening.type, condition)

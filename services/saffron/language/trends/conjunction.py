@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from saffron.language.patterns.successors import Refuse
-from saffron.language.plan.plan import Attribute, Component, Expr, Strategy, Template, Transition, TrendState
+from saffron.language.plan.expressions import Attribute, Expr
+from saffron.language.plan.pattern import Component, Strategy
 from saffron.language.plan.rewrite import mapped
+from saffron.language.plan.trend_plan import Template, Transition, TrendState
 from saffron.schema.event_types import EventTypes, one_type
 
 _STRICTER = (Strategy.ANY, Strategy.PARTITION, Strategy.STRICT)

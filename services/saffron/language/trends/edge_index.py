@@ -10,9 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from saffron.language.plan.expressions import Attribute, Binary, Const, Expr, Unary, Which
 from saffron.language.plan.pairs import exact
-from saffron.language.plan.plan import Attribute, Binary, Const, Expr, Strategy, Transition, Unary, Which
+from saffron.language.plan.pattern import Strategy
 from saffron.language.plan.rewrite import parts, reads
+from saffron.language.plan.trend_plan import Transition
 from saffron.language.scope.composition import kind_of
 from saffron.schema.schema import Kind
 

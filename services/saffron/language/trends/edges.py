@@ -14,8 +14,7 @@ from functools import partial
 from saffron.errors import QueryError
 from saffron.language.patterns.layout import Leaf
 from saffron.language.patterns.successors import PlaceGraph, adjacency
-from saffron.language.plan import plan
-from saffron.language.plan.plan import Which
+from saffron.language.plan.expressions import Attribute, Expr, Which
 from saffron.language.plan.rewrite import mapped
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Typed
@@ -67,9 +66,9 @@ class Conditions:
     `edge`: by (earlier, later) component, on each adjacent pair of their events.
     """
 
-    local: dict[int, list[plan.Expr]] = field(default_factory=dict)
-    edge: dict[tuple[int, int], list[plan.Expr]] = field(default_factory=dict)
-    always: list[plan.Expr] = field(default_factory=list)
+    local: dict[int, list[Expr]] = field(default_factory=dict)
+    edge: dict[tuple[int, int], list[Expr]] = field(default_factory=dict)
+    always: list[Expr] = field(default_factory=list)
 
 
 def bind_edges(
@@ -179,7 +178,7 @@ class _Binder:
 
     # ------------------------------------------------------------ two adjacent events
 
-    def _by_next(self, expression: tree.Expression, expr: plan.Expr, uses: list[Use]) -> None:
+    def _by_next(self, expression: tree.Expression, expr: Expr, uses: list[Use]) -> None:
         """Add A.x op NEXT(B).x, which applies wherever an event of B is right behind one of A."""
         later = {use.component for use in uses if use.role is Role.NEXT}
         earlier = {use.component for use in uses if use.role in EACH}
@@ -194,7 +193,7 @@ class _Binder:
             raise self._not_adjacent(one, two, "never", expression)
         self._add(one, two, expr, lambda node: node.which is Which.ADJACENT)
 
-    def _by_index(self, expression: tree.Expression, expr: plan.Expr, uses: list[Use]) -> None:
+    def _by_index(self, expression: tree.Expression, expr: Expr, uses: list[Use]) -> None:
         """Add a[i].x op a[i-1].x; QueryError if these events are not always adjacent."""
         component, roles = uses[0].component, {use.role for use in uses}
         place = self.scope.places[component]
@@ -224,7 +223,7 @@ class _Binder:
         )
         return self.scope.plan_error(message, use.span, hint)
 
-    def _by_order(self, expression: tree.Expression, expr: plan.Expr, uses: list[Use], components: list[int]) -> None:
+    def _by_order(self, expression: tree.Expression, expr: Expr, uses: list[Use], components: list[int]) -> None:
         """Add a.x op b.x; QueryError unless b is right behind a in each trend, or iteration, that has both."""
         if len(components) > 2:
             hint = "Write a condition for each pair of adjacent events: A.x < NEXT(B).x."
@@ -282,7 +281,7 @@ class _Binder:
         graph = self._graph(component)
         return sorted({(place[0], step.target[0]) for place in graph.stances for step in graph.steps(place)})
 
-    def _add(self, earlier: int, later: int, expr: plan.Expr, is_later: Callable[[plan.Attribute], bool]) -> None:
+    def _add(self, earlier: int, later: int, expr: Expr, is_later: Callable[[Attribute], bool]) -> None:
         """Add an edge condition. `is_later`: whether an attribute reads the later event."""
         read = mapped(expr, _reading(lambda node: Which.ADJACENT if is_later(node) else Which.SINGLE))
         self.found.edge.setdefault((earlier, later), []).append(read)
@@ -300,14 +299,14 @@ class _Binder:
         return self.scope.plan_error(message, expression.span, hint)
 
 
-def _is_of(component: int, node: plan.Attribute) -> bool:
+def _is_of(component: int, node: Attribute) -> bool:
     return node.component == component
 
 
-def _reading(which: Callable[[plan.Attribute], Which]) -> Callable[[plan.Expr], plan.Expr]:
+def _reading(which: Callable[[Attribute], Which]) -> Callable[[Expr], Expr]:
     """A rewrite of leaves: each attribute is read from the event that `which` names, SINGLE or ADJACENT."""
 
-    def leaf(node: plan.Expr) -> plan.Expr:
-        return replace(node, which=which(node), back=0) if isinstance(node, plan.Attribute) else node
+    def leaf(node: Expr) -> Expr:
+        return replace(node, which=which(node), back=0) if isinstance(node, Attribute) else node
 
     return leaf

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from saffron.language.patterns.layout import Layout, Leaf, loops_of, paths
 from saffron.language.patterns.shapes import Builder
 from saffron.language.patterns.successors import MOST_PLACES, TOO_MANY
-from saffron.language.plan.plan import Shape
+from saffron.language.plan.pattern import Shape
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax import tree
 

@@ -9,8 +9,11 @@ from saffron.language.binding.keys import Keys, PartialKey, bind_keys
 from saffron.language.binding.refusals import refuse_clauses
 from saffron.language.binding.strategies import Strategies, bind_strategies
 from saffron.language.patterns.successors import PlaceGraph, Refuse, place_graph
-from saffron.language.plan import plan
-from saffron.language.plan.plan import Strategy, Template
+from saffron.language.plan.clauses import DEFAULT_STREAM
+from saffron.language.plan.expressions import Attribute, Binary, Const, Which
+from saffron.language.plan.limits import MAX_STATES
+from saffron.language.plan.pattern import Component, Strategy
+from saffron.language.plan.trend_plan import Template, Transition, TrendPlan
 from saffron.language.scope.paths import with_paths
 from saffron.language.scope.places import Slot
 from saffron.language.scope.scope import Scope
@@ -39,13 +42,11 @@ def is_aggregate(query: tree.Query) -> bool:
     return False
 
 
-def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
+def bind_trend(query: tree.Query, scope: Scope, name: str) -> TrendPlan:
     """The plan of an aggregate query, named `name`; raises QueryError."""
     layout = build_trend_layout(query.pattern, scope)
     leaves = layout.layout.leaves
-    scope.declare(
-        [Slot(leaf.event, bool(leaf.loops), absent=leaf.absence is not None) for leaf in leaves], plan.MAX_STATES
-    )
+    scope.declare([Slot(leaf.event, bool(leaf.loops), absent=leaf.absence is not None) for leaf in leaves], MAX_STATES)
     refuse_clauses(query, scope, aggregate=True)
     if scope.schema is not None and scope.schema.times:
         hint = "Ask for the matches: leave COUNT(*) and its like out of RETURN."
@@ -64,17 +65,17 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> plan.TrendPlan:
     for partial in keys.partial:
         _add_partial_key(partial, templates, layout, conditions, scope)
     _check_group(query, keys, scope)
-    components = tuple(plan.Component(place.variable, place.types, place.closure) for place in scope.places)
+    components = tuple(Component(place.variable, place.types, place.closure) for place in scope.places)
     filled = {part: _filled(templates[part], part, conditions, keys, layout) for part in layout.parts}
     values = bind_values(query, layout, scope)
     left, *others = (filled[part] for part in layout.sides)
     if others:
         _check_conjunction(query, layout, filled, components, strategies, scope)
         others.append(conjunction.both(left, others[0], components))
-    return plan.TrendPlan(
+    return TrendPlan(
         name=name,
         text=text,
-        stream=query.stream or plan.DEFAULT_STREAM,
+        stream=query.stream or DEFAULT_STREAM,
         components=components,
         template=left,
         strategy=strategies.whole,
@@ -113,7 +114,7 @@ def _filled(template: Template, part: Part, conditions: Conditions, keys: Keys, 
     for _, components in keys.impossible:
         own = any(component in part.components for component in components)
         if own if part in layout.negatives else any(component < positive for component in components):
-            always.append(plan.Const(False))
+            always.append(Const(False))
     local = tuple(
         (*conditions.local.get(state.component, ()), *(always if state.start else ())) for state in template.states
     )
@@ -123,7 +124,7 @@ def _filled(template: Template, part: Part, conditions: Conditions, keys: Keys, 
     return Template(template.states, transitions, local)
 
 
-def _ends(template: Template, transition: plan.Transition) -> tuple[int, int]:
+def _ends(template: Template, transition: Transition) -> tuple[int, int]:
     """The (earlier, later) components of a transition."""
     return template.states[transition.source].component, template.states[transition.target].component
 
@@ -143,7 +144,7 @@ def _check_conjunction(
     query: tree.Query,
     layout: TrendLayout,
     filled: dict[Part, Template],
-    components: tuple[plan.Component, ...],
+    components: tuple[Component, ...],
     strategies: Strategies,
     scope: Scope,
 ) -> None:
@@ -172,15 +173,15 @@ def _add_partial_key(
         raise scope.plan_error("events that must agree are not all in a row in the trend", partial.written.span, hint)
     name, kind = partial.attribute.name, kind_or_guess(partial.attribute)
     for component in sorted(members):
-        value = plan.Attribute(component, plan.Which.SINGLE, name, kind)
-        conditions.local.setdefault(component, []).append(plan.Binary("=", value, value))
+        value = Attribute(component, Which.SINGLE, name, kind)
+        conditions.local.setdefault(component, []).append(Binary("=", value, value))
     (part,) = parts
     adjacent = {_ends(templates[part], one) for one in templates[part].transitions}
     for source, target in sorted(adjacent):
         if source in members and target in members:
-            left = plan.Attribute(source, plan.Which.SINGLE, name, kind)
-            right = plan.Attribute(target, plan.Which.ADJACENT, name, kind)
-            conditions.edge.setdefault((source, target), []).append(plan.Binary("=", left, right))
+            left = Attribute(source, Which.SINGLE, name, kind)
+            right = Attribute(target, Which.ADJACENT, name, kind)
+            conditions.edge.setdefault((source, target), []).append(Binary("=", left, right))
 
 
 def _can_return(template: Template, components: set[int]) -> bool:

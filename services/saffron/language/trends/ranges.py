@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saffron.language.plan.plan import Expr, Strategy, Transition
+from saffron.language.plan.expressions import Expr
+from saffron.language.plan.pattern import Strategy
+from saffron.language.plan.trend_plan import Transition
 from saffron.language.trends.edge_index import Comparison, Search, edge_index
 
 _SIDES = {"low": (">", ">="), "high": ("<", "<="), "unequal": ("!=",)}

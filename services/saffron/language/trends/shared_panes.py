@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from saffron.language.plan.plan import Strategy, TrendPlan
+from saffron.language.plan.pattern import Strategy
+from saffron.language.plan.trend_plan import TrendPlan
 
 WORTH = 4
 """The number of windows, for each row of a pane's matrix, from which panes are faster than separate windows."""

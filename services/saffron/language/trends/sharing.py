@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from saffron.language.plan.plan import Plan, Template, TrendPlan
+from saffron.language.plan.plan import Plan
+from saffron.language.plan.trend_plan import Template, TrendPlan
 from saffron.language.trends.edge_index import Search
 from saffron.language.trends.shared_panes import shares_panes
 from saffron.language.trends.trend_graphs import trend_graphs

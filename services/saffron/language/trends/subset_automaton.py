@@ -8,11 +8,11 @@ from functools import partial
 
 from saffron.errors import QueryError
 from saffron.language.patterns.successors import TOO_MANY, Place, PlaceGraph, Refuse
-from saffron.language.plan import plan
-from saffron.language.plan.plan import Strategy
+from saffron.language.plan.limits import MAX_STATES
+from saffron.language.plan.pattern import Strategy
 from saffron.language.trends.refinement import refined, representatives
 
-MOST_SUBSETS = 4 * plan.MAX_STATES
+MOST_SUBSETS = 4 * MAX_STATES
 """Most sets of places in the subset construction."""
 SEPARATE = "Write the ways as patterns of different event types, or add a query for each."
 """The hint of an error about two ways that conflict."""
@@ -44,7 +44,7 @@ class Automaton:
 
 
 def too_many(refuse: Refuse) -> QueryError:
-    return refuse(f"the pattern needs more than {plan.MAX_STATES} states", TOO_MANY)
+    return refuse(f"the pattern needs more than {MAX_STATES} states", TOO_MANY)
 
 
 # ---------------------------------------------------------------- subset construction

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from functools import partial
 
 from saffron.language.patterns.successors import Place, PlaceGraph, Refuse, Step
-from saffron.language.plan import plan
-from saffron.language.plan.plan import Strategy, Template, Transition, TrendState
+from saffron.language.plan.limits import MAX_STATES
+from saffron.language.plan.pattern import Strategy
+from saffron.language.plan.trend_plan import Template, Transition, TrendState
 from saffron.language.trends.refinement import refined, representatives
 from saffron.language.trends.subset_automaton import (
     MOST_SUBSETS,
@@ -37,7 +38,7 @@ def template_of(graph: PlaceGraph, refuse: Refuse, *, negative: bool = False) ->
     else:
         automaton = minimal(deterministic(graph, refuse))
         found = _template(shortest(automaton) if negative else automaton)
-    if len(found.states) > plan.MAX_STATES:
+    if len(found.states) > MAX_STATES:
         raise too_many(refuse)
     return found
 

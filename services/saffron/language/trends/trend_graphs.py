@@ -16,7 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from saffron.language.plan.plan import Expr, Strategy, Template, Transition, TrendPlan, TrendState
+from saffron.language.plan.expressions import Expr
+from saffron.language.plan.pattern import Strategy
+from saffron.language.plan.trend_plan import Template, Transition, TrendPlan, TrendState
 from saffron.language.trends.edge_index import EdgeIndex, Search, edge_index
 from saffron.language.trends.ranges import Range, range_of
 

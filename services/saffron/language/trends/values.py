@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from saffron.language.binding.aggregates import aggregated
-from saffron.language.plan import plan
+from saffron.language.plan.clauses import ReturnItem
+from saffron.language.plan.expressions import Const, Expr, GroupValue, TrendValue
 from saffron.language.plan.formulas import attribute_written
+from saffron.language.plan.trend_plan import TrendAggregate
 from saffron.language.scope.paths import path_of
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import SORTS, Sort, Typed
@@ -21,9 +23,9 @@ from saffron.schema.schema import Kind
 class Values:
     """The bound RETURN and HAVING, and the aggregates that they read."""
 
-    aggregates: tuple[plan.TrendAggregate, ...]
-    returns: tuple[plan.ReturnItem, ...]
-    having: plan.Expr | None
+    aggregates: tuple[TrendAggregate, ...]
+    returns: tuple[ReturnItem, ...]
+    having: Expr | None
 
 
 def is_trend_aggregate(expression: tree.Expression) -> bool:
@@ -43,7 +45,7 @@ def bind_values(query: tree.Query, layout: TrendLayout, scope: Scope) -> Values:
     """The bound RETURN and HAVING. Group attributes are left out of RETURN, as results have them under "group"."""
     assert query.returns is not None
     binder = _Binder(query, layout, scope)
-    found: dict[str, plan.ReturnItem] = {}
+    found: dict[str, ReturnItem] = {}
     for item in query.returns.items:
         if binder.is_group(item):
             continue
@@ -52,7 +54,7 @@ def bind_values(query: tree.Query, layout: TrendLayout, scope: Scope) -> Values:
             raise scope.schema_error(
                 f"two items of RETURN are called '{name[:60]}'", item.span, "Name one: ... AS name."
             )
-        found[name] = plan.ReturnItem(name, bind_value(binder.grouped(item.expression), scope, binder.leaf).expr)
+        found[name] = ReturnItem(name, bind_value(binder.grouped(item.expression), scope, binder.leaf).expr)
     written = query.having
     having = None if written is None else bind_condition(binder.grouped(written), scope, binder.leaf, returned=True)
     return Values(tuple(binder.aggregates), tuple(found.values()), having)
@@ -65,7 +67,7 @@ class _Binder:
     query: tree.Query
     layout: TrendLayout
     scope: Scope
-    aggregates: dict[plan.TrendAggregate, int] = field(default_factory=dict)
+    aggregates: dict[TrendAggregate, int] = field(default_factory=dict)
 
     def is_group(self, item: tree.Item) -> bool:
         """Whether an item is a group attribute by itself."""
@@ -105,7 +107,7 @@ class _Binder:
         span = self.query.group[group.index(name)].span
         found = self.scope.shared(name, self.scope.places, span)
         sort = Sort.UNKNOWN if found.kind is None else SORTS[found.kind]
-        return Typed(plan.GroupValue(group.index(name), kind_or_guess(found)), sort)
+        return Typed(GroupValue(group.index(name), kind_or_guess(found)), sort)
 
     def _aggregate(self, call: tree.Call) -> Typed:
         """A bound aggregate; QueryError for other calls, and with AND for all but COUNT(*)."""
@@ -117,7 +119,7 @@ class _Binder:
             raise self.scope.plan_error(message, call.span, hint)
         argument = call.arguments[0]
         if isinstance(argument, tree.Star):
-            return self._of(plan.TrendAggregate("count", None, None, None), Kind.INT)
+            return self._of(TrendAggregate("count", None, None, None), Kind.INT)
         if len(self.layout.sides) > 1:
             hint = "Return COUNT(*); or write a query for each side, and aggregate there."
             raise self.scope.plan_error("AND counts pairs of trends, and has no other aggregate", call.span, hint)
@@ -126,7 +128,7 @@ class _Binder:
             if call.function != "count":
                 hint = f"Write {call.function.upper()}({argument.name}.x)."
                 raise self.scope.schema_error(f"{call.function} needs an attribute", call.span, hint)
-            return self._of(plan.TrendAggregate("count", component, None, None), Kind.INT)
+            return self._of(TrendAggregate("count", component, None, None), Kind.INT)
         return self._of_values(call, component)
 
     def _component(self, call: tree.Call) -> int:
@@ -150,12 +152,12 @@ class _Binder:
         """A bound aggregate of an attribute or a formula of the component's events."""
         found = aggregated(call, self.scope.places[component], self.scope)
         if found.null:
-            return Typed(plan.Const(0 if call.function in ("sum", "count") else None), Sort.NUMBER)
+            return Typed(Const(0 if call.function in ("sum", "count") else None), Sort.NUMBER)
         kind = kind_or_guess(found)
-        aggregate = plan.TrendAggregate(call.function, component, found.name, kind)
+        aggregate = TrendAggregate(call.function, component, found.name, kind)
         return self._of(aggregate, {"avg": Kind.FLOAT, "count": Kind.INT}.get(call.function, kind))
 
-    def _of(self, aggregate: plan.TrendAggregate, kind: Kind) -> Typed:
+    def _of(self, aggregate: TrendAggregate, kind: Kind) -> Typed:
         """The reference to an aggregate, which is registered once."""
         index = self.aggregates.setdefault(aggregate, len(self.aggregates))
-        return Typed(plan.TrendValue(index, kind), Sort.NUMBER)
+        return Typed(TrendValue(index, kind), Sort.NUMBER)

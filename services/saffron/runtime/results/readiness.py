@@ -14,7 +14,9 @@ from saffron.engine.events.schema_record import fingerprint
 from saffron.engine.operators.composition import in_order
 from saffron.engine.operators.containment import Failure, is_of_query
 from saffron.engine.operators.standing import compile_text
-from saffron.language.plan.plan import MatchPlan, Plan, TrendPlan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.records.query import QueryRecord
 from saffron.records.status import FAILED, READY, QueryStatus
 from saffron.runtime.kernels.warm import Request, Warmer

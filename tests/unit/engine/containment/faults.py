@@ -15,7 +15,7 @@ from saffron.engine.trends import trend_operator as trends
 from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.engine.trends.results import Trends
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 
 
 class Broken(Exception):

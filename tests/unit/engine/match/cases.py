@@ -18,28 +18,23 @@ from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.planning.engine import engine_of_runs
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
-from saffron.language.plan.formulas import attribute_shown
-from saffron.language.plan.plan import (
+from saffron.language.plan.clauses import OpenOn, ReturnItem, Window
+from saffron.language.plan.expressions import (
     Aggregate,
     Attribute,
     Binary,
     Call,
-    Component,
-    Condition,
     Const,
-    Edge,
     Expr,
     In,
     Length,
-    MatchPlan,
-    OpenOn,
-    ReturnItem,
     Scope,
-    Strategy,
     Unary,
     Which,
-    Window,
 )
+from saffron.language.plan.formulas import attribute_shown
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Component, Condition, Edge, Strategy
 from saffron.schema.event_types import one_type
 from saffron.schema.schema import NULL_INT, Kind, Schema
 from tests.reference.match.answers import answers, returned

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from saffron.language.plan.plan import Strategy
+from saffron.language.plan.pattern import Strategy
 from tests.unit.engine.match import cases
 
 STREAMS = 25

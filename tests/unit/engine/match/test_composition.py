@@ -15,7 +15,7 @@ from saffron.engine.match.shedding import sample
 from saffron.engine.operators.composition import made_by, with_types
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.absence import is_trailing
 from tests.reference.match.answers import answers, composed

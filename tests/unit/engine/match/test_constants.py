@@ -19,7 +19,7 @@ from saffron.engine.match.general import automaton as general
 from saffron.engine.match.general.step_source import GeneralSource
 from saffron.engine.match.general.table_text import TableText
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema
 
 KINDS = {"v": Kind.FLOAT, "n": Kind.INT, "s": Kind.STRING}

@@ -11,7 +11,7 @@ from saffron.engine.match.runs.parts import Source
 from saffron.engine.match.runs.scan import Scanning
 from saffron.engine.match.runs.stepping import Stepping
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema(

@@ -22,7 +22,9 @@ from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.operators.engine_choice import Engine
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan, Output, Strategy
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 from saffron.schema.schema import Schema
 from tests.reference.match import generate
 from tests.reference.match.absence import is_trailing

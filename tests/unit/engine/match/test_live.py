@@ -13,8 +13,9 @@ from saffron.engine.match.merging import merge
 from saffron.engine.match.queries.fastest import started
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.merging import merging
-from saffron.language.plan.plan import MatchPlan, Strategy
+from saffron.language.plan.pattern import Strategy
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.test_general import queries
 

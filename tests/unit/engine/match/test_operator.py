@@ -15,8 +15,11 @@ from saffron.engine.events.columns import Column
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.errors import QueryError
-from saffron.language.plan.plan import Attribute as Ref
-from saffron.language.plan.plan import Component, MatchPlan, ReturnItem, Strategy, Which, Window
+from saffron.language.plan.clauses import ReturnItem, Window
+from saffron.language.plan.expressions import Attribute as Ref
+from saffron.language.plan.expressions import Which
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Component, Strategy
 from saffron.schema.event_types import one_type
 from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.match import cases

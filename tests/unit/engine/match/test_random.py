@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from saffron.language.plan.plan import MatchPlan, Strategy
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.near import close
 

@@ -15,7 +15,8 @@ from saffron.engine.operators import aggregates
 from saffron.engine.operators.aggregates import BUILT_IN
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import Aggregate, MatchPlan
+from saffron.language.plan.expressions import Aggregate
+from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.absence import is_trailing
 from tests.reference.match.answers import answers

@@ -13,7 +13,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.numbers import shown as shown_number
 from saffron.schema.schema import Kind, Schema
 from tests.reference.match.events import events_of

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from saffron.language import compile_query
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.trends import shared_panes
 from tests.reference.trends import generate, walk
 from tests.reference.trends.asked import ask

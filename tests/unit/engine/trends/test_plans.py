@@ -9,7 +9,7 @@ import pytest
 
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from tests.reference.match.events import events_of
 from tests.reference.trends import definition, generate, walk
 from tests.reference.trends.asked import Asked, ask

@@ -13,7 +13,7 @@ from saffron.engine.trends.core.layout import PARTITION as BY_PARTITION
 from saffron.engine.trends.core.measures import measures_of
 from saffron.engine.trends.store.wiring import wiring_of
 from saffron.language import compile_query, explain_json
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.trends.edge_index import Search
 from tests.unit.engine.trends.language import Case, case
 

@@ -18,7 +18,7 @@ from saffron.engine.match.uncertain.program import compile_uncertain
 from saffron.engine.match.uncertain.render import LikelyMatches
 from saffron.engine.match.uncertain.runs import UncertainRuns
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import NULL_INT, Distribution, Kind, Schema
 from tests.reference.match.question import question
 from tests.reference.match.worlds import Vague, likely_matches

@@ -11,7 +11,7 @@ import pytest
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.operators.standing import compile_text
 from saffron.engine.why.block_traces import TraceInput, key_of, trace_key_in, trace_match_in
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.match.rules.test_exact_numbers import made_query
 

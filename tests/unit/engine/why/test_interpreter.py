@@ -14,7 +14,7 @@ from saffron.engine.why.interpreter import Interpreter, reads_others
 from saffron.engine.why.values import read
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.events import events_of
 from tests.reference.match.matches import all_matches

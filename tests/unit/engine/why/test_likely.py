@@ -13,7 +13,7 @@ from saffron.engine.why.chance import chance
 from saffron.engine.why.likely import LikelyInterpreter, way_to
 from saffron.errors import InputError
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import MAX_INSTANTS, Distribution
 from tests.reference.match.worlds import Vague
 from tests.reference.uncertain import confidence

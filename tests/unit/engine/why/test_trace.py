@@ -12,7 +12,7 @@ from saffron.engine.why.as_text import lines
 from saffron.engine.why.decisions import What
 from saffron.engine.why.trace import Step, Trace, trace_of_key, trace_of_match
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema({"x": Kind.INT, "k": Kind.STRING}, dict.fromkeys("ABCD", ("x", "k")), {})

@@ -15,7 +15,7 @@ from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.tables import column_values
 from saffron.engine.windows.predicate import holds
 from saffron.errors import SchemaError
-from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, Length, Unary, Which
+from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Length, Unary, Which
 from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema(

@@ -6,7 +6,9 @@ import pytest
 
 from saffron.errors import QueryError
 from saffron.language import bind, compile_query
-from saffron.language.plan.plan import Attribute, Binary, Condition, Const, Edge, In, MatchPlan, Which
+from saffron.language.plan.expressions import Attribute, Binary, Const, In, Which
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Condition, Edge
 from saffron.schema.schema import Kind
 from tests.unit.language.samples import LETTERS, PAPERS
 

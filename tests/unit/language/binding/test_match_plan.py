@@ -5,23 +5,11 @@ from __future__ import annotations
 import pytest
 
 from saffron.language import bind, compile_query
+from saffron.language.plan.clauses import OpenOn, Window
+from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Const, Expr, Scope, Which
 from saffron.language.plan.formulas import formula
-from saffron.language.plan.plan import (
-    Aggregate,
-    Attribute,
-    Binary,
-    Component,
-    Condition,
-    Const,
-    Edge,
-    Expr,
-    MatchPlan,
-    OpenOn,
-    Scope,
-    Strategy,
-    Which,
-    Window,
-)
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Component, Condition, Edge, Strategy
 from saffron.schema.event_types import one_type
 from saffron.schema.schema import Kind
 from tests.unit.language.samples import LETTERS, RALLY, STOCK

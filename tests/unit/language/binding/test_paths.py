@@ -11,7 +11,8 @@ import saffron
 from saffron.engine.why.block_traces import key_of, matches_only
 from saffron.errors import QueryError
 from saffron.language import bind, explain_text
-from saffron.language.plan.plan import MatchPlan, TrendPlan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.schema import Kind, Schema
 
 KINDS = {

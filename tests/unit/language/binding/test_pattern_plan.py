@@ -6,8 +6,11 @@ import pytest
 
 from saffron.errors import QueryError
 from saffron.language import bind, compile_query
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.expressions import Aggregate, Binary
 from saffron.language.plan.formulas import formula
-from saffron.language.plan.plan import Aggregate, Binary, MatchPlan, Output, Strategy
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 from saffron.language.scope.composition import attributes_of
 from saffron.schema.schema import Kind
 from tests.unit.language.samples import LETTERS

@@ -25,7 +25,9 @@ from saffron.language.cost.shedding import (
     refusal,
 )
 from saffron.language.plan.consistency import is_collapsible
-from saffron.language.plan.plan import MatchPlan, Plan, Strategy
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
+from saffron.language.plan.plan import Plan
 from saffron.records.query import SUCCESSORS
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.texts import text_of

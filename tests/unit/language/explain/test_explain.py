@@ -11,7 +11,8 @@ import pytest
 
 from saffron.language import bind, compile_query, explain_json, explain_svg, explain_text
 from saffron.language.cost.complexity import match_complexity, trend_complexity
-from saffron.language.plan.plan import MatchPlan, TrendPlan
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from tests.unit.language.samples import LETTERS, PAPERS, RALLY, STOCK
 
 RALLY_TEXT = """\

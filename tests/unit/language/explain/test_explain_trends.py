@@ -10,7 +10,7 @@ import pytest
 
 from saffron.language import explain_json, explain_svg, explain_text, parse
 from saffron.language.cost.complexity import trend_complexity
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.scope.scope import Scope
 from saffron.language.trends.plan import bind_trend
 from tests.unit.language.explain.test_explain import boxes

@@ -10,18 +10,8 @@ import pytest
 from saffron.errors import QueryError
 from saffron.language import bind, compile_query, parse
 from saffron.language.plan.formulas import attribute_shown
-from saffron.language.plan.plan import (
-    Absent,
-    Choice,
-    Distinct,
-    InOrder,
-    Interleaved,
-    Loop,
-    MatchPlan,
-    Shape,
-    Strategy,
-    Take,
-)
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Absent, Choice, Distinct, InOrder, Interleaved, Loop, Shape, Strategy, Take
 from tests.reference.match import generate
 from tests.reference.match.events import events_of
 from tests.reference.match.question import question

@@ -10,7 +10,7 @@ from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.patterns.positions import Positions
 from saffron.language.patterns.states import Counted, count
-from saffron.language.plan.plan import Choice, InOrder, Interleaved, Loop, Shape, Take
+from saffron.language.plan.pattern import Choice, InOrder, Interleaved, Loop, Shape, Take
 from tests.unit.language.samples import LETTERS
 
 HOUR = " WITHIN 1 h"

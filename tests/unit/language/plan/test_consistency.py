@@ -12,20 +12,9 @@ import pytest
 from saffron.engine.match.compressed.slots import Slots
 from saffron.language import compile_query, explain_json, explain_text
 from saffron.language.plan.consistency import Consistency, EvaluationTime, condition_timings, consistency
-from saffron.language.plan.plan import (
-    Aggregate,
-    Attribute,
-    Binary,
-    Component,
-    Const,
-    Expr,
-    Length,
-    MatchPlan,
-    Scope,
-    Strategy,
-    Unary,
-    Which,
-)
+from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Const, Expr, Length, Scope, Unary, Which
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Component, Strategy
 from saffron.schema.event_types import one_type
 from saffron.schema.schema import Kind
 from tests.unit.engine.match import cases

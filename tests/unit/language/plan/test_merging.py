@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from saffron.language import compile_query, explain_json, explain_text
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.merging import merging
-from saffron.language.plan.plan import MatchPlan
 from tests.unit.language.samples import LETTERS
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from saffron.engine.trends.core import limits
-from saffron.language.plan import plan
+from saffron.language.plan.limits import MAX_STATES
 
 
 def test_every_plan_that_binds_can_be_compiled() -> None:
-    assert plan.MAX_STATES <= limits.MAX_STATES
+    assert MAX_STATES <= limits.MAX_STATES

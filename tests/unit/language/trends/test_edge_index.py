@@ -9,8 +9,8 @@ import pytest
 
 from saffron.engine.kernels.arithmetic import quotient, remainder
 from saffron.language import parse
+from saffron.language.plan.expressions import Attribute, Binary, Const, Expr, Unary, Which
 from saffron.language.plan.formulas import formula
-from saffron.language.plan.plan import Attribute, Binary, Const, Expr, Unary, Which
 from saffron.language.scope.scope import Scope
 from saffron.language.trends.edge_index import Comparison, EdgeIndex, Search, edge_index
 from saffron.language.trends.plan import bind_trend

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from saffron.language import parse
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.scope.scope import Scope
 from saffron.language.trends.plan import bind_trend
 from saffron.language.trends.sharing import sharing, sharing_key, united, why_not_shared

@@ -9,7 +9,8 @@ import pytest
 
 from saffron.errors import QueryError
 from saffron.language import parse
-from saffron.language.plan.plan import Strategy, Template, TrendPlan
+from saffron.language.plan.pattern import Strategy
+from saffron.language.plan.trend_plan import Template, TrendPlan
 from saffron.language.scope.scope import Scope
 from saffron.language.trends.plan import bind_trend
 from tests.unit.language.samples import LETTERS

@@ -6,18 +6,11 @@ import pytest
 
 from saffron.errors import QueryError
 from saffron.language import compile_query, parse
+from saffron.language.plan.clauses import OpenOn, ReturnItem, Window
+from saffron.language.plan.expressions import TrendValue
 from saffron.language.plan.formulas import formula
-from saffron.language.plan.plan import (
-    Component,
-    OpenOn,
-    ReturnItem,
-    Strategy,
-    TrendAggregate,
-    TrendPlan,
-    TrendState,
-    TrendValue,
-    Window,
-)
+from saffron.language.plan.pattern import Component, Strategy
+from saffron.language.plan.trend_plan import TrendAggregate, TrendPlan, TrendState
 from saffron.language.scope.scope import Scope
 from saffron.language.trends.plan import bind_trend
 from saffron.schema.event_types import one_type

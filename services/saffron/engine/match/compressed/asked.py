@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from saffron.engine.match.core.automaton import leaves
+from saffron.language.plan.expressions import Aggregate, Attribute, Length, Scope, Which
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pairs import OF_EXTREME
-from saffron.language.plan.plan import Aggregate, Attribute, Condition, Edge, Length, MatchPlan, Scope, Which
+from saffron.language.plan.pattern import Condition, Edge
 from saffron.schema.schema import Kind
 
 Leaf = Attribute | Aggregate | Length

@@ -19,7 +19,7 @@ from saffron.engine.match.compressed.graphs import Graphs
 from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.core.kernel_layout import Names
 from saffron.engine.match.core.source import arithmetic
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 
 Array = NDArray[np.generic]
 Ints = NDArray[np.int64]

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 
 from saffron.engine.match.compressed.asked import Held, Question, Slot, Step, is_end, question
 from saffron.engine.match.core.automaton import leaves
-from saffron.language.plan.plan import Aggregate, Attribute, Binary, Condition, Expr, MatchPlan, Scope, Unary, Which
+from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Expr, Scope, Unary, Which
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Condition
 
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}

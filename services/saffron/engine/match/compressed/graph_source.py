@@ -17,7 +17,7 @@ from saffron.engine.match.compressed.reading import Tests
 from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.core.kernel_layout import Names, numbered
 from saffron.engine.match.core.source.lines import Lines
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 
 DONE, MORE_NODES, MORE_EDGES, MORE_ROOM = range(4)  # all done, or what must grow before the kernel goes on
 NODES, EDGES, GRAPHS, AT, TRIES = range(5)  # places of `state`

@@ -10,8 +10,9 @@ from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.core.automaton import Automaton, leaves
 from saffron.engine.match.core.kernel_layout import Names, null_text
 from saffron.engine.match.core.source.expressions import Term, Writer
+from saffron.language.plan.expressions import Aggregate, Attribute, Length
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pairs import OF_EXTREME, rest_name
-from saffron.language.plan.plan import Aggregate, Attribute, Length, MatchPlan
 from saffron.schema.schema import Kind
 
 

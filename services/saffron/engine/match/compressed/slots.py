@@ -10,7 +10,8 @@ from functools import cached_property
 from saffron.engine.match.compressed.asked import Held, Question, Slot, Step, question, read
 from saffron.engine.match.compressed.extremes import Extreme, extreme
 from saffron.engine.match.core.automaton import Automaton
-from saffron.language.plan.plan import Aggregate, Binary, Const, Expr, Length, MatchPlan
+from saffron.language.plan.expressions import Aggregate, Binary, Const, Expr, Length
+from saffron.language.plan.match_plan import MatchPlan
 
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _LARGE = 2**31

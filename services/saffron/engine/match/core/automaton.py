@@ -11,21 +11,10 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from saffron.engine.operators.aggregates import BUILT_IN
+from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Call, Expr, In, Length, Unary, Which
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pairs import OF_EXTREME
-from saffron.language.plan.plan import (
-    Aggregate,
-    Attribute,
-    Binary,
-    Call,
-    Condition,
-    Edge,
-    Expr,
-    In,
-    Length,
-    MatchPlan,
-    Unary,
-    Which,
-)
+from saffron.language.plan.pattern import Condition, Edge
 from saffron.schema.schema import Kind
 
 

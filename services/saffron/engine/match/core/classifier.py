@@ -12,7 +12,7 @@ from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.match.core.classify import classify_source
 from saffron.engine.match.core.kernel_layout import Names
 from saffron.engine.match.core.source import arithmetic
-from saffron.language.plan.plan import Expr
+from saffron.language.plan.expressions import Expr
 
 
 @dataclass(frozen=True)

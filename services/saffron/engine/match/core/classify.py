@@ -10,7 +10,9 @@ from saffron.engine.match.core.automaton import Automaton
 from saffron.engine.match.core.kernel_layout import EventReader, Names, begin_bit, take_bit
 from saffron.engine.match.core.source.expressions import Writer
 from saffron.engine.match.core.source.lines import Lines
-from saffron.language.plan.plan import Edge, Expr, MatchPlan
+from saffron.language.plan.expressions import Expr
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Edge
 from saffron.schema.event_types import EventTypes, one_type
 from saffron.schema.schema import Kind
 

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from saffron.engine.match.core.automaton import RESTS, Automaton, Feature, State, What, attribute_feature
 from saffron.engine.match.core.source.expressions import Term
+from saffron.language.plan.expressions import Aggregate, Attribute, Length, Which
 from saffron.language.plan.pairs import OF_EXTREME, rest_name
-from saffron.language.plan.plan import Aggregate, Attribute, Length, Which
 from saffron.schema.schema import Kind
 
 # Places in the array of counters that a step kernel reads and writes.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.windows.bounds import common_windows, run_deadline, window_deadline
-from saffron.language.plan.plan import Window
+from saffron.language.plan.clauses import Window
 
 Instants = NDArray[np.int64]
 

@@ -12,7 +12,7 @@ from saffron.engine.match.core.kernel_layout import (
 from saffron.engine.match.core.source.expressions import Writer
 from saffron.engine.match.core.source.step_text import StepText
 from saffron.engine.match.merging.text import MergingText
-from saffron.language.plan.plan import Edge
+from saffron.language.plan.pattern import Edge
 
 
 class Actions:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from saffron.engine.match.core.automaton import State
 from saffron.engine.match.core.source.step_text import CONTIGUOUS, StepText
 from saffron.engine.match.flat.actions import Actions
-from saffron.language.plan.plan import MatchPlan, Output, Strategy
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 
 
 def ends_with_first(plan: MatchPlan) -> bool:

@@ -16,7 +16,7 @@ from saffron.engine.match.core.source.lines import Lines
 from saffron.engine.match.core.source.step_text import CONTIGUOUS, StepText
 from saffron.engine.match.flat.given_events import Events
 from saffron.engine.match.flat.states import States
-from saffron.language.plan.plan import Strategy
+from saffron.language.plan.pattern import Strategy
 from saffron.schema.schema import Kind
 
 POOL = (

@@ -10,7 +10,7 @@ from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.general.transition_table import Kind
 from saffron.language.patterns.stances import Gap
-from saffron.language.plan.plan import Absence
+from saffron.language.plan.pattern import Absence
 from saffron.schema.schema import Kind as ValueKind
 
 

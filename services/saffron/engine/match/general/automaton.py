@@ -12,7 +12,9 @@ from saffron.engine.match.general.checks import Asked, due, due_at_end, joint
 from saffron.engine.match.general.pending import UNTIMED
 from saffron.engine.match.general.transition_table import Builder, Table
 from saffron.language.patterns.stances import Gap
-from saffron.language.plan.plan import Absence, Aggregate, Attribute, Length, MatchPlan, Scope, Strategy, Which
+from saffron.language.plan.expressions import Aggregate, Attribute, Length, Scope, Which
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Absence, Strategy
 
 _OWN = -1
 """The component of what a run carries for itself."""

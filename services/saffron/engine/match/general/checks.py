@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from saffron.engine.match.core.automaton import leaves
-from saffron.language.plan.plan import Absence, Aggregate, Attribute, Check, Expr, Length, Scope, Which
+from saffron.language.plan.expressions import Aggregate, Attribute, Expr, Length, Scope, Which
+from saffron.language.plan.pattern import Absence, Check
 
 Components = frozenset[int]
 

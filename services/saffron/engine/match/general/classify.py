@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from saffron.engine.match.core.classify import TypeMasks, masks_of, opening_test
 from saffron.engine.match.general.automaton import GeneralAutomaton
-from saffron.language.plan.plan import Expr, MatchPlan
+from saffron.language.plan.expressions import Expr
+from saffron.language.plan.match_plan import MatchPlan
 
 
 def component_masks(plan: MatchPlan) -> TypeMasks:

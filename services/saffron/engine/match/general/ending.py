@@ -12,7 +12,7 @@ from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.general.transition_table import Ending
 from saffron.language.patterns.stances import Gap
-from saffron.language.plan.plan import Absence
+from saffron.language.plan.pattern import Absence
 
 GONE = -1
 """The state of a lane that is free again, until the runs behind it have moved up."""

@@ -12,7 +12,7 @@ from saffron.engine.match.core.source.user_functions import final_name, step_nam
 from saffron.engine.match.general.automaton import BOUND, FRESH, GeneralAutomaton, held, so_far
 from saffron.engine.match.general.checks import Asked
 from saffron.engine.operators.aggregates import BUILT_IN
-from saffron.language.plan.plan import Aggregate, Attribute, Length, Scope, Which
+from saffron.language.plan.expressions import Aggregate, Attribute, Length, Scope, Which
 from saffron.schema.schema import Kind
 
 

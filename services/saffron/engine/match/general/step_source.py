@@ -31,7 +31,7 @@ from saffron.engine.match.general.transition_table import (
     WANTS,
 )
 from saffron.engine.match.general.updates import neutral
-from saffron.language.plan.plan import Strategy
+from saffron.language.plan.pattern import Strategy
 
 TABLES = (
     ("states", "int64[:, ::1]"),

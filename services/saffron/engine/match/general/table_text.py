@@ -8,7 +8,7 @@ from saffron.engine.match.core.automaton import Feature, State
 from saffron.engine.match.core.kernel_layout import Names, lane_array
 from saffron.engine.match.core.source.lines import Lines
 from saffron.engine.match.general.automaton import STATE, WANTED, GeneralAutomaton
-from saffron.language.plan.plan import Absence
+from saffron.language.plan.pattern import Absence
 
 
 @dataclass

@@ -24,7 +24,7 @@ from saffron.engine.match.general.readers import LaneReader, condition
 from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.general.transition_table import Kind as EdgeKind
 from saffron.engine.match.general.updates import write_updates
-from saffron.language.plan.plan import Strategy
+from saffron.language.plan.pattern import Strategy
 from saffron.schema.schema import Kind
 
 

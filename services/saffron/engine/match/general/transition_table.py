@@ -17,17 +17,9 @@ from saffron.engine.match.general.checks import Asked, joint
 from saffron.errors import SaffronError
 from saffron.language.patterns.positions import Positions, components_of, is_past
 from saffron.language.patterns.stances import Edge, Gap, Position, Stance
-from saffron.language.plan.plan import (
-    MAX_TABLE_STATES,
-    Absence,
-    Absent,
-    InOrder,
-    Loop,
-    MatchPlan,
-    Shape,
-    Strategy,
-    Take,
-)
+from saffron.language.plan.limits import MAX_TABLE_STATES
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Absence, Absent, InOrder, Loop, Shape, Strategy, Take
 
 START_STATE = 0
 NOWHERE = -1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from saffron.language.plan.plan import MatchPlan, Output
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.match_plan import MatchPlan
 
 
 def deferring(plan: MatchPlan, component: int | None) -> bool:

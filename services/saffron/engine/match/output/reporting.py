@@ -20,7 +20,7 @@ from saffron.engine.match.runs.query_runs import AFTER_ALL, QueryRuns
 from saffron.engine.match.selection.entries import Entries, at_once, joined
 from saffron.engine.match.selection.grouped import grouped
 from saffron.engine.operators.results import DUE, FULL, Fired
-from saffron.language.plan.plan import Output
+from saffron.language.plan.clauses import Output
 
 Ints = NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from saffron.engine.operators.aggregates import BUILT_IN, require
-from saffron.language.plan.plan import (
+from saffron.language.plan.expressions import (
     Aggregate,
     Attribute,
     Binary,

@@ -11,7 +11,7 @@ from saffron.engine.events.json_pieces import Pieces
 from saffron.engine.match.core.held import kind_in, stored_values
 from saffron.engine.match.output.returns import Value, evaluator
 from saffron.engine.match.output.values import Stored
-from saffron.language.plan.plan import Aggregate, Attribute, Binary, Const, Expr, Length, Unary, Which
+from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Const, Expr, Length, Unary, Which
 from saffron.schema.numbers import shown
 from saffron.schema.schema import Kind
 

@@ -9,8 +9,8 @@ import orjson
 from saffron.engine.events.strings import Strings
 from saffron.engine.match.core.held import column_name, kind_in
 from saffron.engine.match.core.rows import Rows
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pairs import rest_name
-from saffron.language.plan.plan import MatchPlan
 from saffron.schema.numbers import plain, value_of_pair
 from saffron.schema.schema import NULL_INT, Kind, Schema
 

@@ -8,9 +8,12 @@ from saffron.engine.match.planning.table import counts_events, table_reason
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.errors import SaffronError
 from saffron.language.cost.shedding import NONE, is_collapsed, partial_matches
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.limits import MAX_COMPONENTS
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.merging import merging
 from saffron.language.plan.pairs import exact_match
-from saffron.language.plan.plan import MAX_COMPONENTS, Edge, MatchPlan, Output
+from saffron.language.plan.pattern import Edge
 from saffron.schema.schema import Schema
 
 

@@ -6,18 +6,11 @@ from collections.abc import Iterator
 
 from saffron.engine.match.core.automaton import leaves
 from saffron.engine.operators.aggregates import BUILT_IN
-from saffron.language.plan.plan import (
-    MAX_COMPONENTS,
-    Aggregate,
-    Attribute,
-    Expr,
-    Length,
-    MatchPlan,
-    Output,
-    Scope,
-    Strategy,
-    Which,
-)
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.expressions import Aggregate, Attribute, Expr, Length, Scope, Which
+from saffron.language.plan.limits import MAX_COMPONENTS
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 from saffron.schema.computed import attributes_of_name
 from saffron.schema.schema import Schema
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from saffron.engine.match.core.automaton import leaves
 from saffron.engine.operators.aggregates import BUILT_IN
-from saffron.language.plan.plan import Aggregate, Attribute, MatchPlan, Scope, Strategy, Which
+from saffron.language.plan.expressions import Aggregate, Attribute, Scope, Which
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 
 
 def table_reason(plan: MatchPlan) -> str:

@@ -9,7 +9,7 @@ from saffron.engine.match.runs.runs import Runs
 from saffron.engine.match.uncertain.program import compile_uncertain
 from saffron.engine.match.uncertain.runs import UncertainRuns
 from saffron.engine.operators.engine_choice import Engine
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Schema
 
 

@@ -15,7 +15,7 @@ from saffron.engine.match.general.automaton import ORDINAL
 from saffron.engine.match.general.pending import STATE_ROW
 from saffron.engine.match.general.transition_table import FIRST, STOP, STRICT
 from saffron.engine.match.runs.program import Program
-from saffron.language.plan.plan import Strategy
+from saffron.language.plan.pattern import Strategy
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

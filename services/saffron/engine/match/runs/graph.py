@@ -32,7 +32,7 @@ from saffron.engine.match.core.stream import Range
 from saffron.engine.match.runs.given import give
 from saffron.engine.match.runs.parts import Source
 from saffron.engine.match.runs.program import Program
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 
 if TYPE_CHECKING:
     from saffron.engine.match.runs.query_runs import QueryRuns

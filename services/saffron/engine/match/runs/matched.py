@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.match.core.rows import SEQ, Rows
-from saffron.language.plan.plan import MatchPlan, Strategy
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 
 Ints = NDArray[np.int64]
 

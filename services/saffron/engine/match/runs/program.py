@@ -35,7 +35,8 @@ from saffron.engine.match.merging.plans import deferring
 from saffron.engine.match.planning.table import counts_events
 from saffron.engine.match.selection.choice import Choice
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
-from saffron.language.plan.plan import MatchPlan, Strategy
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from saffron.engine.match.core.stream import Range
 from saffron.engine.match.runs.store import EventStore
 from saffron.engine.match.runs.transitions import Transitions
 from saffron.engine.operators.results import Fired
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Schema
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from saffron.engine.match.core.stream import Range, interned, key_matrix, slots_
 from saffron.engine.match.core.windows import Windows
 from saffron.engine.match.runs.adopting import adopt_keys, adopt_rows
 from saffron.engine.match.runs.feature_keys import keep_keys
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Schema
 
 Array = NDArray[np.generic]

@@ -14,7 +14,8 @@ from saffron.engine.match.selection.marks import Marks
 from saffron.engine.match.selection.stored import Stored
 from saffron.engine.match.selection.taken import Taken
 from saffron.engine.match.selection.waiting import Waiting
-from saffron.language.plan.plan import MatchPlan, Output
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.match_plan import MatchPlan
 
 Array = NDArray[np.generic]
 Ints = NDArray[np.int64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.language.plan.plan import Window
+from saffron.language.plan.clauses import Window
 
 Ints = NDArray[np.int64]
 

@@ -14,7 +14,7 @@ from saffron.engine.match.core.stream import Range
 from saffron.engine.match.output.render import Written
 from saffron.engine.match.runs.feature_keys import KEY
 from saffron.engine.match.shedding.positions import BINS, position_bins
-from saffron.language.plan.plan import Window
+from saffron.language.plan.clauses import Window
 
 Ints = NDArray[np.int64]
 Keys = NDArray[np.uint64]

@@ -31,7 +31,7 @@ from saffron.engine.match.shedding.removal import remove
 from saffron.engine.match.shedding.retained import drawn
 from saffron.engine.match.shedding.sample import Sampled
 from saffron.engine.match.shedding.traces import Traced
-from saffron.language.plan.plan import Output
+from saffron.language.plan.clauses import Output
 
 Ids = NDArray[np.uint64]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.language.plan.plan import Attribute, Binary, MatchPlan, Which
+from saffron.language.plan.expressions import Attribute, Binary, Which
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind
 
 Ints = NDArray[np.int64]

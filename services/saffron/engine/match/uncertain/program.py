@@ -20,10 +20,8 @@ from saffron.engine.match.planning.imprecise import is_ordered
 from saffron.engine.match.uncertain import folds, search
 from saffron.engine.match.uncertain.joins import Joins, joins_of
 from saffron.engine.match.uncertain.search_source import asks, search_source
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pairs import exact_match
-from saffron.language.plan.plan import (
-    MatchPlan,
-)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from saffron.engine.match.uncertain.table import (
     LEAVES_IT,
     TAKES,
 )
+from saffron.language.plan.expressions import Aggregate, Attribute, Length, Scope, Which
 from saffron.language.plan.pairs import OF_EXTREME, rest_name
-from saffron.language.plan.plan import Aggregate, Attribute, Condition, Edge, Length, Scope, Which
+from saffron.language.plan.pattern import Condition, Edge
 from saffron.schema.schema import Kind
 
 

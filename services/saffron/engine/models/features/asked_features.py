@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 from saffron.engine.models.features.event_conditions import MIRRORED, OPERATORS, Comparison, Computed, Number
 from saffron.engine.models.features.features import MOST_CONDITIONS
-from saffron.language.plan import plan
-from saffron.language.plan.plan import Expr, MatchPlan, Plan, TrendPlan
+from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Call, Const, Expr, In, Unary, Which
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.plan import Plan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.event_types import type_names
 from saffron.schema.schema import COMPUTED_MARK, Kind
 
@@ -62,21 +64,21 @@ def _conditions(one: Plan) -> Iterator[Expr]:
 def _ask(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
     """Note what a condition asks; of what is not understood, the attributes."""
     match expr:
-        case plan.Binary(operator="and" | "or", left=left, right=right):
+        case Binary(operator="and" | "or", left=left, right=right):
             _ask(asked, left, key)
             _ask(asked, right, key)
-        case plan.Unary(operator="not", operand=operand):
+        case Unary(operator="not", operand=operand):
             _ask(asked, operand, key)
         case _ if any(attribute.name.startswith(COMPUTED_MARK) for attribute in attributes_in(expr)):
             return  # no column has it where features are made
-        case plan.In(operand=plan.Attribute() as attribute, choices=choices):
+        case In(operand=Attribute() as attribute, choices=choices):
             for choice in choices:
                 _compare(asked, attribute, "=", choice.value, key)
-        case plan.Binary(left=plan.Attribute() as attribute) if expr.operator in OPERATORS and is_constant(expr.right):
+        case Binary(left=Attribute() as attribute) if expr.operator in OPERATORS and is_constant(expr.right):
             _compare(asked, attribute, expr.operator, constant_in(expr.right), key)
-        case plan.Binary(right=plan.Attribute() as attribute) if expr.operator in OPERATORS and is_constant(expr.left):
+        case Binary(right=Attribute() as attribute) if expr.operator in OPERATORS and is_constant(expr.left):
             _compare(asked, attribute, MIRRORED[expr.operator], constant_in(expr.left), key)
-        case plan.Binary() if (found := comparison_in(expr, key)) is not None:
+        case Binary() if (found := comparison_in(expr, key)) is not None:
             if not asked.comparisons.keys().isdisjoint({found, found.mirrored}):
                 return
             if len(asked.comparisons) < MOST_CONDITIONS:
@@ -93,7 +95,7 @@ def _free(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
             asked.free[attribute.name] = attribute.kind
 
 
-def _compare(asked: Asked, attribute: plan.Attribute, operator: str, value: object, key: frozenset[str]) -> None:
+def _compare(asked: Asked, attribute: Attribute, operator: str, value: object, key: frozenset[str]) -> None:
     """Add the comparison of an attribute with a constant. = and != are one: both separate the same events."""
     name, kind = attribute.name, attribute.kind
     if name in key or name in ("type", "ts") or value is None:
@@ -110,7 +112,7 @@ def _compare(asked: Asked, attribute: plan.Attribute, operator: str, value: obje
         asked.cuts.setdefault(name, {})[operator, float(value)] = None
 
 
-def comparison_in(expr: plan.Binary, key: frozenset[str]) -> Comparison | None:
+def comparison_in(expr: Binary, key: frozenset[str]) -> Comparison | None:
     """A comparison of numbers that one event has by itself; None where it is none, or a key's value is among them."""
     if expr.operator not in OPERATORS:
         return None
@@ -125,15 +127,15 @@ def comparison_in(expr: plan.Binary, key: frozenset[str]) -> Comparison | None:
 def _number(expr: Expr) -> Number | None:
     """An expression over the numbers of an event; None: something else is in it."""
     match expr:
-        case plan.Attribute():
+        case Attribute():
             return expr.name if expr.kind.is_number and expr.name != "ts" else None
-        case plan.Const(value=int() | float() as value) if not isinstance(value, bool):
+        case Const(value=int() | float() as value) if not isinstance(value, bool):
             return float(value)
-        case plan.Unary(operator="-", operand=operand):
+        case Unary(operator="-", operand=operand):
             return _computed("-", operand)
-        case plan.Binary(operator="+" | "-" | "*" | "/" | "%"):
+        case Binary(operator="+" | "-" | "*" | "/" | "%"):
             return _computed(expr.operator, expr.left, expr.right)
-        case plan.Call(function=function, arguments=arguments) if function in _CALLS:
+        case Call(function=function, arguments=arguments) if function in _CALLS:
             return _computed(function, *arguments)
         case _:
             return None
@@ -144,21 +146,21 @@ def _computed(operator: str, *parts: Expr) -> Number | None:
     return Computed(operator, tuple(numbers)) if len(numbers) == len(parts) else None
 
 
-def attributes_in(expr: Expr) -> Iterator[plan.Attribute]:
+def attributes_in(expr: Expr) -> Iterator[Attribute]:
     """All attributes of events that an expression reads, those that aggregates run over included; not `ts`."""
     match expr:
-        case plan.Attribute():
+        case Attribute():
             if expr.name not in ("ts", "type"):
                 yield expr
-        case plan.Aggregate(name=str() as name, kind=Kind() as kind):
+        case Aggregate(name=str() as name, kind=Kind() as kind):
             if name not in ("ts", "type"):
-                yield plan.Attribute(expr.component, plan.Which.LAST, name, kind)
-        case plan.Unary(operand=operand) | plan.In(operand=operand):
+                yield Attribute(expr.component, Which.LAST, name, kind)
+        case Unary(operand=operand) | In(operand=operand):
             yield from attributes_in(operand)
-        case plan.Binary(left=left, right=right):
+        case Binary(left=left, right=right):
             yield from attributes_in(left)
             yield from attributes_in(right)
-        case plan.Call(arguments=arguments):
+        case Call(arguments=arguments):
             for argument in arguments:
                 yield from attributes_in(argument)
         case _:
@@ -167,14 +169,14 @@ def attributes_in(expr: Expr) -> Iterator[plan.Attribute]:
 
 def is_constant(expr: Expr) -> bool:
     """Whether it is a literal, or a negative one."""
-    return isinstance(expr, plan.Const) or (
-        isinstance(expr, plan.Unary) and expr.operator == "-" and isinstance(expr.operand, plan.Const)
+    return isinstance(expr, Const) or (
+        isinstance(expr, Unary) and expr.operator == "-" and isinstance(expr.operand, Const)
     )
 
 
 def constant_in(expr: Expr) -> object:
     """The value of a constant; None: null."""
-    if isinstance(expr, plan.Unary) and isinstance(expr.operand, plan.Const):
+    if isinstance(expr, Unary) and isinstance(expr.operand, Const):
         value = expr.operand.value
         return -value if isinstance(value, int | float) else None
-    return expr.value if isinstance(expr, plan.Const) else None
+    return expr.value if isinstance(expr, Const) else None

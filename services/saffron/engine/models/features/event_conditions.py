@@ -1,7 +1,7 @@
 """Conditions on one event by itself, as data that a model carries as JSON: trees, not text, computed by NumPy.
 
 A number of an event is the name of an attribute, a constant, or an operator with the numbers that it takes. As in
-queries (`language.plan.plan.Binary`), null is NaN, arithmetic with it is null, and a comparison with null is false.
+queries (`plan.expressions.Binary`), null is NaN, arithmetic with it is null, and a comparison with null is false.
 """
 
 from __future__ import annotations

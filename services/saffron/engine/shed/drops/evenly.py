@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from saffron.engine.shed.drops.loss_curve import LossCurve
 from saffron.engine.shed.drops.rates import rates_at
-from saffron.language.plan.plan import Absent, Choice, InOrder, Interleaved, Loop, MatchPlan, Shape, Take
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Absent, Choice, InOrder, Interleaved, Loop, Shape, Take
 from saffron.schema.event_types import EventTypes, type_names
 
 Floats = NDArray[np.float64]

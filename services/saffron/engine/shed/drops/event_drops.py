@@ -25,7 +25,7 @@ from saffron.engine.shed.drops.loss_curve import LossCurve
 from saffron.engine.shed.drops.shedders import EventChoice, EventOrder, Promise, Shedder
 from saffron.engine.shed.drops.taking import Taking
 from saffron.engine.shed.drops.traits import Traits
-from saffron.language.plan.plan import Window
+from saffron.language.plan.clauses import Window
 
 EVENTS_A_MATCH = 3.0
 """Events of a match where no model says how many."""

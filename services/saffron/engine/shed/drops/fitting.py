@@ -17,8 +17,9 @@ from saffron.engine.match.general.checks import Asked
 from saffron.engine.models.features.asked_features import attributes_in, comparison_in, constant_in, is_constant
 from saffron.engine.models.features.event_conditions import MIRRORED, OPERATORS
 from saffron.engine.models.features.features import Binned, FeatureSpec
-from saffron.language.plan import plan
-from saffron.language.plan.plan import Expr, MatchPlan, Strategy
+from saffron.language.plan.expressions import Attribute, Binary, Expr, In, Unary
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 from saffron.schema.event_types import EventTypes
 
 Marks = NDArray[np.bool_]
@@ -64,24 +65,24 @@ class _Truths:
 
     def of(self, expr: Expr) -> _Truth:
         match expr:
-            case plan.Binary(operator="and", left=left, right=right):
+            case Binary(operator="and", left=left, right=right):
                 one, other = self.of(left), self.of(right)
                 return _Truth(one.must & other.must, one.may & other.may)
-            case plan.Binary(operator="or", left=left, right=right):
+            case Binary(operator="or", left=left, right=right):
                 one, other = self.of(left), self.of(right)
                 return _Truth(one.must | other.must, one.may | other.may)
-            case plan.Unary(operator="not", operand=operand):
+            case Unary(operator="not", operand=operand):
                 one = self.of(operand)
                 return _Truth(~one.may, ~one.must)
-            case plan.In(operand=operand, choices=choices) if choices:
-                found = [self.of(plan.Binary("=", operand, choice)) for choice in choices]
+            case In(operand=operand, choices=choices) if choices:
+                found = [self.of(Binary("=", operand, choice)) for choice in choices]
                 must = np.logical_or.reduce([one.must for one in found])
                 return _Truth(must, np.logical_or.reduce([one.may for one in found]))
-            case plan.Binary(left=plan.Attribute() as attribute, right=right) if is_constant(right):
+            case Binary(left=Attribute() as attribute, right=right) if is_constant(right):
                 return self._compared(attribute, expr.operator, constant_in(right))
-            case plan.Binary(left=left, right=plan.Attribute() as attribute) if is_constant(left):
+            case Binary(left=left, right=Attribute() as attribute) if is_constant(left):
                 return self._compared(attribute, MIRRORED.get(expr.operator, ""), constant_in(left))
-            case plan.Binary():
+            case Binary():
                 return self._computed(expr)
             case _:
                 return self._anything()
@@ -111,7 +112,7 @@ class _Truths:
             return _Truth(same[codes], may[codes])
         return _Truth((named & ~same)[codes], ~same[codes])
 
-    def _compared(self, attribute: plan.Attribute, operator: str, value: object) -> _Truth:
+    def _compared(self, attribute: Attribute, operator: str, value: object) -> _Truth:
         """The truth of a comparison of an attribute with a constant."""
         name = attribute.name
         constant = _as_named(value)
@@ -125,7 +126,7 @@ class _Truths:
         bins = self.vectors[:, 1 + self.spec.codes + place]
         return _Truth(must[bins], may[bins])
 
-    def _computed(self, expr: plan.Binary) -> _Truth:
+    def _computed(self, expr: Binary) -> _Truth:
         """The truth of a comparison of numbers computed from one event, if it is a feature."""
         found = comparison_in(expr, self.key)
         if found is None or any(one.kind.is_wide for one in attributes_in(expr)):

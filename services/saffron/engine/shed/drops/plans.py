@@ -10,7 +10,7 @@ from saffron.engine.operators.containment import is_of_query
 from saffron.engine.operators.standing import compile_text
 from saffron.engine.shed.drops.view import View
 from saffron.errors import SaffronError
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Schema
 
 

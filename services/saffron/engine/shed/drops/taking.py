@@ -15,7 +15,7 @@ from saffron.engine.models.features.features import FeatureSpec
 from saffron.engine.shed.drops.evenly import UNKNOWN, Even, even_of, types_of
 from saffron.engine.shed.drops.fitting import can_skip, unfit
 from saffron.engine.shed.drops.repeats import Repeats
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 
 Marks = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -13,7 +13,10 @@ from saffron.engine.operators.containment import is_of_query
 from saffron.engine.shed.drops.shedders import AUTOMATIC, EXEMPT, SHEDDERS, PartialOrder, Shedder
 from saffron.language import bind
 from saffron.language.cost.shedding import has_partial_matches
-from saffron.language.plan.plan import MatchPlan, Output, Plan, Strategy
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
+from saffron.language.plan.plan import Plan
 from saffron.records.query import shedder_of
 
 

@@ -17,8 +17,9 @@ from saffron.engine.kernels.numba_types import types
 from saffron.engine.trends.core import expressions
 from saffron.engine.trends.core.graphs import Graphs
 from saffron.engine.trends.core.measures import Measures
+from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Unary, Which
 from saffron.language.plan.pairs import rest_of_name
-from saffron.language.plan.plan import Attribute, Binary, Call, Const, Expr, In, TrendPlan, Unary, Which
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.schema import Kind
 
 _MATRIX = types.float64[:, ::1]

@@ -21,7 +21,7 @@ from saffron.engine.trends.core.order import Order
 from saffron.engine.trends.core.wide import split
 from saffron.errors import SaffronError
 from saffron.language.plan.pairs import rest_name, rest_of_name
-from saffron.language.plan.plan import Strategy
+from saffron.language.plan.pattern import Strategy
 from saffron.schema.numbers import value_of_pair
 from saffron.schema.schema import NULL_INT, Kind
 

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
 
+from saffron.language.plan.expressions import Expr
 from saffron.language.plan.pairs import exact_trend
-from saffron.language.plan.plan import Expr, Strategy, TrendPlan
+from saffron.language.plan.pattern import Strategy
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.trends.trend_graphs import Total, TrendGraphs, numbered
 from saffron.schema.schema import Kind
 

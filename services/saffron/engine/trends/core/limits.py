@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from saffron.engine.trends.core.graphs import Graphs
 from saffron.errors import SaffronError
-from saffron.language.plan.plan import Window
+from saffron.language.plan.clauses import Window
 from saffron.language.trends.trend_graphs import MOST_TOTALS
 
 MAX_STATES = 62

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saffron.language.plan.plan import TrendAggregate, TrendPlan
+from saffron.language.plan.trend_plan import TrendAggregate, TrendPlan
 from saffron.schema.schema import Kind
 
 

@@ -14,7 +14,7 @@ from saffron.engine.trends.core.graphs import graphs_of
 from saffron.engine.trends.core.limits import check
 from saffron.engine.trends.core.measures import Measures, measures_of
 from saffron.engine.trends.values.returns import Returns, Rows, kinds_of
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.schema import Kind
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from saffron.engine.trends.store.contents import FARTHEST
 from saffron.engine.trends.values.returns import Rows
 from saffron.engine.windows.bounds import first_window
 from saffron.language.plan.pairs import narrowed
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.trends.sharing import graph_of, in_order, sharing_key, united
 from saffron.schema.schema import Kind
 

@@ -13,7 +13,7 @@ from saffron.engine.operators.containment import COMPILING, Step, is_of_query
 from saffron.engine.operators.operator import State
 from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.queries.shared import SharedGraph
-from saffron.language.plan.plan import TrendAggregate
+from saffron.language.plan.trend_plan import TrendAggregate
 from saffron.language.trends.sharing import graph_of
 from saffron.schema.schema import Kind
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.trends.core.arrays import Ints
-from saffron.language.plan.plan import Window
+from saffron.language.plan.clauses import Window
 
 _NAMES = ("instants", "seqs", "counts")
 

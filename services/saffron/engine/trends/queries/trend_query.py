@@ -28,7 +28,7 @@ from saffron.engine.trends.store.extremes import Extremes
 from saffron.engine.trends.store.saved import restored, saved
 from saffron.engine.trends.store.wiring import sizes_of, wiring_of
 from saffron.engine.trends.values.returns import Rows, kinds_of
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.schema import Kind
 
 _SLACK = 1024  # each query has a table of its own

@@ -13,7 +13,7 @@ from saffron.engine.trends.core.limits import windows_of
 from saffron.engine.trends.core.measures import Measures
 from saffron.engine.trends.core.sizes import Sizes
 from saffron.engine.trends.ordered import ordered
-from saffron.language.plan.plan import Strategy
+from saffron.language.plan.pattern import Strategy
 from saffron.language.trends.shared_panes import shares_panes
 from saffron.language.trends.trend_graphs import Total
 from saffron.schema.schema import Kind

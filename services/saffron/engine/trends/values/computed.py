@@ -8,7 +8,7 @@ from decimal import Decimal, DecimalException
 from fractions import Fraction
 from typing import Any
 
-from saffron.language.plan.plan import Binary, Call, Const, Expr, In, Unary
+from saffron.language.plan.expressions import Binary, Call, Const, Expr, In, Unary
 from saffron.schema.computed import applied_to
 from saffron.schema.functions.table import CHOICES
 from saffron.schema.numbers import LIMIT

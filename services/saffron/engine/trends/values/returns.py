@@ -28,8 +28,9 @@ from saffron.engine.trends.core.order import Pairs
 from saffron.engine.trends.core.wide import decimal, written, written_sum
 from saffron.engine.trends.values.computed import computed
 from saffron.engine.trends.values.shown import Shown, shown_count, shown_extreme, shown_mean, shown_pairs, shown_sum
+from saffron.language.plan.expressions import Binary, Const, Expr, GroupValue, TrendValue
 from saffron.language.plan.pairs import rest_of_name
-from saffron.language.plan.plan import Binary, Const, Expr, GroupValue, TrendAggregate, TrendPlan, TrendValue
+from saffron.language.plan.trend_plan import TrendAggregate, TrendPlan
 from saffron.schema.numbers import shown
 from saffron.schema.schema import Kind
 

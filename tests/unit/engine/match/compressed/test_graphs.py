@@ -23,7 +23,8 @@ from saffron.engine.match.runs.graph import Linking
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.language.plan.consistency import is_collapsible
-from saffron.language.plan.plan import MatchPlan, Strategy
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 from tests.unit.engine.match import cases
 
 Parts = tuple[tuple[int, ...], ...]

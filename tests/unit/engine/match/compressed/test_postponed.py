@@ -11,7 +11,7 @@ from saffron.engine.match.compressed.asked import Held
 from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.compressed.test_graphs import blocks, graph_runs, listed, source, wanted
 

@@ -16,8 +16,10 @@ from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.merging import merge
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.language import compile_query
+from saffron.language.plan.clauses import Output, Window
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.merging import merging
-from saffron.language.plan.plan import MatchPlan, Output, Strategy, Window
+from saffron.language.plan.pattern import Strategy
 from tests.unit.engine.match import cases
 
 STRATEGIES = (Strategy.NEXT, Strategy.NEXT, Strategy.PARTITION, Strategy.STRICT)

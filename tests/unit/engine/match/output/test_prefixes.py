@@ -14,7 +14,7 @@ from saffron.engine.match.output.prefixes import written
 from saffron.engine.match.output.sequences import bound, sequences
 from saffron.engine.match.queries.fastest import started
 from saffron.engine.operators.engine_choice import Engine
-from saffron.language.plan.plan import Strategy
+from saffron.language.plan.pattern import Strategy
 from tests.unit.engine.match import cases
 
 

@@ -19,7 +19,7 @@ from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.merging import merge
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.near import close
 

@@ -16,7 +16,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.match.general.automaton import build
 from saffron.errors import QueryError, SaffronError
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.question import question
 from tests.unit.engine.match import cases

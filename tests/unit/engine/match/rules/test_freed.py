@@ -17,7 +17,7 @@ from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.runs.transitions import FlatTransitions
 from saffron.engine.operators.engine_choice import Engine
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.unit.engine.match.cases import RUNS, SCHEMA, columns
 
 ANY = "WHERE skip-till-any-match"

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.random_conditions import AGGREGATES
 from tests.unit.engine.match import cases

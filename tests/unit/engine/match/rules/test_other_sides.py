@@ -13,7 +13,7 @@ import pytest
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.generate import STRATEGIES
 from tests.reference.match.question import ANY

@@ -8,7 +8,7 @@ import pytest
 
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.match import generate
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.near import close

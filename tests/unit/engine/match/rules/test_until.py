@@ -10,7 +10,7 @@ import pytest
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.answers import answers
 from tests.reference.match.events import events_of

@@ -14,7 +14,9 @@ from saffron.engine.match.flat.states import ends_with_first
 from saffron.engine.match.queries.fastest import started
 from saffron.engine.match.runs.runs import Runs
 from saffron.engine.operators.engine_choice import Engine
-from saffron.language.plan.plan import MatchPlan, Output, Strategy
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 from tests.unit.engine.match import cases
 
 FLAT = [Strategy.STRICT, Strategy.PARTITION, Strategy.NEXT, Strategy.ANY]

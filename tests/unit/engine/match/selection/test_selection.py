@@ -19,7 +19,8 @@ from saffron.engine.match.output.listing import listed, whole
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.language.cost.shedding import is_collapsed
-from saffron.language.plan.plan import MatchPlan, Output
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.answers import answers
 from tests.reference.match.events import events_of

@@ -23,7 +23,7 @@ from saffron.engine.match.shedding.tracked import are_followed
 from saffron.engine.models.transitions.ages import AGES, FOLDS, SHARES
 from saffron.engine.models.transitions.observations import transition_messages
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.ages import age
 from tests.unit.engine.match import cases
 

@@ -22,7 +22,9 @@ from saffron.engine.match.shedding.orders import read_order
 from saffron.engine.match.shedding.worst import least
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan, Output, Strategy
+from saffron.language.plan.clauses import Output
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 from tests.reference.drop_orders import Partial, dropped, worth
 from tests.reference.match import generate
 from tests.unit.engine.match import cases

@@ -13,7 +13,8 @@ from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.errors import QueryError
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan, Strategy
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 from tests.reference.match import generate
 from tests.reference.match.question import ANY
 from tests.unit.engine.match import cases

@@ -8,7 +8,7 @@ from saffron.engine.events.block import Control
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.shedding import sample
 from saffron.language import bind
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.unit.engine.match import cases
 
 MADE = bind("QUERY q PATTERN SEQ(A a, B b) WHERE skip-till-any-match { } WITHIN 50 EVENTS", cases.SCHEMA, name="q").plan

@@ -15,7 +15,7 @@ from saffron.engine.match.queries.fastest import fastest
 from saffron.engine.match.shedding import sample, shadow
 from saffron.engine.match.shedding.sample import Sampled
 from saffron.language import bind
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.unit.engine.match import cases
 
 

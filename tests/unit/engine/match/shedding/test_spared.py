@@ -13,7 +13,7 @@ from saffron.engine.events.block import Control
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.shedding.retained import ANY_LAST, Spared, chances, drawn
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.unit.engine.match import cases
 
 

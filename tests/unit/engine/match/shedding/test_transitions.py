@@ -17,7 +17,7 @@ from saffron.engine.match.general.watch import DIED, FORKED, Watch
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.shedding.test_keep import plans
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from saffron.engine.shed.drops.evenly import UNKNOWN, Even, beginnings, even_of
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema({"x": Kind.FLOAT}, dict.fromkeys("ABCD", ("x",)), {}, given=True)

@@ -28,7 +28,7 @@ from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.shedding import Shedding
 from saffron.experiments.virtual_learning import rates_of
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.shed.shedders import shedder
 

@@ -15,7 +15,7 @@ from saffron.engine.models.features.feature_keys import FeatureKeys
 from saffron.engine.models.features.features import FeatureSpec
 from saffron.engine.shed.drops.fitting import can_skip, unfit
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.models.event_streams import as_columns, random_events, random_spec
 

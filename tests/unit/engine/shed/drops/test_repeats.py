@@ -10,7 +10,7 @@ from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.tables import slice_columns
 from saffron.engine.shed.drops.repeats import Repeats
 from saffron.language import compile_query
-from saffron.language.plan.plan import MatchPlan
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema({"id": Kind.INT}, {"A": ("id",), "B": ("id",)}, {}, given=True)

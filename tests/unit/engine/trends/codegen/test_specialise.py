@@ -13,7 +13,7 @@ from saffron.engine.trends.codegen.folding import Known
 from saffron.engine.trends.codegen.specialise import Specialiser
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language import compile_query
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from tests.unit.engine.trends.language import Case, blocks, case, run
 
 SEEDS = range(70_000, 70_040)

@@ -11,7 +11,7 @@ from saffron.engine.trends.core.graphs import graphs_of
 from saffron.engine.trends.ordered import ordered
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.language import compile_query
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from tests.reference.trends import generate, walk
 from tests.reference.trends.asked import ask
 from tests.reference.trends.results import answers

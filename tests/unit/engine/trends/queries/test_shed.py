@@ -13,7 +13,8 @@ import numpy as np
 from saffron.engine.events.block import Block
 from saffron.engine.trends.core.graphs import graphs_of
 from saffron.engine.trends.queries.shed import Shed
-from saffron.language.plan.plan import OpenOn, Strategy, Window
+from saffron.language.plan.clauses import OpenOn, Window
+from saffron.language.plan.pattern import Strategy
 from saffron.schema.event_types import type_names
 from tests.unit.engine.trends.language import Case, blocks, case, run
 

@@ -10,7 +10,7 @@ from saffron.engine.trends.core.layout import O_WORDS
 from saffron.engine.trends.core.measures import measures_of
 from saffron.engine.trends.values.returns import Returns, Rows
 from saffron.language import compile_query
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 
 CONDITIONS = [
     *(f"COUNT(*) {sign} {value}" for sign in ("<", "<=", ">", ">=", "=", "!=") for value in ("3", "-1", "2.5", "1e30")),

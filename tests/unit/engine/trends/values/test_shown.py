@@ -12,7 +12,7 @@ from saffron.engine.trends.core.layout import O_WORDS
 from saffron.engine.trends.core.measures import Measures, measures_of
 from saffron.engine.trends.values.returns import Returns, Rows
 from saffron.language import compile_query
-from saffron.language.plan.plan import TrendPlan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.schema import Kind, Schema
 
 SCHEMA = Schema({"n": Kind.INT, "x": Kind.FLOAT}, {"A": ("n", "x")}, {"A": frozenset()})

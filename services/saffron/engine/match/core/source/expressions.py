@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from saffron.engine.kernels.functions import called, chosen
-from saffron.language.plan.pairs import NEAREST, REST
-from saffron.language.plan.plan import (
+from saffron.language.plan.expressions import (
     Aggregate,
     Attribute,
     Binary,
@@ -29,6 +28,7 @@ from saffron.language.plan.plan import (
     TrendValue,
     Unary,
 )
+from saffron.language.plan.pairs import NEAREST, REST
 from saffron.schema.functions.table import CHOICES
 from saffron.schema.schema import NULL_INT, Kind
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from saffron.engine.match.core.automaton import Automaton, State
 from saffron.engine.match.core.kernel_layout import Names
 from saffron.engine.match.core.source.lines import Lines
-from saffron.language.plan.plan import MatchPlan, Strategy
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pattern import Strategy
 
 CONTIGUOUS = (Strategy.STRICT, Strategy.PARTITION)
 
