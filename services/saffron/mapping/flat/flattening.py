@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.raw import RawBatch
-from saffron.mapping.definition import SourceDefinition
+from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.mapping.definition import SourceDefinition, TypeRule
 from saffron.mapping.envelopes import Filtered
 from saffron.mapping.flat.flatten_kernel import flatten
 from saffron.mapping.flat.flatten_plan import Output, is_served, output_of, plan_of, scratch_of
@@ -46,6 +46,13 @@ class Flattened:
         return self.buffer[self.starts[event] : self.ends[event]].tobytes()
 
 
+def prepare_flattener() -> None:
+    """Compile the kernel, or load it: the first message of a merged stream would wait for it."""
+    Flattener(SourceDefinition("", 0, TypeRule(constant="A"))).flatten(
+        batch_of_values([b"{}"], times=np.zeros(1, np.int64))
+    )
+
+
 class Flattener:
     """Reads the messages of one source. `strict`: an event with a misfit is refused."""
 
@@ -74,9 +81,10 @@ class Flattener:
         buffer.flags.writeable = False
         size = int((batch.ends - batch.starts).sum())
         output = output_of(count, size + size // 4 + _SPARE_BYTES + 64 * count)
+        starts, ends, times = map(np.ascontiguousarray, (batch.starts, batch.ends, times))
         first = 0
         while True:
-            first = flatten(buffer, batch.starts, batch.ends, times, first, self._plan, self._scratch, output)
+            first = flatten(buffer, starts, ends, times, first, self._plan, self._scratch, output)
             if first == count:
                 return output
             larger = np.zeros(2 * len(output.text), np.uint8)

@@ -21,6 +21,7 @@ from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.kernels import jit
 from saffron.engine.trends.ordered import code as ordered_code
 from saffron.errors import SaffronError
+from saffron.mapping.flat.flattening import prepare_flattener
 from saffron.runtime.kernels.warmed import note_warm
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.replay import Replay
@@ -57,7 +58,12 @@ def pieces() -> Mapping[str, Callable[[], object]]:
     for found in pkgutil.walk_packages(engine.__path__, f"{engine.__name__}."):
         importlib.import_module(found.name)
     queries = {f"parts of {text}": partial(_first_answer, text) for text in _QUERIES}
-    return {**jit.unprepared(), "ordered index": ordered_code.functions, **queries}
+    return {
+        **jit.unprepared(),
+        "ordered index": ordered_code.functions,
+        "messages of merged streams": prepare_flattener,
+        **queries,
+    }
 
 
 def _first_answer(text: str) -> None:
