@@ -15,7 +15,7 @@ from saffron.engine.operators.standing import Compiler
 from saffron.engine.windows.known_since import KnownSince
 from saffron.engine.windows.predicate import holds
 from saffron.errors import SaffronError
-from saffron.language.cost.shedding import AUTO, refusal
+from saffron.language.cost.shedders import AUTO, refusal
 from saffron.language.plan.plan import MatchPlan, Plan, Window
 from saffron.records.query import ADD, NOW, QueryRecord, shedder_of
 from saffron.schema.schema import Schema

@@ -28,7 +28,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.kernels import jit
-from saffron.language.cost.shedding import AUTO
+from saffron.language.cost.shedders import AUTO
 from saffron.runtime.process.own_modules import import_modules
 from saffron.schema.schema import Kind, Schema
 
