@@ -101,6 +101,7 @@ class Readiness:
             before = self._registrations.pop(query.key, None)
             if query.row is not None and (found := self._registration_of(query.row, before)) is not None:
                 self._registrations[query.key] = found
+                self._warming.prepare()
         for status in statuses:
             self._announced.read(status)
             self._failures.read(status)
