@@ -20,7 +20,7 @@ from saffron.engine.match.uncertain.runs import UncertainRuns
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.engine_choice import Engine
 from saffron.language import compile_query
-from saffron.language.cost.shedding import AUTO, NONE
+from saffron.language.cost.shedders import AUTO, NONE
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
 from saffron.schema.schema import Schema

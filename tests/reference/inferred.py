@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from saffron.engine.events.decoding.as_json import NO_NUMBERS
 from saffron.engine.events.decoding.exact import WATERMARK_TYPE, kind_of, parse_object
 from saffron.engine.events.decoding.nesting import may_be_attribute
+from saffron.schema.numbers import NO_NUMBERS
 from saffron.schema.schema import Distribution, Kind, Schema, widened
 
 

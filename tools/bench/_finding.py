@@ -24,7 +24,7 @@ from saffron.engine.match.runs.graph import Linking
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.runs.runs import Runs
 from saffron.engine.match.uncertain.runs import UncertainRuns
-from saffron.language.cost.shedding import NONE
+from saffron.language.cost.shedders import NONE
 from saffron.language.plan.clauses import Output
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Schema

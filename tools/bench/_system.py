@@ -35,6 +35,7 @@ class System:
         self.data = data
         self.settings: Settings = load({"data": data, "bootstrap": state.bootstrap, "prefix": state.prefix}).settings
         self._pids = {one.name: one.process.pid for one in state.services if one.process is not None}
+        self._pids["supervisor"] = state.supervisor.pid
         if state.broker is not None:
             self._pids["broker"] = state.broker.pid
 
@@ -47,8 +48,9 @@ class System:
         os.kill(self._pids[name], number)
 
     def cpu(self) -> Mapping[str, float]:
-        """Processor seconds of each process so far, its ended children included."""
-        return {name: _cpu_seconds(pid) for name, pid in self._pids.items()}
+        """Processor seconds of each process so far, its children included that are none of these processes."""
+        known = frozenset(self._pids.values())
+        return {name: _cpu_seconds(psutil.Process(pid), known) for name, pid in self._pids.items()}
 
     def memory(self) -> Mapping[str, int]:
         """Resident bytes of each process."""
@@ -141,10 +143,11 @@ def parsed(text: str) -> Any:
     return json.loads(text)
 
 
-def _cpu_seconds(pid: int) -> float:
-    """CPU time of a process and of its children that have ended."""
-    times = psutil.Process(pid).cpu_times()
-    return float(times.user + times.system + times.children_user + times.children_system)
+def _cpu_seconds(process: psutil.Process, known: frozenset[int]) -> float:
+    """CPU time of a process, of its children that have ended, and of all that run, without those `known`."""
+    times = process.cpu_times()
+    own = float(times.user + times.system + times.children_user + times.children_system)
+    return own + sum(_cpu_seconds(child, known) for child in process.children() if child.pid not in known)
 
 
 def _resident(pid: int) -> int:

@@ -22,7 +22,7 @@ from experiments.virtual import Done, Task, run_all
 
 from saffron.cli import console
 from saffron.cli.progress import bar
-from saffron.language.cost.shedding import NONE, SHEDDERS
+from saffron.language.cost.shedders import NONE, SHEDDERS
 
 _REAL_EVENTS = 150_000
 

@@ -19,7 +19,7 @@ from experiments.catalogue import EVEN, EXPERIMENTS, Experiment
 from experiments.robustness import ROBUSTNESS
 from experiments.summary import summary
 
-from saffron.language.cost.shedding import AUTO
+from saffron.language.cost.shedders import AUTO
 
 Row = Mapping[str, Any]
 

@@ -31,7 +31,7 @@ from saffron.cli.system.scrape import page, scrape
 from saffron.engine.events.formats.files import read_events
 from saffron.experiments.virtual_pace import Rate
 from saffron.experiments.virtual_truth import recall_error
-from saffron.language.cost.shedding import NONE
+from saffron.language.cost.shedders import NONE
 from saffron.runtime.local.ports import free_ports
 from saffron.runtime.local.state import read_state
 from saffron.runtime.log.kafka_log import connect

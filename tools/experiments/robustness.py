@@ -21,7 +21,7 @@ from experiments.virtual import Done, Task, run_all
 
 from saffron.cli import console
 from saffron.cli.progress import bar
-from saffron.language.cost.shedding import AUTO
+from saffron.language.cost.shedders import AUTO
 
 ROBUSTNESS = "robustness"
 """Its name as an experiment."""

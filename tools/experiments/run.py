@@ -19,7 +19,7 @@ from saffron.engine.shed.load.settings import Overload
 from saffron.experiments.virtual import VirtualReplay, VirtualRun
 from saffron.experiments.virtual_pace import Rate
 from saffron.experiments.virtual_truth import Found
-from saffron.language.cost.shedding import AUTO, NONE
+from saffron.language.cost.shedders import AUTO, NONE
 from saffron.runtime.replay.fused import Merged, Query
 
 BOUND_MS = 1000.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from saffron.language.cost.shedding import NONE
+from saffron.language.cost.shedders import NONE
 
 APART = 5.0
 """Percentage points of false negatives that the real and the virtual clock may be apart."""

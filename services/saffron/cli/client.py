@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from saffron.cli import console
 from saffron.errors import LogError, UnavailableError
@@ -20,7 +20,9 @@ from saffron.runtime.log.follower import Follower
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.control_topics import ControlTopic
-from saffron.runtime.streams.known_streams import KnownStreams
+
+if TYPE_CHECKING:
+    from saffron.runtime.streams.known_streams import KnownStreams
 
 _LOOK = 0.01
 _FLUSH_SECONDS = 30.0
@@ -56,6 +58,8 @@ class Client:
 
     def known_streams(self) -> KnownStreams:
         """The content of `streams`."""
+        from saffron.runtime.streams.known_streams import KnownStreams
+
         known = KnownStreams(self.topics)
         for record in self.records(self.topics.streams):
             known.apply(record.key, record.value, record.offset)

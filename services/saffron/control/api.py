@@ -17,7 +17,7 @@ from saffron.control.requests import Send, count_of, json_body, now_ms, text_of
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.errors import InputError
-from saffron.language.cost.shedding import AUTO, refusal
+from saffron.language.cost.shedders import AUTO, refusal
 from saffron.records.query import QueryRecord
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.telemetry.health import Health

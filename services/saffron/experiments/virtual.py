@@ -32,7 +32,7 @@ from saffron.experiments.virtual_pace import Rate, cuts, recut
 from saffron.experiments.virtual_server import Server
 from saffron.experiments.virtual_training import Trained, train
 from saffron.experiments.virtual_truth import Found, compared
-from saffron.language.cost.shedding import AUTO, NONE
+from saffron.language.cost.shedders import AUTO, NONE
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.runtime.replay.fused import Chain, Engines, Merged, Query
 from saffron.runtime.replay.replay import Replay

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from saffron.engine.shed.drops.shedders import Shedder
 from saffron.errors import InputError
-from saffron.language.cost.shedding import AUTO, BY_EVENTS, NONE, lacks_partial_matches
+from saffron.language.cost.shedders import AUTO, BY_EVENTS, NONE
+from saffron.language.cost.shedding import lacks_partial_matches
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
 from saffron.schema.schema import Schema

@@ -12,9 +12,35 @@ cost       complexity (run_factors), and the shedders that can act on a query
 explain    text, JSON and drawings of a plan
 """
 
-from saffron.language.binder import Bound, bind, compile_query
-from saffron.language.explain.explain import explain_json, explain_svg, explain_text
-from saffron.language.syntax.clauses import is_name
-from saffron.language.syntax.parser import parse
+from __future__ import annotations
 
-__all__ = ["Bound", "bind", "compile_query", "explain_json", "explain_svg", "explain_text", "is_name", "parse"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from saffron.language.binder import Bound as Bound
+    from saffron.language.binder import bind as bind
+    from saffron.language.binder import compile_query as compile_query
+    from saffron.language.explain.explain import explain_json as explain_json
+    from saffron.language.explain.explain import explain_svg as explain_svg
+    from saffron.language.explain.explain import explain_text as explain_text
+    from saffron.language.syntax.clauses import is_name as is_name
+    from saffron.language.syntax.parser import parse as parse
+
+_HOMES = {
+    "Bound": "binder",
+    "bind": "binder",
+    "compile_query": "binder",
+    "explain_json": "explain.explain",
+    "explain_svg": "explain.explain",
+    "explain_text": "explain.explain",
+    "is_name": "syntax.clauses",
+    "parse": "syntax.parser",
+}
+"""Loaded when they are first used: a command that names a shedder needs no parser."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

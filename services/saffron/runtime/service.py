@@ -21,12 +21,16 @@ from saffron.runtime.telemetry.metrics import Metrics
 
 _LOG = logging.getLogger(__name__)
 _IDLE_WAIT = 0.01
+_QUIET_SECONDS, _QUIET_WAIT = 1.0, 0.05
+"""After so long without progress a step waits longer. Input ends the wait at once; control topics are read that much
+later. Four idle services take 0.03 cores so, and 0.07 with the shorter wait alone.
+"""
 _AGAIN_SECONDS = 1.0
 _BUSY_SECONDS = 1.0
 
 
 class Service(Protocol):
-    """A service on a log. `step` makes some progress, and waits at most `wait` seconds."""
+    """A service on a log. `step` makes some progress, and waits at most `wait` seconds for input; True on progress."""
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool: ...
 
@@ -83,12 +87,14 @@ def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop) -> N
     gc.collect()
     gc.freeze()
     busy, since = 0.0, time.monotonic()
-    moved = True
+    moved, moved_at = True, since
     while not stop.requested:
         started = time.monotonic()
-        moved = service.step(now_ms(), 0.0 if moved else _IDLE_WAIT)
+        idle_wait = _IDLE_WAIT if started - moved_at < _QUIET_SECONDS else _QUIET_WAIT
+        moved = service.step(now_ms(), 0.0 if moved else idle_wait)
         ended = time.monotonic()
-        busy += ended - started if moved else 0.0
+        if moved:
+            busy, moved_at = busy + ended - started, ended
         health.beat()
         if ended - since > _BUSY_SECONDS:
             metrics.set(BUSY, min(1.0, busy / (ended - since)))

@@ -111,6 +111,8 @@ MAX_TS = 2**53
 END_OF_TIME = 2**62
 """The watermark that closes everything: the end of a replay."""
 
+MAX_EVENT_BYTES = 1 << 20
+"""The longest event that is read."""
 MAX_INSTANTS = 1_000_000
 """The most instants (ms) that an imprecise time may choose from: the work on a match grows with them."""
 

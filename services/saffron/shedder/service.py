@@ -67,7 +67,6 @@ class ShedderService:
         moved = self._follow_models()
         for record in self._load.step():
             self._take_record(record, now_ms)
-            moved = True
         self._streams.step(now_ms)
         # Credit comes by `load`: with a block in the queue, wait only briefly.
         waiting = any(hop.queue for hop in self._hops().values())

@@ -109,6 +109,11 @@ class WindowingHop:
         return not self._awaiting and not self._unknown.full and len(self._raw) < _RAW_BATCHES
 
     @property
+    def waiting(self) -> bool:
+        """Whether a block is not full yet, or events are held: `emit` must be called every few milliseconds."""
+        return self._waiting_since is not None or self.holding
+
+    @property
     def holding(self) -> bool:
         """Whether events are held that are not yet decoded."""
         return self._unknown.holding or bool(self._raw)

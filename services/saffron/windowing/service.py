@@ -42,6 +42,8 @@ from saffron.windowing.windowing_metrics import WindowingMetrics
 
 _LOG = logging.getLogger(__name__)
 _CONTROL_MS = 20
+_ROUTED_WAIT = 0.01
+"""Seconds. Sources of routed streams are looked at between the waits for others."""
 _FLUSH_SECONDS = 10.0
 
 
@@ -94,6 +96,8 @@ class WindowingService:
         if self._control.caught_up:
             self._ended_queries.step()
             moved |= self._router.step(now_ms)
+            if self._router.reads:
+                wait = min(wait, _ROUTED_WAIT)
         moved |= self.shell.step(now_ms, 0.0 if moved else wait)
         if interval := self._digest.due(now_ms):
             self._report(now_ms, interval)
@@ -162,7 +166,9 @@ class WindowingService:
         )
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, RawBatch]]:
-        return consumer.poll_raw(self._settings.poll_records, min(wait, self._settings.flush_ms / 1000))
+        if any(isinstance(one.hop, WindowingHop) and one.hop.waiting for one in self.shell.chains.values()):
+            wait = min(wait, self._settings.flush_ms / 1000)
+        return consumer.poll_raw(self._settings.poll_records, wait)
 
     def encode(self, block: Block) -> bytes:
         return encode_block(block)

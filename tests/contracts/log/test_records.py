@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 
 from saffron.runtime.log import TopicPartition
+from saffron.runtime.log.follower import Follower
 from saffron.runtime.log.murmur2 import partition_of
 from tests.contracts.log.subject import Subject
-from tests.contracts.log.talk import PATIENCE, drain, take, transaction, values
+from tests.contracts.log.talk import PATIENCE, drain, fill, take, transaction, values
 
 
 def test_records_come_back_in_order_with_key_headers_and_time(subject: Subject) -> None:
@@ -119,3 +120,17 @@ def test_the_lag_is_what_there_is_beyond_what_was_handed_out(subject: Subject) -
     assert reader.lag(zero) == 4
     take(reader, 1)
     assert reader.lag(zero) == 3
+
+
+def test_a_follower_has_caught_up_with_the_last_record_that_it_met_at_its_start(subject: Subject) -> None:
+    topic = subject.topic(partitions=2)
+    assert Follower(subject.log, topic).caught_up, "there is nothing to read"
+    fill(subject, topic, b"0", b"1")
+    follower = Follower(subject.log, topic)
+    found: list[bytes | None] = []
+    deadline = time.monotonic() + PATIENCE
+    while len(found) < 2 and time.monotonic() < deadline:
+        assert not follower.caught_up
+        found += values(follower.step())
+    assert (found, follower.caught_up) == ([b"0", b"1"], True)
+    assert Follower(subject.log, topic, from_end=True).caught_up

@@ -58,6 +58,9 @@ class AtOnce:
         del kernels
         self._asked: list[Request] = []
 
+    def prepare(self) -> None:
+        pass
+
     def ask(self, request: Request) -> None:
         self._asked.append(request)
 

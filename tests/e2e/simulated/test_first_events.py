@@ -31,6 +31,9 @@ class Slow:
         self._asked: list[Request] = []
         self._left = self.steps
 
+    def prepare(self) -> None:
+        pass
+
     def ask(self, request: Request) -> None:
         self._asked.append(request)
 

@@ -17,9 +17,9 @@ from saffron.cli.completion.completion import SHELLS
 from saffron.cli.completion.live_names import live_names
 from saffron.cli.completion.shells import script
 from saffron.cli.completion.tree import Command, commands, known_names
-from saffron.language.cost.shedding import SHEDDERS
+from saffron.language.cost.shedders import SHEDDERS
 
-HEAVY = ("numpy", "numba", "pyarrow", "confluent_kafka", "aiohttp", "faust", "pandas", "prometheus_client")
+HEAVY = ("numpy", "pydantic", "numba", "pyarrow", "confluent_kafka", "aiohttp", "faust", "pandas", "prometheus_client")
 """What takes longer to load than somebody waits who has pressed a key."""
 
 

@@ -9,7 +9,7 @@ import orjson
 from saffron.cli.replays.places import Places
 from saffron.cli.streams.lines import LeftOut, batches
 from saffron.engine.events.formats.files import read_events
-from saffron.engine.events.raw import MAX_EVENT_BYTES
+from saffron.schema.schema import MAX_EVENT_BYTES
 
 ROWS = [
     {"type": "A", "ts": 1, "x": 1.5, "s": "IBM", "b": True},

@@ -80,6 +80,25 @@ def test_commands_that_run_no_engine_do_not_wait_for_numba() -> None:
     assert done.stdout == "False\n"
 
 
+@pytest.mark.parametrize("command", ["query list", "query pause x", "query remove x", "tail", "status", "down", "up"])
+def test_commands_on_a_running_system_load_neither_arrays_nor_the_language(command: str, tmp_path: Path) -> None:
+    """`up` too, whose supervisor stays. Typer reads options with Pydantic from 0.29 on."""
+    heavy = ("numpy", "pydantic", "pyarrow", "saffron.language.plan", "saffron.language.syntax")
+    words = command.split() if command != "up" else ["up", "--latency-bound", "soon"]
+    code = f"""import sys
+from saffron.cli import main
+sys.argv = ["saffron", *{words!r}, "--data", {str(tmp_path)!r}]
+try:
+    main.run()
+except SystemExit:
+    import saffron.runtime.local.supervisor
+    print([name for name in {heavy!r} if name in sys.modules])
+"""
+    environ = {"PYTHONPATH": str(Path(main.__file__).parents[2]), "HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
 def test_a_wrong_query_is_shown_with_its_place_and_ends_with_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

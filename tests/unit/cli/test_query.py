@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from saffron.cli.client import Client
 from saffron.cli.options import System
-from saffron.cli.queries import query, query_changes, query_views
+from saffron.cli.queries import addable, query, query_changes, query_views
 from saffron.cli.queries.standing import next_version, read_standing, removed, wait_for
 from saffron.cli.queries.texts import QueryText
 from saffron.engine.events.schema_record import schema_to_record
@@ -92,9 +92,9 @@ def test_a_query_says_by_what_it_may_be_shed(client: Client) -> None:
 
 def test_a_shedder_that_can_drop_nothing_of_the_query_is_refused(client: Client) -> None:
     counted = QueryText("q", "RETURN COUNT(*) PATTERN Stock+ WITHIN 1 hour")
-    assert query_changes.require_addable(client, [counted], "gspice-h")[0].name == "q"
+    assert addable.require_addable(client, [counted], "gspice-h")[0].name == "q"
     with pytest.raises(query_changes.QueryRefused, match=r"^q: pspice drops partial matches, .*Those that can act on"):
-        query_changes.require_addable(client, [counted], "pspice")
+        addable.require_addable(client, [counted], "pspice")
 
 
 def test_waiting_ends_when_settled_or_when_the_time_is_up(client: Client) -> None:
@@ -113,20 +113,20 @@ def test_the_default_stream_is_there_without_an_entry(client: Client) -> None:
 
 
 def test_a_query_that_can_be_added_gives_its_name(client: Client) -> None:
-    assert query_changes.require_addable(client, [QueryText("file", TEXT)])[0].name == "file"
-    assert query_changes.require_addable(client, [QueryText("file", f"QUERY own {TEXT}")])[0].name == "own"
+    assert addable.require_addable(client, [QueryText("file", TEXT)])[0].name == "file"
+    assert addable.require_addable(client, [QueryText("file", f"QUERY own {TEXT}")])[0].name == "own"
 
 
 def test_a_wrong_query_is_refused_before_it_is_sent(client: Client) -> None:
     with pytest.raises(QueryError):
-        query_changes.require_addable(client, [QueryText("q", "PATTERN SEQ(")])
+        addable.require_addable(client, [QueryText("q", "PATTERN SEQ(")])
     with pytest.raises(
         query_changes.QueryRefused, match=r"^q: there is no stream 'trades'; `saffron stream add trades`"
     ):
-        query_changes.require_addable(client, [QueryText("q", f"{TEXT} FROM trades")])
+        addable.require_addable(client, [QueryText("q", f"{TEXT} FROM trades")])
     client.put(client.topics.streams, "events", replace(client.streams()["events"], schema=SCHEMA).encode())
     with pytest.raises(QueryError, match="symbol"):
-        query_changes.require_addable(client, [QueryText("q", TEXT)])
+        addable.require_addable(client, [QueryText("q", TEXT)])
 
 
 def test_check_looks_at_the_streams_and_schemas_of_the_running_system(
@@ -168,9 +168,9 @@ def test_check_says_what_it_could_not_look_at(monkeypatch: pytest.MonkeyPatch, t
 @pytest.mark.parametrize("client", [3], indirect=True)
 def test_over_several_partitions_the_key_must_be_the_streams(client: Client) -> None:
     with pytest.raises(query_changes.QueryRefused, match="has 3 partitions and has no key"):
-        query_changes.require_addable(client, [QueryText("q", TEXT)])
+        addable.require_addable(client, [QueryText("q", TEXT)])
     client.put(client.topics.streams, "events", replace(client.streams()["events"], key="symbol").encode())
-    assert query_changes.require_addable(client, [QueryText("q", TEXT)])[0].name == "q"
+    assert addable.require_addable(client, [QueryText("q", TEXT)])[0].name == "q"
 
 
 SCHEMA = {

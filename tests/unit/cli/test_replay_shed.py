@@ -37,7 +37,7 @@ def events(tmp_path: Path) -> str:
         (["--train", "0.4"], "--train goes with --latency-bound"),
         (["--seed", "3"], "--seed goes with --latency-bound"),
         (["--policy", "catch-up"], "--policy goes with --latency-bound"),
-        (["--latency-bound", "1s", "--rate", "1.4x", "--seed", "-1"], "greater than or equal to 0"),
+        (["--latency-bound", "1s", "--rate", "1.4x", "--seed", "-1"], "-1 is not in the range"),
         (["--why", "x=1", "--latency-bound", "1s", "--shed", "pspice"], "leave --latency-bound, --shed out"),
         (["--latency-bound", "1s"], "--latency-bound needs a --rate"),
         (["--latency-bound", "1s", "--rate", "fast"], "--rate fast: give events a second"),

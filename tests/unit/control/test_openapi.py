@@ -16,7 +16,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from saffron.control.openapi import document
 from saffron.engine.windows.operator import REASONS
 from saffron.errors import UnavailableError
-from saffron.language.cost.shedding import SHEDDERS
+from saffron.language.cost.shedders import SHEDDERS
 from saffron.records.stream import StreamRecord
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.telemetry.health import Health

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -11,7 +13,8 @@ import orjson
 import pytest
 
 from saffron.control.checks import Refused
-from saffron.control.streams.trial import MOST_RESULTS, Trial, explain, try_query
+from saffron.control.streams.trial import MOST_RESULTS, explain, try_query
+from saffron.control.streams.trial_request import Trial
 from saffron.control.streams.trials import Trials
 from saffron.errors import InputError, QueryError
 from saffron.mapping.definition_reader import read_definition
@@ -113,3 +116,10 @@ def test_messages_are_those_from_the_moment_on_from_which_all_topics_are_known()
     assert since == NOON + 3
     assert [one.offset for one in found[orders].records] == [3, 4]
     assert from_one_moment({orders: newest[orders]}) == ({orders: newest[orders]}, None)
+
+
+def test_the_service_leaves_the_engine_to_the_process_of_a_trial() -> None:
+    heavy = ("numba", "pyarrow", "saffron.engine.match.match_operator")
+    code = f"import saffron.control.main, sys; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

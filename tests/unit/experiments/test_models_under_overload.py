@@ -18,7 +18,7 @@ from saffron.engine.shed.load.settings import Overload
 from saffron.experiments.virtual import VirtualReplay, VirtualRun
 from saffron.experiments.virtual_models import Records
 from saffron.experiments.virtual_pace import Rate
-from saffron.language.cost.shedding import NONE
+from saffron.language.cost.shedders import NONE
 from saffron.runtime.replay.fused import Query
 
 TEXT = """QUERY q PATTERN SEQ(A a, B b, C c)

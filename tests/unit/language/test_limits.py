@@ -9,7 +9,6 @@ import pytest
 
 from saffron.control.checks import MOST_CHARACTERS
 from saffron.engine.events.decoding import growth, nesting
-from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.windows.outbox import _BLOCK_BYTES
 from saffron.errors import QueryError
 from saffron.language import bind
@@ -26,7 +25,7 @@ from saffron.mapping import definition_reader
 from saffron.runtime.log.kafka_settings import _MESSAGE_BYTES
 from saffron.runtime.process.config import Settings
 from saffron.schema.functions import text
-from saffron.schema.schema import MAX_INSTANTS
+from saffron.schema.schema import MAX_EVENT_BYTES, MAX_INSTANTS
 from tests.unit.language.samples import LETTERS
 
 PAGE = Path(__file__).parents[3] / "docs" / "language.md"

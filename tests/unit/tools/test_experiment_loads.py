@@ -10,7 +10,7 @@ import pytest
 from experiments.run import TRAIN, Load, asked, paced, replayed, stated
 
 from saffron.experiments.virtual_pace import Rate
-from saffron.language.cost.shedding import NONE
+from saffron.language.cost.shedders import NONE
 
 TEXT = """PATTERN SEQ(A a, B b, C c) WHERE skip-till-next-match { a.x = b.x AND b.x = c.x } WITHIN 100 EVENTS"""
 EVENTS = 6_000

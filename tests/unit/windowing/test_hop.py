@@ -239,6 +239,7 @@ def test_a_record_that_is_no_query_at_all_is_rejected_not_fatal(bench: Bench) ->
 
 
 def test_the_desk_is_ready_when_it_has_read_everything(bench: Bench) -> None:
+    bench.ready("m", 1, "matcher")
     control = ControlFollower(bench.log, TOPICS, bench.unreadable.append)
     assert not control.caught_up
     control.step()

@@ -73,7 +73,7 @@ def test_a_silent_partition_follows_the_others_watermark_and_its_backlog_is_late
     assert bench.blocks(1)[-1].watermark == 1000
     for ts in (4000, 5000):
         bench.event(0, ts)
-    bench.drive(20)
+    bench.drive(30)
     # Partition 1 has been read to its end and silent for long: it follows partition 0, which has just spoken.
     assert bench.blocks(1)[-1].watermark == 5000
     bench.event(1, 4500)

@@ -7,7 +7,7 @@ from typing import Any
 
 from saffron.cli.completion.completion import SHELLS
 from saffron.cli.experiment import listed
-from saffron.language.cost.shedding import SHEDDERS
+from saffron.language.cost.shedders import SHEDDERS
 from saffron.runtime.local.state import SERVICES
 
 FILES = "files"

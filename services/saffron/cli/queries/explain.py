@@ -14,7 +14,7 @@ from saffron.cli.queries.texts import bind_text, read_schema, read_texts
 from saffron.engine.explain.chosen import plan_json, plan_text, schema_of
 from saffron.engine.operators.composition import bind_together
 from saffron.language import explain_svg
-from saffron.language.cost.shedding import AUTO, refusal
+from saffron.language.cost.shedders import AUTO, refusal
 from saffron.language.trends.sharing import sharing
 
 

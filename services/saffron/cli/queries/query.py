@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace as replace_fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,21 +15,20 @@ from saffron.cli.queries.query_changes import (
     QueryRefused,
     existing,
     finish,
-    in_makers_order,
     put,
-    require_addable,
     wait_until,
 )
 from saffron.cli.queries.query_views import Name, list_queries, show, why
 from saffron.cli.queries.standing import read_standing, removed, wait_for
 from saffron.cli.queries.texts import QueryText, bind_text, read_schema, read_texts
-from saffron.control.checks import Checked
-from saffron.engine.operators.composition import bind_together
 from saffron.errors import UnavailableError
-from saffron.language import Bound
-from saffron.language.cost.shedding import AUTO, SHEDDERS, refusal
+from saffron.language.cost.shedders import AUTO, SHEDDERS, refusal
 from saffron.records.query import ADD, QueryRecord
 from saffron.runtime.process.config import Settings
+
+if TYPE_CHECKING:  # the language, which only the commands that take a text wait for
+    from saffron.control.checks import Checked
+    from saffron.language import Bound
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -80,6 +79,8 @@ def add(
 
         saffron query add alarms.saf --shed none
     """
+    from saffron.cli.queries.addable import in_makers_order, require_addable
+
     texts, shedder = read_texts(files or [], text or []), _shedder(shed) or AUTO
     with connection(system.connected()) as client:
         standing = read_standing(client)
@@ -127,6 +128,8 @@ def check(
 
         saffron query check rally.saf --schema stock.schema.json
     """
+    from saffron.engine.operators.composition import bind_together
+
     texts = read_texts(files or [], text or [])
     by = None if schema else _running(system)
     found: list[Bound] | list[Checked]
@@ -196,6 +199,8 @@ def replace(
 
         saffron query replace rally rally-v2.saf
     """
+    from saffron.cli.queries.addable import require_addable
+
     texts, shedder = read_texts([file] if file else [], text or []), _shedder(shed)
     if len(texts) != 1:
         raise typer.BadParameter("give one new text: a FILE or one -e")
@@ -243,6 +248,8 @@ def _running(system: options.System) -> Settings | None:
 
 def _addable(settings: Settings, texts: Sequence[QueryText]) -> list[Checked]:
     """The queries as `add` would add them, or as `replace` would put them in place of others."""
+    from saffron.cli.queries.addable import in_makers_order, require_addable
+
     with connection(settings) as client:
         ordered = in_makers_order(texts)
         beside = {name: one.record.text for name, one in read_standing(client).items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,13 +12,12 @@ from saffron.cli.client import connection
 from saffron.cli.queries.query_changes import QueryRefused, existing
 from saffron.cli.queries.standing import read_standing, read_versions
 from saffron.cli.queries.texts import bind_text, know_aggregates
-from saffron.control.checks import Refused
-from saffron.control.checks import check as checked
-from saffron.engine.explain.chosen import plan_json, plan_text, schema_of
 from saffron.errors import QueryError
-from saffron.language.plan.plan import Plan
-from saffron.runtime.streams.known_streams import KnownStreams
-from saffron.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from saffron.language.plan.plan import Plan
+    from saffron.runtime.streams.known_streams import KnownStreams
+    from saffron.schema.schema import Schema
 
 Name = Annotated[str, typer.Argument(help="The query's name.")]
 Versions = Annotated[
@@ -61,6 +60,8 @@ def show(name: Name, versions: Versions = False, *, system: options.System, json
 
         saffron query show rally --versions
     """
+    from saffron.engine.explain.chosen import plan_json, plan_text
+
     know_aggregates()
     with connection(system.connected()) as client:
         if versions:
@@ -135,8 +136,11 @@ def _plan(streams: KnownStreams, name: str, texts: Mapping[str, str]) -> tuple[P
 
     A query that fits its stream no longer is shown by its text alone.
     """
+    from saffron.control.checks import Refused, check
+    from saffron.engine.explain.chosen import schema_of
+
     try:
-        found = checked(texts[name], name, streams, texts)
+        found = check(texts[name], name, streams, texts)
         return found.plan, found.schema
     except (QueryError, Refused):
         plan = bind_text(texts[name], None, name).plan

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 import typer
 
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.engine.operators.aggregates import registered
 from saffron.errors import InputError, SchemaError
-from saffron.language import Bound, bind
 from saffron.runtime.process import config
 from saffron.runtime.process.own_modules import import_modules
 from saffron.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from saffron.language import Bound
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,10 @@ def read_texts(files: Sequence[Path], texts: Sequence[str]) -> list[QueryText]:
 
 def bind_text(text: str, schema: Schema | None, name: str) -> Bound:
     """The bound query of a text. Without a schema names are not checked."""
+    # Here, for most commands on standing queries read none.
+    from saffron.engine.operators.aggregates import registered
+    from saffron.language import bind
+
     return bind(text, schema, name=name, lenient=schema is None, aggregates=frozenset(registered()))
 
 

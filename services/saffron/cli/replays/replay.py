@@ -18,7 +18,7 @@ from saffron.cli.replays.inputs import EventFiles, Events, MessageFiles
 from saffron.cli.replays.output import Counts, DeadLetterFile, Lines, Sink, Table
 from saffron.cli.replays.places import Places
 from saffron.cli.replays.shed import PANE, POLICY, TRAIN, ShedOptions
-from saffron.language.cost.shedding import AUTO
+from saffron.language.cost.shedders import AUTO
 from saffron.runtime.process.allocator import keep_freed_memory
 from saffron.runtime.process.config import MOST_PANE
 

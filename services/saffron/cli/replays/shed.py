@@ -12,7 +12,7 @@ import typer
 
 from saffron.cli.durations import milliseconds
 from saffron.errors import InputError
-from saffron.language.cost.shedding import AUTO, refusal
+from saffron.language.cost.shedders import AUTO, refusal
 from saffron.runtime.process.config import Settings
 
 if TYPE_CHECKING:

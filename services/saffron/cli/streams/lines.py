@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from saffron.engine.events.formats.files import read_events
-from saffron.engine.events.raw import MAX_EVENT_BYTES
+from saffron.schema.schema import MAX_EVENT_BYTES
 
 
 class LeftOut:

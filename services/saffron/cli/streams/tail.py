@@ -15,7 +15,6 @@ from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.topics import topic_files
-from saffron.runtime.result_formats.reading import result_json
 
 _BATCH = 1000
 _WAIT = 0.2
@@ -90,6 +89,8 @@ def follow(client: Client, topics: list[str], earliest: bool, timeout: float | N
 
 def line(record: Record) -> bytes:
     """A message as one JSON line: a JSON object as it is, any other value wrapped with its place."""
+    from saffron.runtime.result_formats.reading import result_json  # here, for it brings NumPy along
+
     value = result_json(record)
     if value is not None and b"\n" not in value:
         return value

@@ -19,8 +19,7 @@ from saffron.runtime.local import jars, jvm
 from saffron.runtime.local.service_process import log_tail
 from saffron.runtime.local.state import SERVICES, SystemState, read_state
 from saffron.runtime.local.supervisor import claim, end_leftovers, require_broker
-from saffron.runtime.process.config import Settings, environment_of
-from saffron.runtime.result_formats.writing import require_writable
+from saffron.runtime.process.config import JSON, Settings, environment_of
 
 _EXTRAS = {"control": "control", "model_builder": "model-builder"}
 """Service -> the extra that it needs."""
@@ -60,7 +59,10 @@ def require_extras(services: Collection[str], *, embedded: bool) -> None:
 def prepare(settings: Settings, services: Sequence[str]) -> None:
     """Does before the start all that takes long or may fail: leftovers, output format, Java, jars, the named broker."""
     require_extras(services, embedded=not settings.bootstrap)
-    require_writable(settings)
+    if settings.results_format != JSON:
+        from saffron.runtime.result_formats.writing import require_writable
+
+        require_writable(settings)
     if (before := read_state(settings.data)) is not None and (leftovers := end_leftovers(before)):
         console.say(f"ended what an earlier supervisor had left running: {', '.join(leftovers)}")
     if "model_builder" in services:

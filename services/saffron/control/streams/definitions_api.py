@@ -17,7 +17,7 @@ from saffron.control.requests import count_of, definition_text, json_body, numbe
 from saffron.control.streams.change import StreamContext, require_foreign
 from saffron.control.streams.readings import message_body, message_readings, read_source, reading_body
 from saffron.control.streams.topic_names import foreign_topics
-from saffron.control.streams.trial import Trial
+from saffron.control.streams.trial_request import Trial
 from saffron.control.streams.trials import SECONDS, Trials
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import MAX_SOURCES, read_definition

@@ -14,7 +14,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,6 +21,7 @@ import orjson
 
 from saffron.control.memory_left import limit_data
 from saffron.control.result_body import shown_result
+from saffron.control.streams.trial_request import Trial
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.explain.chosen import plan_text, schema_of
 from saffron.engine.why.as_dict import to_dict
@@ -29,13 +29,12 @@ from saffron.engine.why.as_text import lines
 from saffron.errors import QueryError, SaffronError
 from saffron.language import bind, explain_svg
 from saffron.mapping.definition_reader import read_definition
-from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.log import Record
 from saffron.runtime.process.own_modules import import_modules
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.merged import MergedMessages, Parts
 from saffron.runtime.replay.replay import Replay
 from saffron.runtime.replay.why import Reader, why
-from saffron.runtime.streams.source_messages import Batch
 
 MOST_RESULTS = 100
 """Results that a trial shows; the others are counted."""
@@ -45,41 +44,12 @@ _BATCH = 4_096
 _CHUNK = 16
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A query and the messages to try it on. `definition`: of the stream. `messages`: of all source partitions.
-
-    `partitions`: of the inner topic. `seconds`: of matching, after which the rest of the messages is left. `ask`: a key
-    to be explained ("order_id=7", "*") instead of a search for results. `max_future`: how far an event may be ahead of
-    its message (ms).
-    """
-
-    definition: str
-    query: str
-    messages: Mapping[TopicPartition, Batch]
-    partitions: int
-    seconds: float
-    ask: str | None = None
-    max_future: int = 86_400_000
-
-    def merged(self, partitions: int) -> MergedMessages:
-        """The messages as the stream's, from their beginning."""
-        definition = read_definition(self.definition)
-        messages = {
-            source.topic: [
-                _parts(*self.messages[place]) for place in sorted(self.messages) if place.topic == source.topic
-            ]
-            for source in definition.sources
-        }
-        return MergedMessages(definition, messages, partitions, self.max_future)
-
-
 def try_query(trial: Trial, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
     """The first results of the query and the number of all, as JSON values.
 
     `whole`: whether all messages were read in the time there was. QueryError, SaffronError: it cannot run.
     """
-    merged = trial.merged(trial.partitions)
+    merged = _merged(trial, trial.partitions)
     run = Replay([Query("trial", trial.query)], lenient=True, merged=merged, partitions=trial.partitions)
     found: list[Any] = []
     letters: Counter[str] = Counter()
@@ -111,7 +81,7 @@ def try_query(trial: Trial, clock: Callable[[], float] = time.monotonic) -> dict
 
 def explain(trial: Trial, ask: str) -> dict[str, Any]:
     """What became of the key's newest events, as `saffron query why` says it. InputError: there is no such key."""
-    query, open_all = Query("trial", trial.query), partial(trial.merged, 1)
+    query, open_all = Query("trial", trial.query), partial(_merged, trial, 1)
     open_all().require(bind(trial.query, None, name=query.name, lenient=True).plan.stream)
     reader = Reader([query], lambda: open_all().batches(), lenient=True, merged=open_all)
     (trace,) = why(reader, ask)
@@ -127,6 +97,18 @@ def _plan(run: Replay) -> dict[str, Any]:
         "explain": plan_text(plan, schema_of(plan, run.schema)),
         "svg": explain_svg(plan),
     }
+
+
+def _merged(trial: Trial, partitions: int) -> MergedMessages:
+    """The messages of a trial as the stream's, from their beginning."""
+    definition = read_definition(trial.definition)
+    messages = {
+        source.topic: [
+            _parts(*trial.messages[place]) for place in sorted(trial.messages) if place.topic == source.topic
+        ]
+        for source in definition.sources
+    }
+    return MergedMessages(definition, messages, partitions, trial.max_future)
 
 
 def _parts(records: Sequence[Record], batch: RawBatch) -> Parts:

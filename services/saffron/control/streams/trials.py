@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from saffron.control.checks import Refused
-from saffron.control.streams.trial import Trial
+from saffron.control.streams.trial_request import Trial
 from saffron.errors import QueryError
 
 SECONDS = 10.0

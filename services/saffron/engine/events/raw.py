@@ -9,10 +9,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-NEWLINE = 10
-MAX_EVENT_BYTES = 1 << 20
-"""The longest event that is read."""
+from saffron.schema.schema import MAX_EVENT_BYTES
 
+NEWLINE = 10
 Refusal = tuple[str, str]
 """Why a record is no event: the code of a dead letter, and a sentence."""
 

@@ -12,7 +12,7 @@ from saffron.engine.trends.core.engine import engine_of_graphs
 from saffron.engine.trends.core.graphs import graphs_of
 from saffron.errors import SaffronError
 from saffron.language import explain_json, explain_text
-from saffron.language.cost.shedding import AUTO
+from saffron.language.cost.shedders import AUTO
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
 from saffron.schema.schema import Schema

@@ -8,7 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from saffron.engine.operators.aggregates import registered
 from saffron.language import compile_query
-from saffron.language.cost.shedding import AUTO
+from saffron.language.cost.shedders import AUTO
 from saffron.language.plan.plan import Plan
 from saffron.records.query import shedder_of
 from saffron.schema.schema import Schema

@@ -16,7 +16,7 @@ from saffron.engine.operators.composition import made_by, makers_of, read_by, wi
 from saffron.engine.operators.results import Results
 from saffron.engine.operators.standing import Compiler
 from saffron.engine.why.bindings import MADE, Event, Origin
-from saffron.language.cost.shedding import NONE
+from saffron.language.cost.shedders import NONE
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
 from saffron.schema.numbers import fits, number_of

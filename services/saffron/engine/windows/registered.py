@@ -15,7 +15,7 @@ from saffron.engine.operators.standing import Compiler
 from saffron.engine.windows.known_since import KnownSince
 from saffron.engine.windows.predicate import holds
 from saffron.errors import SaffronError
-from saffron.language.cost.shedding import AUTO, refusal
+from saffron.language.cost.shedders import AUTO, refusal
 from saffron.language.plan.clauses import Window
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan

@@ -6,7 +6,8 @@ from typing import Any
 
 from saffron.carets import printable
 from saffron.language.cost.complexity import match_complexity
-from saffron.language.cost.shedding import AUTO, partial_matches
+from saffron.language.cost.shedders import AUTO
+from saffron.language.cost.shedding import partial_matches
 from saffron.language.explain.automaton import FINAL, Move, build, within_formula
 from saffron.language.explain.drawing import draw_automaton, draw_pattern
 from saffron.language.explain.drawing_trends import draw_trends

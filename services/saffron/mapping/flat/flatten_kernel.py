@@ -13,13 +13,13 @@ import numpy as np
 
 from saffron.engine.events.decoding.nesting import MAX_DEPTH
 from saffron.engine.events.decoding.utf8 import is_utf8
-from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.kernels.hashing import no_bytes, with_byte
 from saffron.engine.kernels.jit import inlined, kernel
 from saffron.mapping.flat.flatten_plan import NONE
 from saffron.mapping.flat.read_json import ARRAY_VALUE, EXACT, FULL, after_value, blanks, read_name, read_value
 from saffron.mapping.flat.write_event import close_event, write_leaf
 from saffron.schema.origin import ORIGIN
+from saffron.schema.schema import MAX_EVENT_BYTES
 
 _COMMA, _DOT, _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST, _DOLLAR = 44, 46, 123, 125, 91, 93, 36
 _SHORT_OWN, _LONG_OWN = min(map(len, ORIGIN)), max(map(len, ORIGIN))

@@ -2,7 +2,8 @@
 
     python -m saffron.runtime.kernels.warm KERNELS OPERATOR MODULES
 
-The child reads one request per line. It applies one block with the query and an event of each type, and answers. The
+The child starts with the first query: a service without any has none, and no second Numba in memory. It reads
+one request per line. It applies one block with the query and an event of each type, and answers. The
 kernels end in Numba's cache on disk, from which the service loads them in milliseconds. The child stays for later
 requests, which need not wait for its imports.
 """
@@ -28,7 +29,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.kernels import jit
-from saffron.language.cost.shedding import AUTO
+from saffron.language.cost.shedders import AUTO
 from saffron.runtime.process.own_modules import import_modules
 from saffron.schema.schema import Kind, Schema
 
@@ -84,6 +85,9 @@ class Warmed:
 class Warmer(Protocol):
     """A compiler of requests that never keeps its caller waiting."""
 
+    def prepare(self) -> None:
+        """Starts what the first request would wait for."""
+
     def ask(self, request: Request) -> None:
         """Requests a compilation. A waiting request for an older version of the query is dropped."""
 
@@ -106,7 +110,13 @@ class Warming:
         self._running: Request | None = None
         self._died = False
         self._sent = 0
-        self._child = self._start()
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def prepare(self) -> None:
+        """Starts the child, if there is none."""
+        if self._child is None:
+            self._child = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._sent = 0
 
     def ask(self, request: Request) -> None:
         """Requests a compilation. A waiting request for an older version of the query is dropped."""
@@ -116,10 +126,10 @@ class Warming:
     def step(self) -> list[Warmed]:
         """The requests finished since the last call."""
         done: list[Warmed] = []
-        if self._running is not None:
-            if not self._answered(0.0):
+        if self._running is not None and self._child is not None:
+            if not self._answered(self._child, 0.0):
                 return done
-            done = self._outcome(self._running)
+            done = self._outcome(self._child, self._running)
             self._running = None
         if self._waiting:
             self._send(self._waiting.pop(0))
@@ -127,8 +137,8 @@ class Warming:
 
     def wait(self, seconds: float) -> None:
         """Waits for the child's present request, if any."""
-        if self._running is not None:
-            self._answered(seconds)
+        if self._running is not None and self._child is not None:
+            self._answered(self._child, seconds)
 
     def close(self) -> None:
         self._end()
@@ -136,34 +146,34 @@ class Warming:
 
     # ------------------------------------------------------------ the child
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        self._sent = 0
-        return subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
     def _end(self) -> None:
-        self._child.kill()
-        self._child.communicate()
+        if self._child is not None:
+            self._child.kill()
+            self._child.communicate()
+            self._child = None
 
-    def _answered(self, seconds: float) -> bool:
+    @staticmethod
+    def _answered(child: subprocess.Popen[bytes], seconds: float) -> bool:
         """Whether there is an answer to read, or the child has ended."""
-        assert self._child.stdout is not None
-        return bool(select.select([self._child.stdout], [], [], seconds)[0])
+        assert child.stdout is not None
+        return bool(select.select([child.stdout], [], [], seconds)[0])
 
     def _send(self, request: Request) -> None:
         if self._sent == _REQUESTS:
             self._end()
-            self._child = self._start()
+        self.prepare()
         self._sent += 1
         self._running = request
+        assert self._child is not None
         assert self._child.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # the child is gone: `step` finds no answer
             self._child.stdin.write(orjson.dumps(request) + b"\n")
             self._child.stdin.flush()
 
-    def _outcome(self, request: Request) -> list[Warmed]:
+    def _outcome(self, child: subprocess.Popen[bytes], request: Request) -> list[Warmed]:
         """The finished request; none if it is tried again, since one death of the child proves nothing."""
-        assert self._child.stdout is not None
-        answer = self._child.stdout.readline()
+        assert child.stdout is not None
+        answer = child.stdout.readline()
         if answer == _DONE:
             self._died = False
             return [Warmed(request)]
@@ -171,7 +181,6 @@ class Warming:
         _LOG.warning("compiling query %s ahead of time failed: %s", request.name, failure or "gone")
         if not answer:
             self._end()
-            self._child = self._start()
             if not self._died:
                 self._died = True
                 self._waiting.insert(0, request)

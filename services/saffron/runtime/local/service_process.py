@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import os
 import signal
 import subprocess
@@ -20,6 +21,8 @@ _LONGEST_DELAY = 15.0
 _STEADY_SECONDS = 30.0
 """Run time after which the delay before restarts begins anew."""
 _ASK_SECONDS = 0.5
+_READY_SECONDS = 1.0
+"""Time after which one that is ready is asked again; its death is noticed at once."""
 _HUNG = "kill -USR1 of its process writes to its log where it stands"
 
 
@@ -45,6 +48,7 @@ class ServiceProcess:
         self._ready = False
         self._answered = False
         self._waiting = "starting"
+        self._asked = -math.inf
 
     @property
     def ready(self) -> bool:
@@ -100,10 +104,11 @@ class ServiceProcess:
         self._delay = min(2 * self._delay, _LONGEST_DELAY)
         return f"{self.name}: {self._waiting}"
 
-    def ask(self) -> None:
-        """Queries the service's readiness, and what it waits for."""
-        if self._child is None:
+    def ask(self, now: float) -> None:
+        """Queries the service's readiness, and what it waits for; of one that is ready, once a second."""
+        if self._child is None or (self._ready and now - self._asked < _READY_SECONDS):
             return
+        self._asked = now
         connection = http.client.HTTPConnection(self._host, self._port, timeout=_ASK_SECONDS)
         try:
             connection.request("GET", "/readyz")

@@ -155,7 +155,7 @@ class Supervisor:
         for one in self._services:
             if event := one.look(now):
                 self._report(event)
-            one.ask()
+            one.ask(now)
         if self._state is not None:
             self._write(self._state.phase, self._state.message)
 

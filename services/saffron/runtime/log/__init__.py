@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from saffron.engine.events.raw import RawBatch
+if TYPE_CHECKING:  # it brings NumPy along, which commands do without
+    from saffron.engine.events.raw import RawBatch
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from saffron.errors import LogError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 
@@ -19,18 +21,20 @@ class Follower:
             f"{topic}.follower", committed_only=True, client_id="follower", patient=True
         )
         positions: dict[TopicPartition, int] = {}
+        self._behind: dict[TopicPartition, int] = {}  # partition -> its end at the start
         for partition in range(count):
             where = TopicPartition(topic, partition)
             low, high = self._consumer.watermarks(where)
             positions[where] = high if from_end else low
+            if positions[where] < high:
+                self._behind[where] = high
         self._consumer.assign(positions)
-        self._behind = set(positions)
 
     def step(self) -> list[Record]:
         """The records since the last call. Never waits."""
         records = self._consumer.poll(_BATCH, 0.0)
-        if self._behind and not records:
-            self._behind = {where for where in self._behind if not self._consumer.at_end(where)}
+        if self._behind:
+            self._advance(records)
         return records
 
     @property
@@ -40,3 +44,12 @@ class Follower:
 
     def close(self) -> None:
         self._consumer.close()
+
+    def _advance(self, records: Sequence[Record]) -> None:
+        """Forgets the partitions whose last record was read, or has gone: the broker tells their end later."""
+        read = {TopicPartition(one.topic, one.partition): one.offset + 1 for one in records}
+        self._behind = {
+            where: end
+            for where, end in self._behind.items()
+            if read.get(where, 0) < end and (records or not self._consumer.at_end(where))
+        }

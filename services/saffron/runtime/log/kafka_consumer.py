@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import confluent_kafka as ck
 from confluent_kafka import KafkaError, KafkaException
 
-from saffron.engine.events.raw import RawBatch, joined
 from saffron.errors import LogError
 from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition, kafka_settings
 from saffron.runtime.log.kafka_errors import is_denied, is_topic_unsettled, is_transient, translate
-from saffron.runtime.log.kafka_messages import batch_of, offsets_of, partition_name, record_of
+from saffron.runtime.log.kafka_messages import offsets_of, partition_name, record_of
+
+if TYPE_CHECKING:
+    from saffron.engine.events.raw import RawBatch
 
 _LOG = logging.getLogger("saffron.kafka")
 _TIMEOUT = 10.0
@@ -88,6 +90,8 @@ class KafkaConsumer:
         return [record_of(message) for message in self._messages(max_records, timeout)]
 
     def poll_raw(self, max_records: int, timeout: float) -> list[tuple[TopicPartition, RawBatch]]:
+        from saffron.engine.events.raw import joined
+
         found: dict[TopicPartition, list[RawBatch]] = {}
         left = max_records
         while left > 0:
@@ -106,6 +110,8 @@ class KafkaConsumer:
         messages = self._messages(max_records, timeout)
         if not messages:
             return []
+        from saffron.runtime.log.kafka_batches import batch_of
+
         if len(self._assigned) == 1:
             return [(next(iter(self._assigned)), batch_of(messages))]
         split: dict[tuple[str, int], list[ck.Message]] = {}

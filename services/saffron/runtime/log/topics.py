@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from saffron.errors import SettingsError
 from saffron.runtime.log import TopicSpec
 
@@ -129,6 +127,8 @@ def _first_folder(candidates: Iterable[Path]) -> Path:
 
 
 def _read(path: Path) -> TopicFile:
+    import yaml  # here, for what names topics does not read their settings
+
     raw = yaml.safe_load(path.read_text("utf-8"))
     partitions = raw["partitions"]
     return TopicFile(

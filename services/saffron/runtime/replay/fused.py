@@ -30,7 +30,7 @@ from saffron.engine.operators.stopwatch import Stopwatch, no_time
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import FailedError, SaffronError
-from saffron.language.cost.shedding import NONE
+from saffron.language.cost.shedders import NONE
 from saffron.records.query import ADD, QueryRecord
 from saffron.schema.schema import END_OF_TIME, Schema
 

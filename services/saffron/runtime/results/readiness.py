@@ -96,18 +96,20 @@ class Readiness:
         """Whether both topics were read to their ends."""
         return self._queries.caught_up and self._status_topic.caught_up
 
-    def step(self, chains: Chains) -> None:
-        """Reads both topics, requests compilations, and reports results."""
-        for query in self._queries.step():
+    def step(self, chains: Chains) -> bool:
+        """Reads both topics, requests compilations, and reports results; True if there was news of any."""
+        queries, statuses, warmed = self._queries.step(), self._status_topic.step(), self._warming.step()
+        for query in queries:
             before = self._registrations.pop(query.key, None)
             if query.row is not None and (found := self._registration_of(query.row, before)) is not None:
                 self._registrations[query.key] = found
-        for status in self._status_topic.step():
+                self._warming.prepare()
+        for status in statuses:
             self._announced.read(status)
             self._failures.read(status)
             if status.row is None:
                 self._statuses.tombstone_read(status.key)
-        for done in self._warming.step():
+        for done in warmed:
             requested = self._registrations.get(done.request.name)
             if requested is not None and requested.is_of(done.request):
                 compiled_for = fingerprint(done.request.schema)
@@ -122,6 +124,7 @@ class Readiness:
             for registration in self._registrations.values():
                 if registration.stream == stream:
                     self._ensure_compiled(registration, partition, chain, schema_id)
+        return bool(queries or statuses or warmed)
 
     @property
     def failed(self) -> frozenset[tuple[str, str]]:

@@ -131,13 +131,14 @@ class ResultService:
         health.waiting("streams", "reading streams and queries from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
+        moved = False
         if not self._readiness.caught_up or self._poll_control.due(now_ms):
             self._result_output.step(now_ms)
             self._streams.step(now_ms)
-            self._readiness.step(
+            moved = self._readiness.step(
                 {(self._streams.name_of(w.topic), w.partition): c for w, c in self.shell.chains.items()}
             )
-        moved = self.shell.step(now_ms, min(wait, _CONTROL_MS / 1000))
+        moved |= self.shell.step(now_ms, 0.0 if moved else wait)
         if self._load.due(now_ms):
             self._report_load(now_ms)
         if interval := self._digest.due(now_ms):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
@@ -21,7 +21,9 @@ from saffron.runtime.log import Log
 from saffron.runtime.log.follower import Follower
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.telemetry.metric_names import UNREADABLE_RECORDS
-from saffron.runtime.telemetry.metrics import Metrics
+
+if TYPE_CHECKING:  # it brings NumPy and Prometheus' client along, which commands do without
+    from saffron.runtime.telemetry.metrics import Metrics
 
 _LOG = logging.getLogger(__name__)
 

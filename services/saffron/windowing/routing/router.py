@@ -65,6 +65,11 @@ class Router:
             moved |= hop.step(now_ms)
         return moved
 
+    @property
+    def reads(self) -> bool:
+        """Whether there is a source to read."""
+        return bool(self._hops)
+
     def report(self) -> None:
         """Updates the metrics."""
         self._metrics.report(self._hops, self._missing)

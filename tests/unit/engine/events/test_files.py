@@ -19,10 +19,9 @@ import zstandard
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.formats.files import Chunk, read_events
-from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.events.tables import column_values
 from saffron.errors import InputError
-from saffron.schema.schema import Kind, Schema
+from saffron.schema.schema import MAX_EVENT_BYTES, Kind, Schema
 
 LINES = b'{"type":"A","ts":1}\n\n{"type":"A","ts":2}\r\nnot json\n{"type":"A","ts":3}'
 

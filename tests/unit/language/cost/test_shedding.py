@@ -14,16 +14,8 @@ from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.queries.fastest import fastest
 from saffron.engine.match.runs.graph import Linking
 from saffron.language import compile_query, explain_json, explain_text
-from saffron.language.cost.shedding import (
-    AUTO,
-    BY_EVENTS,
-    BY_PARTIAL_MATCHES,
-    NONE,
-    SHEDDERS,
-    cannot_act,
-    partial_matches,
-    refusal,
-)
+from saffron.language.cost.shedders import AUTO, BY_EVENTS, BY_PARTIAL_MATCHES, NONE, SHEDDERS, refusal
+from saffron.language.cost.shedding import cannot_act, partial_matches
 from saffron.language.plan.consistency import is_collapsible
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Strategy

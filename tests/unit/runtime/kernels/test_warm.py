@@ -45,8 +45,11 @@ def test_requests_are_compiled_one_after_the_other_and_only_the_newest_version(
 @pytest.mark.slow
 def test_a_child_that_dies_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     warming = Warming(tmp_path, OPERATOR)
-    warming._child.kill()
+    assert warming._child is None, "there is nothing to do"
     warming.ask(request("a"))
+    warming.step()
+    assert warming._child is not None
+    warming._child.kill()
     assert [one.name for one in finished(warming, 1)] == ["a"]
     assert "compiling query a ahead of time failed: gone" in caplog.text
     warming.ask(request("b"))

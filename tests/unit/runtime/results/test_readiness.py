@@ -38,7 +38,11 @@ class Slow:
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
+        self.prepared = False
         self._done: list[Warmed] = []
+
+    def prepare(self) -> None:
+        self.prepared = True
 
     def ask(self, request: Request) -> None:
         self.asked.append(request)
@@ -117,9 +121,11 @@ def bench() -> Bench:
 
 
 def test_without_a_schema_it_is_ready_as_soon_as_the_chain_has_caught_up(bench: Bench) -> None:
+    assert not bench.warming.prepared, "there is no query"
     bench.query(1)
     bench.partitions[1].replaying = True
     assert bench.said() == [(0, 1, None)]
+    assert bench.warming.prepared
     bench.partitions[1].replaying = False
     assert bench.said() == [(1, 1, None)]
     assert bench.warming.asked == []

@@ -24,9 +24,6 @@ from typing import Any
 import numpy as np
 import orjson
 
-NO_NUMBERS = frozenset(("NaN", "Infinity", "-Infinity"))
-"""What is written for a number that JSON does not have."""
-
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 _HEX = b"\\x"
 _MISSING = frozenset(("NaTType", "NAType"))

@@ -12,11 +12,9 @@ from typing import Any, Literal
 
 import orjson
 
-from saffron.engine.events.decoding.as_json import NO_NUMBERS
 from saffron.engine.events.decoding.nesting import ArrayText, Flat, TooDeepError, flattened
-from saffron.engine.events.raw import MAX_EVENT_BYTES
-from saffron.schema.numbers import EXACT, kind_of_number, number_of, number_of_text
-from saffron.schema.schema import MAX_INSTANTS, MAX_TS, Kind, Schema, widened
+from saffron.schema.numbers import EXACT, NO_NUMBERS, kind_of_number, number_of, number_of_text
+from saffron.schema.schema import MAX_EVENT_BYTES, MAX_INSTANTS, MAX_TS, Kind, Schema, widened
 from saffron.schema.times import parse_iso
 
 WATERMARK_TYPE = "$watermark"

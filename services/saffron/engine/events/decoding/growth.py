@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from saffron.engine.events.decoding.exact import kind_of, parse_object
 from saffron.engine.events.decoding.nesting import may_be_attribute
-from saffron.engine.events.raw import RawBatch
 from saffron.errors import SchemaError
 from saffron.schema.schema import Kind, Schema, widened
 
-if TYPE_CHECKING:  # decoding brings Numba along, for which no command of `saffron` should wait
+if TYPE_CHECKING:  # these bring NumPy and Numba along, for which no command of `saffron` should wait
     from saffron.engine.events.decoding.decode import Decoded
+    from saffron.engine.events.raw import RawBatch
 
 MAX_ATTRIBUTES = 1_000
 """Of a stream; also of its event types. What comes beyond is left out, and counted."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from saffron.engine.events.decoding.as_json import NO_NUMBERS
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.exact import WATERMARK_TYPE, kind_of, parse_object
 from saffron.engine.events.decoding.nesting import may_be_attribute
 from saffron.engine.events.raw import RawBatch
+from saffron.schema.numbers import NO_NUMBERS
 from saffron.schema.schema import Distribution, Kind, Schema, widened
 
 INFER_EVENTS = 10_000

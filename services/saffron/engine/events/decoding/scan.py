@@ -27,11 +27,10 @@ from saffron.engine.events.decoding.scan_tables import (
     TS,
 )
 from saffron.engine.events.decoding.utf8 import is_utf8
-from saffron.engine.events.raw import MAX_EVENT_BYTES
 from saffron.engine.kernels.arithmetic import rest
 from saffron.engine.kernels.hashing import GOLDEN, folded, no_bytes, with_byte
 from saffron.engine.kernels.jit import inlined, kernel
-from saffron.schema.schema import MAX_INSTANTS, MAX_TS
+from saffron.schema.schema import MAX_EVENT_BYTES, MAX_INSTANTS, MAX_TS
 
 _QUOTE, _BACKSLASH, _COMMA, _COLON, _OPEN, _CLOSE, _DOLLAR, _DOT = 34, 92, 44, 58, 123, 125, 36, 46
 _MINUS, _ZERO, _NINE = 45, 48, 57

@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Self
 
-from saffron.engine.events.raw import MAX_EVENT_BYTES, Refusal
+from saffron.engine.events.raw import Refusal
+from saffron.schema.schema import MAX_EVENT_BYTES
 
 _TOO_LARGE = ("too-large", f"the row is longer than {MAX_EVENT_BYTES} bytes, the most that are read")
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from saffron.engine.events.formats.csv_files import csv_events
 from saffron.engine.events.formats.tabular import parquet_events
 from saffron.engine.events.formats.tabular_rows import Rows
-from saffron.engine.events.raw import MAX_EVENT_BYTES, RawBatch, split_lines
+from saffron.engine.events.raw import RawBatch, split_lines
 from saffron.errors import InputError
-from saffron.schema.schema import Schema
+from saffron.schema.schema import MAX_EVENT_BYTES, Schema
 
 Codec = Literal["zstd", "gzip"]
 

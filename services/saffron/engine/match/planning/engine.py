@@ -7,7 +7,8 @@ from saffron.engine.match.planning.imprecise import is_uncertain, refusal
 from saffron.engine.match.planning.table import counts_events, table_reason
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.errors import SaffronError
-from saffron.language.cost.shedding import NONE, is_collapsed, partial_matches
+from saffron.language.cost.shedders import NONE
+from saffron.language.cost.shedding import is_collapsed, partial_matches
 from saffron.language.plan.clauses import Output
 from saffron.language.plan.limits import MAX_COMPONENTS
 from saffron.language.plan.match_plan import MatchPlan

@@ -15,7 +15,7 @@ from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.runs.scan import Scanning
 from saffron.engine.match.runs.stepping import Stepping
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
-from saffron.language.cost.shedding import NONE
+from saffron.language.cost.shedders import NONE
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pairs import exact_match
 from saffron.schema.schema import Schema

@@ -23,7 +23,7 @@ from saffron.engine.models.features.event_model import BY_FOREST, BY_KEY, BY_POS
 from saffron.engine.models.features.feature_keys import Features
 from saffron.engine.models.transitions.model import TransitionModel
 from saffron.engine.models.transitions.partial_match import PartialMatchModel, partial_match_models
-from saffron.language.cost.shedding import AUTO, NONE
+from saffron.language.cost.shedders import AUTO, NONE
 
 
 class Promise(Protocol):
