@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.exact import WATERMARK_TYPE, kind_of, parse_object
 from saffron.engine.events.decoding.nesting import may_be_attribute
 from saffron.engine.events.raw import RawBatch
@@ -58,6 +57,8 @@ def _growing(batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
 
 def _unsure(schema: Schema, batch: RawBatch) -> Iterable[int]:
     """The rows that may show what the schema does not have, ascending. Of others the scanner says that it has all."""
+    from saffron.engine.events.decoding.decode import Decoder  # this loads Numba
+
     sure = Decoder(schema).knows(batch)
     text = batch.buffer[batch.starts[0] : batch.ends[-1]].tobytes()
     for found in _UNSEEN.finditer(text):
