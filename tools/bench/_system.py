@@ -145,9 +145,12 @@ def parsed(text: str) -> Any:
 
 def _cpu_seconds(process: psutil.Process, known: frozenset[int]) -> float:
     """CPU time of a process, of its children that have ended, and of all that run, without those `known`."""
-    times = process.cpu_times()
+    try:
+        times, children = process.cpu_times(), process.children()
+    except psutil.NoSuchProcess:
+        return 0.0  # a child that has just ended: its parent has its time
     own = float(times.user + times.system + times.children_user + times.children_system)
-    return own + sum(_cpu_seconds(child, known) for child in process.children() if child.pid not in known)
+    return own + sum(_cpu_seconds(child, known) for child in children if child.pid not in known)
 
 
 def _resident(pid: int) -> int:
