@@ -18,7 +18,7 @@ from tests.e2e.simulated.system import TOPICS, Source, at_rest, blocks, close, m
 from tests.unit.runtime.world import World
 
 PARTITIONS = 2
-SEEDS = range(16)
+SEEDS = range(24)
 RISES = "PATTERN SEQ(Stock a, Stock b) WHERE skip-till-any-match {{ [symbol] AND b.price > a.price }} WITHIN {} seconds"
 FALLS = "PATTERN SEQ(Stock a, Stock b) WHERE skip-till-any-match {{ [symbol] AND b.price < a.price }} WITHIN {} seconds"
 CHANGES = (

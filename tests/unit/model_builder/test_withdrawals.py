@@ -81,6 +81,7 @@ def test_nothing_counts_as_removed_before_all_queries_have_been_read(world: Worl
     for number in range(2_000):
         world.put(TOPICS.queries, b"other", b"%d" % number)
     world.put(TOPICS.queries, b"q", b"again")
+    world.withdrawals = Withdrawals(world.log, TOPICS)
     world.withdrawals.step()
     assert world.withdrawals.removed == frozenset(), "it may yet be added again"
     world.step()
