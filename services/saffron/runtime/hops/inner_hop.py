@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
 from saffron.engine.events.block import Block
 from saffron.errors import DeniedError, GapError, LogError, StreamError
 from saffron.runtime.hops.input_report import InputRow
-from saffron.runtime.hops.input_state import InputTracker
+from saffron.runtime.hops.input_state import Incident, InputTracker
 from saffron.runtime.hops.ownership import ClaimState, Ownership
 from saffron.runtime.log import Consumer, Log, OutOfRange, TopicPartition, TopicState
 from saffron.runtime.log.topic_watch import TopicWatch
@@ -107,7 +107,8 @@ class Chain:
     """The state of one partition.
 
     `ownership` is None until `retry_at` (ms), when the chain claims its output. `hop` is set once the output is owned.
-    `trouble`: an obstacle that only the user can remove, or None.
+    `uncounted`: incidents of earlier hops that no report has counted. `trouble`: an obstacle that only the user can
+    remove, or None.
     """
 
     where: TopicPartition
@@ -118,6 +119,7 @@ class Chain:
     claimed_at: int = 0
     paused: bool = True
     trouble: str | None = None
+    uncounted: list[Incident] = field(default_factory=list)
 
 
 class InnerHop:
@@ -319,6 +321,8 @@ class InnerHop:
             raise StreamError(f"topic {chain.where.topic} is not there: make it again, or remove its stream")
         found = InputPartition(state, *self._consumer.watermarks(chain.where))
         self._consumer.seek(chain.where, hop.begin(found, now_ms))
+        hop.input.take_over(chain.uncounted)
+        chain.uncounted = []
         chain.hop, chain.trouble = hop, None
         self._set_flow(chain, hop.accepts_input)
 
@@ -343,6 +347,8 @@ class InnerHop:
         """Drops the chain's state. The chain claims again at `retry_at` (ms), if it is still assigned then."""
         if chain.ownership is not None:
             chain.ownership.close()
+        if chain.hop is not None:
+            chain.uncounted += chain.hop.input.take_new_incidents()
         chain.ownership, chain.hop, chain.retry_at = None, None, retry_at
         self._set_flow(chain, accepts_input=False)
 

@@ -5,7 +5,7 @@ The state is part of what the chain writes, so that each later owner knows it. I
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,6 +92,11 @@ class InputTracker:
         if 0 < self.state.partitions < partitions and offset > 0:  # at offset 0 no partial match can exist
             self.add_incident(GROWN, now_ms, offset, self.state.partitions, partitions)
         self.state = replace(self.state, topic=topic, partitions=partitions)
+
+    def take_over(self, uncounted: Iterable[Incident]) -> None:
+        """Counts incidents of an earlier tracker that are in the state. Others were not written, and come again."""
+        known = [one for one in self.state.incidents if one not in self._new_incidents]
+        self._new_incidents += [one for one in uncounted if one in known]
 
     def take_new_incidents(self) -> list[Incident]:
         """The incidents since the last call."""

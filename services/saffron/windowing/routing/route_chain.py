@@ -205,6 +205,7 @@ class RouteChain:
         start = find_start(
             self._log, self._consumer, plan.where, plan.target, plan.group, plan.of, now_ms, plan.start()
         )
+        start.input.take_over(self.input.take_new_incidents())
         self.input = start.input
         self._position = start.position
         self._committed = _NOTHING if start.is_first else start.position  # "the end" is where it is now
