@@ -46,5 +46,5 @@ def _opening(opening: tree.Opening, scope: Scope) -> plan.OpenOn:
         raise scope.schema_error("a condition of OPEN ON reads that one event only", expression.span, hint)
 
     condition = bind_condition(opening.condition, scope, leaf)
-    refuse_own(condition, opening.condition.span, scope)
+    refuse_own(opening.condition, scope)
     return plan.OpenOn(opening.type, condition)
