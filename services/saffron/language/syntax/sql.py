@@ -18,6 +18,7 @@ HINTS: Mapping[str, str] = {
     "~": "Write a.x REGEXP '^abc' for a regular expression, NOT a.x = 1 for what must not hold.",
     "&&": "Conditions are joined by AND.",
     "every": "Matches begin at every event that fits: leave EVERY out.",
+    "with": "WITH TIMEOUTS stands in OUTPUT: OUTPUT ALL WITH TIMEOUTS.",
     "into": "INTO stands in RETURN, behind its values: RETURN a.x AS x INTO Found.",
     "<<": "Bits are moved by a function: shift(a.x, 4), to the right by shift(a.x, -4).",
     "select": "There is no SELECT: RETURN says what a result holds, as in RETURN a.x AS x.",
