@@ -8,7 +8,7 @@ from pathlib import Path
 
 SERVICES = Path(__file__).parents[2] / "services" / "saffron"
 RUNS = {
-    "engine/kernels/jit.py": {
+    "engine/kernels/generated.py": {
         "exec": "generated source without the JIT, and its modules (tests, arithmetic without limits)",
         "compile": "the same source, once for each text",
         "exec_module": "generated source, from a file of the cache that is named by its content",

@@ -47,13 +47,17 @@ def binder(lenient: bool) -> Callable[[str, Schema | None, str], Bound]:
 
 
 def run(task: EngineTask, batches: Iterable[Columns]) -> Iterator[Merged]:
-    """The results of all queries over events in the order of `seq`; SaffronError if a query cannot be run."""
+    """The results of all queries over events in the order of `seq`.
+
+    SaffronError: a query cannot be run, or failed, once the others have all their results.
+    """
     chain = start_engines(task)
     last = chain.opening[-1]
     for columns in batches:
         last = _block(last, columns, chain.windowing.opened(columns))
         yield chain.engines.apply(last)
     yield chain.engines.apply(_end(last, task))
+    chain.engines.finish()
 
 
 def start_engines(task: EngineTask) -> Chain:

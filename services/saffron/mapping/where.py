@@ -40,7 +40,7 @@ def condition(text: str, *, texts: bool = False) -> Passes:
     scope = _Strict(text, None, False)
     written = parse_condition(text)
     expr = bind_condition(written, scope, lambda leaf: _leaf(leaf, scope, sort, kind))
-    refuse_own(expr, written.span, scope)
+    refuse_own(written, scope)
     evaluate = evaluator(expr, _value)
     return lambda whole: evaluate(((whole,),)) is True  # type: ignore[arg-type]
 

@@ -88,14 +88,6 @@ def attributes_of_name(name: str) -> tuple[str, ...]:
     return (name,) if one is None else one.attributes
 
 
-def functions_of(tree: Tree) -> Iterator[str]:
-    """The functions and operators of a tree."""
-    if isinstance(tree, Applied):
-        yield tree.function
-        for one in tree.arguments:
-            yield from functions_of(one)
-
-
 def evaluated(tree: Tree, values: Values) -> Any:
     """The value of a tree, of whatever kind it is."""
     return evaluator(tree)(values)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.kernels import jit
+from saffron.engine.kernels import generated
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.language.syntax.cursor import RESERVED
@@ -54,7 +54,7 @@ def generated() -> Iterator[list[str]]:
         sources.append(source)
         return compile(source, "plain_kernel", "exec")
 
-    with patch.object(jit, "_code", code):
+    with patch.object(generated, "_code", code):
         yield sources
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,10 +17,11 @@ from saffron.engine.match.runs.graph import compile_graphs
 from saffron.engine.match.runs.program import compile_program
 from saffron.engine.trends.queries import shared
 from saffron.engine.trends.queries.trend_query import TrendQuery
-from saffron.errors import SaffronError
+from saffron.errors import FunctionError, SaffronError
 from saffron.history.partitioning import Partitioning, partitioning_of
 from saffron.language import compile_query
 from saffron.runtime.replay.fused import Query
+from saffron.schema.functions import own
 from tests.reference.match import generate as matches
 from tests.reference.trends import generate as trends
 from tests.unit.engine.trends.language import SCHEMA
@@ -112,3 +113,25 @@ def test_readers_have_what_makers_find_whatever_keeps_each_in_one_place(key: str
     expected = replayed(queries, data, SCHEMA)
     assert {orjson.loads(line)["query"] for line in expected} == {"reader", "maker", "spread"}
     assert sorted(spread_lines(queries, data, SCHEMA, places=3)) == sorted(expected)
+
+
+@pytest.fixture
+def picky() -> Iterator[None]:
+    def picky(x: float) -> float:
+        return 1 / (x - 2)
+
+    own.register("picky", picky, frozenset())
+    yield
+    own.forget("picky")
+
+
+@pytest.mark.usefixtures("picky")
+@pytest.mark.parametrize(
+    "text", ["PATTERN A a WHERE [k] AND picky(a.x) > 3", "PATTERN A+ RETURN COUNT(*) WHERE picky(A.x) > 3"]
+)
+def test_a_query_that_fails_ends_a_backfill_as_it_ends_a_replay(text: str) -> None:
+    queries = [Query("fails", f"{text} WITHIN 9 ms"), Query("other", "PATTERN A a WITHIN 9 ms")]
+    data = b"\n".join(b'{"type": "A", "ts": %d, "x": %d, "k": 1, "g": "g"}' % (x, x) for x in range(4))
+    for answered in (replayed, partial(spread_lines, places=2)):
+        with pytest.raises(FunctionError, match=r"'picky' failed on \(2\)"):
+            answered(queries, data, SCHEMA)

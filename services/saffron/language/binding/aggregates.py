@@ -41,6 +41,10 @@ def list_of(call: tree.Call, scope: Scope) -> tree.Reference:
             hint = f"Aggregate each list by itself: {call.function}(a[].x) + {call.function}(b[].x)."
             raise scope.schema_error(f"{call.function} runs over the events of one list", other.span, hint)
         return found[0]
+    single = next((one for one in found if one.index is tree.Index.NONE), None)
+    if single is not None and any(one.index in SCOPES for one in found):
+        hint = "Its formula reads the events of the list alone. Write the other outside, as in a.x * sum(b[].x)."
+        raise scope.schema_error(f"{call.function} reads another event beside a list", single.span, hint)
     name = argument.variable if isinstance(argument, tree.Reference) else "b"
     tail = "" if call.function == "count" else ".x"
     hint = f"Write {call.function}({name}[]{tail}) over a finished closure, "

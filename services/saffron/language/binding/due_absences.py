@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from saffron.language.binding.conditions import Use
-from saffron.language.patterns.layout import Layout, Order, order
+from saffron.language.patterns.layout import Layout, NotLayout, Order, order
 from saffron.language.patterns.shapes import nullable
 from saffron.language.plan.expressions import Attribute, Expr
 from saffron.language.plan.limits import MAX_REPORTS
@@ -19,6 +19,7 @@ from saffron.language.syntax.durations import duration
 
 def check_due_absences(query: tree.Query, layout: Layout, scope: Scope) -> None:
     """Raise QueryError for a NOT ... FOR that the query's clauses exclude."""
+    _refuse_imprecise(query, layout, scope)
     ends, parts = _ends(layout.shape), layout.shape.parts if isinstance(layout.shape, InOrder) else ()
     for number, ruled in enumerate(layout.absences):
         if ruled.due is None or ruled.or_else:
@@ -34,15 +35,26 @@ def check_due_absences(query: tree.Query, layout: Layout, scope: Scope) -> None:
                 hint = "Write FOR, or put an event between the two that every match has."
                 message = "NOT ... EVERY ends a pattern alone, and another NOT may end it too"
                 raise scope.plan_error(message, layout.absences[min(ends - {number})].span, hint)
+    _check_sum(query, layout, scope)
+
+
+def _refuse_imprecise(query: tree.Query, layout: Layout, scope: Scope) -> None:
+    """Raise QueryError for a NOT with a time, or an UNTIL, over imprecise time."""
+    if query.confidence is None and (scope.schema is None or not scope.schema.times):
+        return
+    for ruled in layout.absences:
+        if ruled.due is not None:
+            hint = "Leave the NOT out: a pattern over imprecise time is a SEQ of events and A+."
+            raise scope.plan_error("imprecise times give a NOT no instant to count from", ruled.due.span, hint)
+        if ruled.until:
+            hint = "Leave UNTIL out: a pattern over imprecise time is a SEQ of events and A+."
+            raise scope.plan_error("imprecise times do not tell what UNTIL comes before", ruled.span, hint)
 
 
 def _check_time(query: tree.Query, due: tree.Due, scope: Scope, *, leads: bool) -> None:
     """Raise QueryError where a NOT's time cannot be counted, or cannot lie in a window. `leads`: it comes first."""
     within = query.within
     word = "EVERY" if due.every else "FOR"
-    if query.confidence is not None or (scope.schema is not None and scope.schema.times):
-        hint = "Leave the NOT out: a pattern over imprecise time is a SEQ of events and A+."
-        raise scope.plan_error("imprecise times give a NOT no instant to count from", due.span, hint)
     if within.size.events:
         hint = "Give WITHIN a duration."
         raise scope.plan_error(f"{word} counts time, and the window counts events", due.span, hint)
@@ -53,6 +65,67 @@ def _check_time(query: tree.Query, due: tree.Due, scope: Scope, *, leads: bool) 
     least = duration(due.amount if alone else due.amount + 1)
     message = f"{word} {duration(due.amount)} never ends in a window of {size}"
     raise scope.plan_error(message, due.span, f"Write WITHIN {least} or more.")
+
+
+def _check_sum(query: tree.Query, layout: Layout, scope: Scope) -> None:
+    """Raise QueryError where the times of several NOTs, or of one and an event behind it, do not fit into a window."""
+    timed = [ruled.due for ruled in layout.absences if ruled.due is not None and not ruled.or_else]
+    within = query.within
+    if not timed or within.size.events:
+        return
+    alone = within.slide is None and within.opening is None
+    least = _shortest(layout.shape, layout.absences, begun=False)[1] + (not alone)
+    if least > within.size.amount:
+        message = f"a match lasts longer than a window of {duration(within.size.amount)}, by the times of its NOTs"
+        raise scope.plan_error(message, timed[-1].span, f"Write WITHIN {duration(least)} or more.")
+
+
+def _shortest(shape: Shape, absences: Sequence[NotLayout], *, begun: bool) -> tuple[int, int]:
+    """The least times (ms) from the event before a shape to its last event, and to the last due time or event in it.
+
+    A due time counts from the event before it. An event behind a due time comes later than that. `begun`: there surely
+    is an event before the shape; the time before a match's first event is no part of the match.
+    """
+    match shape:
+        case Absent(number=number):
+            due = absences[number].due
+            return 0, 0 if due is None or absences[number].or_else or not begun else due.amount
+        case Choice(parts=parts):
+            times = [_shortest(part, absences, begun=begun) for part in parts]
+            return min(last for last, _ in times), min(end for _, end in times)
+        case Interleaved(parts=parts, count=count):
+            times = [_shortest(part, absences, begun=begun) for part in parts]
+            return sorted(last for last, _ in times)[count - 1], sorted(end for _, end in times)[count - 1]
+        case Loop(body=body, low=low):
+            last, end = _shortest(body, absences, begun=begun)
+            return low * last, (low - 1) * last + end
+        case InOrder(parts=parts):
+            return _in_order(parts, absences, begun=begun)
+        case Take():
+            return 0, 0
+
+
+def _in_order(parts: Sequence[Shape], absences: Sequence[NotLayout], *, begun: bool) -> tuple[int, int]:
+    """`_shortest` of a SEQ."""
+    last = end = 0
+    for part in parts:
+        part_last, part_end = _shortest(part, absences, begun=begun)
+        if nullable(part):
+            counted = 0 if isinstance(part, Absent) and part.since else last  # of an AND: at the least from here on
+            end = max(end, counted + part_end)
+            continue
+        earliest = end + 1 if end > last else last
+        begins = earliest if _begins_with_event(part) else last
+        last, end, begun = max(earliest, begins + part_last), max(earliest, begins + part_end), True
+    return last, end
+
+
+def _begins_with_event(shape: Shape) -> bool:
+    """Whether an event stands first in a shape, whatever its choices."""
+    if isinstance(shape, Loop):
+        return _begins_with_event(shape.body)
+    first = shape.parts[:1] if isinstance(shape, InOrder) else ()
+    return isinstance(shape, Take) or any(map(_begins_with_event, first))
 
 
 def _check_every(query: tree.Query, due: tree.Due, scope: Scope) -> None:

@@ -6,10 +6,10 @@ of it (`schema.computed`), which engines read as an attribute. Of several events
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from saffron.language.plan.expressions import Aggregate, Attribute, Call, Const, Expr, GroupValue, Length, TrendValue
+from saffron.language.plan.expressions import Aggregate, Attribute, Call, Const, Expr, GroupValue, TrendValue
 from saffron.language.plan.rewrite import parts, reads
 from saffron.language.plan.trees import tree_of
 from saffron.language.scope.arrays import is_open, settled
@@ -17,8 +17,8 @@ from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import GUESS, OF_ELEMENT, SORTS, Sort, Typed
 from saffron.language.syntax import tree
 from saffron.language.syntax.sql import is_null
-from saffron.schema.computed import Applied, Computed, evaluated, functions_of, of_kind
-from saffron.schema.functions import own
+from saffron.schema.computed import Applied, Computed, evaluated, of_kind
+from saffron.schema.functions import network, own, text, times
 from saffron.schema.functions.function import Function, Takes
 from saffron.schema.functions.table import CHOICES
 from saffron.schema.schema import Kind
@@ -29,6 +29,14 @@ _CHOSEN = ("coalesce", "nullif", "case")
 """Functions whose value is one of their arguments."""
 _CASTS = {"to_number": Sort.NUMBER, "to_string": Sort.STRING, "to_boolean": Sort.BOOLEAN, "to_timestamp": Sort.NUMBER}
 """CAST to a type -> the type of values that it leaves as they are."""
+_RIGHT: Mapping[Callable[[str], str], str] = {
+    text.wrong_regexp: "It is an expression of RE2, which has no back references and no looking ahead or behind.",
+    times.wrong_zone: "Zones have their names in the tz database, as in hour(a.ts, 'Europe/Berlin').",
+    network.wrong_cidr: "Write a subnet as in '10.0.0.0/8' or '2001:db8::/32'.",
+}
+"""Check of a literal -> what to write instead."""
+_WRITTEN = {"like": "a.x LIKE 'abc%'", "regexp": "a.x REGEXP '^abc'"}
+"""Function that is written as an operator -> as it is written."""
 
 Bind = Callable[[tree.Expression], Typed]
 
@@ -60,14 +68,14 @@ def bind_function(call: tree.Call, row: Function, bind: Bind, scope: Scope, *, r
     return Typed(made, SORTS[kind])
 
 
-def refuse_own(expr: Expr, span: tree.Span, scope: Scope) -> None:
+def refuse_own(expression: tree.Expression, scope: Scope) -> None:
     """Raise QueryError for a function of a user's own where its failure would stop more than its query."""
-    for leaf in reads(expr):
-        one = None if isinstance(leaf, Length) or leaf.name is None else Computed.of_name(leaf.name)
-        names = [] if one is None else [name for name in functions_of(one.tree) if own.find(name) is not None]
-        if names:
-            hint = "Functions of your own stand in WHERE, RETURN, keys, GROUP BY and HAVING of a query."
-            raise scope.plan_error(f"{names[0]} is a function of your own, and cannot be called here", span, hint)
+    if isinstance(expression, tree.Call) and own.find(expression.function) is not None:
+        hint = "Functions of your own stand in WHERE, RETURN, keys, GROUP BY and HAVING of a query."
+        message = f"{expression.function} is a function of your own, and cannot be called here"
+        raise scope.plan_error(message, expression.span, hint)
+    for operand in tree.operands(expression):
+        refuse_own(operand, scope)
 
 
 def _check_count(call: tree.Call, row: Function, scope: Scope) -> None:
@@ -93,8 +101,9 @@ def _argument(row: Function, place: int, argument: tree.Expression, bind: Bind, 
     typed = settle(typed, wanted, scope)
     fits = typed.sort in (wanted, Sort.UNKNOWN) or (takes is Takes.SERIES and typed.sort is Sort.STRING)
     if not fits:
-        message = f"{row.name} takes {_NOUNS[takes]}, this is {typed.sort.noun}"
-        hint = f"It is {row.form}."
+        word = row.name.upper() if row.name in _WRITTEN else row.name
+        message = f"{word} takes {_NOUNS[takes]}, this is {typed.sort.noun}"
+        hint = f"It is {_WRITTEN.get(row.name, row.form)}."
         if row.name == "concat" and typed.sort is Sort.BOOLEAN:
             hint = "|| joins texts; conditions are joined by OR."
         elif takes is Takes.TEXT and typed.sort is Sort.NUMBER:
@@ -110,7 +119,7 @@ def _literal(row: Function, argument: tree.Expression, wrong: Callable[[str], st
         hint = f"It is {row.name}{word}; what stands in quotes there is a literal: 'abc'."
         raise scope.schema_error(f"{row.name} takes a string in single quotes here", argument.span, hint)
     if message := wrong(argument.value):
-        raise scope.schema_error(message, argument.span)
+        raise scope.schema_error(message, argument.span, _RIGHT.get(wrong, f"It is {row.form}."))
     if row.name == "like" and "*" in argument.value and not set(argument.value) & {"%", "_"}:
         scope.warn("* has no meaning in a pattern of LIKE", argument.span, "% is any text, _ is one character.")
     return Typed(Const(argument.value), Sort.STRING)

@@ -72,7 +72,7 @@ def _computed(expression: tree.Expression, scope: Scope) -> Computed:
     return one
 
 
-_HINT = "Write the attribute alone: [lower(user)]."
+_HINT = "Write the attribute without a variable, as in lower(user)."
 
 
 def path_of(expression: tree.Expression, scope: Scope) -> str | None:

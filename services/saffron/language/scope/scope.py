@@ -10,7 +10,7 @@ from saffron.carets import quoted, render
 from saffron.errors import QueryError
 from saffron.language.plan.expressions import Const
 from saffron.language.scope.places import Place, Slot, default_name, name_of
-from saffron.language.syntax.hints import known_attributes, known_names, listing, suggestion
+from saffron.language.syntax.hints import known_attributes, known_names
 from saffron.language.syntax.paths import OWN as OWN_FIELD
 from saffron.language.syntax.paths import attribute_text, own_name
 from saffron.language.syntax.printer import types_text
@@ -45,6 +45,8 @@ class Found:
 
 
 NULL = Const(None)
+ANY = "ANY"
+"""What errors call a step of any type."""
 
 
 @dataclass
@@ -207,7 +209,7 @@ class Scope:
         if self.schema is None:
             return Found(*OWN[name]) if name in OWN else Found(name, None)
         if types.others:
-            return self._attribute("ANY", self.schema.attributes_of_any(types), name, span)
+            return self._attribute(ANY, self.schema.attributes_of_any(types), name, span)
         found = [self._attribute(one, self.schema.attributes_of(one), name, span) for one in types.named]
         return found[0]
 
@@ -231,7 +233,7 @@ class Scope:
         """Report an unknown attribute: raise QueryError, warn, or do nothing if it may come later."""
         assert self.schema is not None
         message = f"unknown attribute {quoted(own_name(name))} of type {type_name}"
-        never = type_name not in self.schema.types and not (self.schema.given or self.unseen)
+        never = type_name not in self.schema.types and not (self.schema.given or self.unseen) and type_name != ANY
         may_come = self._open and type_name not in self.schema.derived  # results of a query have what it returns
         if not (self.lenient or never or may_come):
             raise self.schema_error(message, span, known_attributes(f"{type_name} has", list(own), name), unknown=True)
@@ -260,8 +262,3 @@ class Scope:
             hint = "Name an attribute that is a number, a string or a truth value."
             raise self.schema_error(f"{quoted(name)} is an array, by which events cannot agree", span, hint)
         return found
-
-    def function_hint(self, name: str, known: Sequence[str]) -> str:
-        """The hint for an unknown function: the most similar of the known ones, and those of a user's own."""
-        near = suggestion(name, known) or "docs/language.md has a table of all functions."
-        return f"Your own: {listing(sorted(self.aggregates))}. {near}" if self.aggregates else near

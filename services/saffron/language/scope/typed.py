@@ -17,6 +17,8 @@ from saffron.language.scope.functions import bind_function, settle
 from saffron.language.scope.scope import NULL, Found, Scope
 from saffron.language.scope.sorts import SORTS, Sort, Typed, literal_sort
 from saffron.language.syntax import tree
+from saffron.language.syntax.hints import listing, suggestion
+from saffron.language.syntax.sql import foreign_function
 from saffron.schema.functions import own
 from saffron.schema.functions.table import BUILT_IN, find
 from saffron.schema.schema import COMPUTED_MARK, Kind
@@ -70,6 +72,16 @@ def _noted(typed: Typed, scope: Scope) -> Typed:
     return typed
 
 
+def _function_hint(name: str, scope: Scope) -> str:
+    """The hint for an unknown function: what stands for it here, the most similar one, and those of a user's own."""
+    if hint := foreign_function(name):
+        return hint
+    mine = sorted({*own.registered(), *scope.aggregates})
+    near = suggestion(name, [*BUILT_IN, *AGGREGATES, "cast", *mine])
+    near = near or "docs/language.md has a table of all functions."
+    return f"Your own: {listing(mine)}. {near}" if mine else near
+
+
 def balanced(operator: str, parts: Sequence[Expr]) -> Expr:
     """`and` or `or` over many operands as a tree of logarithmic depth, so that recursion over it stays shallow."""
     if len(parts) == 1:
@@ -114,8 +126,7 @@ class _Binder:
             case tree.Call(function=function) if (row := find(function)) is not None:
                 return bind_function(expression, row, self.bind, self.scope, returned=self.returned)
             case tree.Call(function=function) if function not in AGGREGATES and function not in self.scope.aggregates:
-                known = [*BUILT_IN, *AGGREGATES, "cast", *own.registered(), *self.scope.aggregates]
-                hint = self.scope.function_hint(function, known)
+                hint = _function_hint(function, self.scope)
                 raise self.scope.schema_error(f"unknown function '{function[:40]}'", expression.span, hint)
             case _:
                 return self.leaves(expression)

@@ -48,5 +48,5 @@ def _opening(opening: tree.Opening, scope: Scope) -> OpenOn:
         raise scope.schema_error("a condition of OPEN ON reads that one event only", expression.span, hint)
 
     condition = bind_condition(opening.condition, scope, leaf)
-    refuse_own(condition, opening.condition.span, scope)
+    refuse_own(opening.condition, scope)
     return OpenOn(opening.type, condition)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from saffron.language.syntax.cursor import RESERVED, Cursor
 from saffron.language.syntax.hints import suggestion
 from saffron.language.syntax.references import parse_next
-from saffron.language.syntax.sql import is_null
+from saffron.language.syntax.sql import foreign_function, is_null
 from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import Call, Expression, Literal, Name, Operation, Span, Star
 from saffron.schema.functions.casts import NAMES
@@ -44,7 +44,7 @@ def parse_call(cursor: Cursor, parse: Parse, parse_operand: Parse) -> Expression
     arguments = [] if cursor.token.is_symbol(")") else [_argument(cursor, parse)]
     while arguments and cursor.accept(","):
         arguments.append(_argument(cursor, parse))
-    cursor.expect(")", f"after the arguments of {name.value[:20]}")
+    cursor.expect(")", f"after the arguments of {name.value[:20]}", hint=foreign_function(name.lower))
     cursor.leave()
     function = name.lower
     if len(arguments) > 1:

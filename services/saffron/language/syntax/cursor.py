@@ -73,9 +73,9 @@ class Cursor:
 
     # -------------------------------------------------------- taking a token that must be there
 
-    def expect(self, symbol: str, where: str) -> Token:
+    def expect(self, symbol: str, where: str, *, hint: str = "") -> Token:
         """Take this symbol or fail. `where` ends the message: expected ')' after the components of SEQ."""
-        return self.accept(symbol) or self.fail(f"expected '{symbol}' {where}")
+        return self.accept(symbol) or self.fail(f"expected '{symbol}' {where}", hint=hint)
 
     def expect_word(self, word: str, where: str) -> Token:
         """Take this word or fail. `where`: see `expect`."""

@@ -118,6 +118,7 @@ def _comparison(cursor: Cursor, left: Expression) -> Expression:
     return Operation(token.value, left, right, span=Span(left.span.start, right.span.end))
 
 
+_KEY_HINT = "A key has attributes, or functions of them without a variable: [user], [lower(user), host]."
 _CHAIN = "Join two comparisons by AND: 1 < a.x AND a.x < 5."
 
 
@@ -169,7 +170,13 @@ def _operand(cursor: Cursor) -> Expression:
         return parse_key(cursor)
     if token.kind == "word":
         return _word(cursor)
-    return cursor.fail("expected a value", hint=HINTS["&&"] if token.is_symbol("&") else "")
+    return cursor.fail("expected a value", hint=_hint_of_sign(cursor))
+
+
+def _hint_of_sign(cursor: Cursor) -> str:
+    """What to write for a sign of SQL's where a value should stand: the second one of && and <<."""
+    doubled = cursor.token.value * 2 if cursor.index else ""
+    return HINTS.get(doubled, "") if cursor.tokens[cursor.index - 1].value * 2 == doubled else ""
 
 
 def _parenthesised(cursor: Cursor) -> Expression:
@@ -183,8 +190,10 @@ def _parenthesised(cursor: Cursor) -> Expression:
 def parse_key(cursor: Cursor) -> Key:
     """A key: [x, Type.y]."""
     start = cursor.advance().start
+    if cursor.token.is_symbol("]"):
+        cursor.fail("expected an attribute that all events share", hint=_KEY_HINT)
     attributes = cursor.separated(parse_key_attribute)
-    cursor.expect("]", "after the attributes on which all events agree")
+    cursor.expect("]", "after the attributes on which all events agree", hint=_KEY_HINT)
     return Key(tuple(attributes), span=cursor.span_from(start))
 
 

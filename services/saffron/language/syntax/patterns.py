@@ -26,6 +26,9 @@ REPEATS: dict[str, tuple[int, int | None]] = {"+": (1, None), "*": (0, None), "?
 REPEAT_LIMIT = 1000
 """Largest n and m of {n,m}, and largest n of ANY."""
 
+_UNTIL_HINT = "Write it as in A+ a[] UNTIL C c."
+_DUE_WORDS = ("for", "every")
+
 IsClause = Callable[[Cursor], bool]
 """A test of whether a clause starts at the cursor."""
 
@@ -71,6 +74,7 @@ def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
         cursor.enter(start)
         inner = _unit(cursor, is_clause)
         cursor.leave()
+        _refuse_due_without_time(cursor, inner)
         due = _due(cursor) if _begins_due(cursor) else None
         return Negation(inner, due, span=Span(start.start, inner.span.end if due is None else due.span.end))
     pattern = _primary(cursor, is_clause)
@@ -80,7 +84,12 @@ def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
         entered += 1
         pattern = Repeat(pattern, *bounds, span=cursor.span_from(start.start))
     cursor.depth -= entered
-    return _until(cursor, pattern, is_clause) if _begins_until(cursor, is_clause) else pattern
+    if cursor.token.lower != "until":
+        return pattern
+    if not _begins_until(cursor, is_clause):
+        cursor.advance()
+        cursor.fail("expected an event after UNTIL", hint=_UNTIL_HINT)
+    return _until(cursor, pattern, is_clause)
 
 
 def _begins_until(cursor: Cursor, is_clause: IsClause) -> bool:
@@ -99,8 +108,7 @@ def _until(cursor: Cursor, pattern: Pattern, is_clause: IsClause) -> Pattern:
     step = _primary(cursor, is_clause)
     whole = cursor.span_from(word.start)
     if not isinstance(pattern, Repeat) or pattern.high == 1:
-        hint = "Write it as in A+ a[] UNTIL C c."
-        raise cursor.error("UNTIL ends a repetition, and stands behind one", whole, hint=hint)
+        raise cursor.error("UNTIL ends a repetition, and stands behind one", whole, hint=_UNTIL_HINT)
     if not isinstance(step, Event) or _repeat(cursor) is not None:
         hint = "Its first event ends the repetition. Write one event there, as in UNTIL C c or UNTIL (C | D) c."
         raise cursor.error("UNTIL takes one event", step.span, hint=hint)
@@ -111,8 +119,16 @@ def _until(cursor: Cursor, pattern: Pattern, is_clause: IsClause) -> Pattern:
 
 
 def _begins_due(cursor: Cursor) -> bool:
-    """Whether FOR or EVERY with a number follows; alone the word is a variable."""
-    return cursor.token.lower in ("for", "every") and cursor.peek().kind == "number"
+    """Whether FOR or EVERY with a number follows; alone the word is a variable, but not behind NOT."""
+    return cursor.token.lower in _DUE_WORDS and cursor.peek().kind == "number"
+
+
+def _refuse_due_without_time(cursor: Cursor, absent: Pattern) -> None:
+    """Raise QueryError if FOR or EVERY without a time was just taken as the variable of a NOT."""
+    word = cursor.tokens[cursor.index - 1]
+    if word.lower in _DUE_WORDS and isinstance(absent, Event) and absent.variable == word.value:
+        hint = f'Write it as in NOT B FOR 5 minutes. A variable of that name stands in double quotes: "{word.value}".'
+        cursor.fail(f"expected a time after {word.value.upper()}", hint=hint)
 
 
 def _due(cursor: Cursor) -> Due:

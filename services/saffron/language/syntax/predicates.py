@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from saffron.language.syntax.cursor import Cursor
+from saffron.language.syntax.sql import is_null, null_hint
 from saffron.language.syntax.tokens import NAME_QUOTES, string_text
 from saffron.language.syntax.tree import Call, Expression, Literal, Logic, Membership, Name, Operation, Prefix, Span
 
@@ -46,13 +47,22 @@ def _is_null(cursor: Cursor, operand: Expression) -> Expression:
     return Prefix("not", made, span=made.span) if negated else made
 
 
+def _choice_hint(cursor: Cursor, value: Expression) -> str:
+    """What to write instead of a value behind IN that is no literal."""
+    if not isinstance(value, Name):
+        return "Write numbers, 'strings', true or false."
+    if cursor.text[value.span.start] in NAME_QUOTES:
+        return f"What stands in double quotes is a name; strings stand in single ones: {string_text(value.name)}."
+    return null_hint("a.x") if is_null(value.name) else f"Did you mean {string_text(value.name)}?"
+
+
 def _membership(cursor: Cursor, operand: Expression, parse: Parse) -> Expression:
     """IN (...), behind IN."""
 
     def choice(at: Cursor) -> Literal:
         value = parse(at)
         if not isinstance(value, Literal):
-            raise at.error("IN takes literals only", value.span, hint="Write numbers, 'strings', true or false.")
+            raise at.error("IN takes literals only", value.span, hint=_choice_hint(at, value))
         return value
 
     cursor.expect("(", "after IN")

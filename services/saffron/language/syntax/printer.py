@@ -53,10 +53,12 @@ _ATOM = NEGATE + 1
 """The precedence of an operand without an operator."""
 _CLAUSES = frozenset(CLAUSES) - RESERVED
 _TYPES = RESERVED | {"any"}
+_VARIABLES = RESERVED | {"for", "every"}
 _BEHIND_TYPE = _CLAUSES | RESERVED
 _VALUES = RESERVED | {"true", "false", "case"}
 _CONSUMED = RESERVED | {"none", "all"}
-"""Words that need double quotes as a name: as a type, behind a type, as a value, and behind CONSUME."""
+"""Words that need double quotes as a name: as a type, as a variable (of a NOT), behind a type, as a value, and behind
+CONSUME."""
 
 TREND_FUNCTIONS = ("count", "min", "max", "sum", "avg")
 
@@ -158,7 +160,7 @@ def _due(due: Due | None) -> str:
 
 
 def _variable(name: str | None, *, brackets: bool) -> str:
-    return "" if name is None else f" {event_name(name)}{'[]' * brackets}"
+    return "" if name is None else f" {name_text(name, taken=_VARIABLES)}{'[]' * brackets}"
 
 
 def _unit(pattern: Pattern, around: Pattern | None) -> str:

@@ -18,9 +18,33 @@ HINTS: Mapping[str, str] = {
     "~": "Write a.x REGEXP '^abc' for a regular expression, NOT a.x = 1 for what must not hold.",
     "&&": "Conditions are joined by AND.",
     "every": "Matches begin at every event that fits: leave EVERY out.",
+    "with": "WITH TIMEOUTS stands in OUTPUT: OUTPUT ALL WITH TIMEOUTS.",
+    "into": "INTO stands in RETURN, behind its values: RETURN a.x AS x INTO Found.",
+    "<<": "Bits are moved by a function: shift(a.x, 4), to the right by shift(a.x, -4).",
     "select": "There is no SELECT: RETURN says what a result holds, as in RETURN a.x AS x.",
 }
 """Word in lower case, or sign -> what to write instead."""
+
+_FUNCTIONS: Mapping[str, str] = {
+    "length(a.x)": "len size",
+    "position(a.x, 'abc')": "strpos instr locate charindex",
+    "a.x REGEXP '^abc'": "regexp_like regexp_matches matches",
+    "coalesce(a.x, 0)": "ifnull nvl",
+    "a.x IS NULL": "isnull",
+    "CASE WHEN a.x > 1 THEN 'high' ELSE 'low' END": "if iif decode",
+    "a.x % 5": "mod",
+    "ln(a.x) or log10(a.x)": "log",
+    "substring(a.x, 1, 3)": "left right mid",
+    "hour(a.ts), day_of_week(a.ts) or date_trunc('month', a.ts)": "extract date_part datepart",
+    "a.ts, the event's time: a query has no clock, so that its results repeat": "now current_timestamp getdate sysdate",
+}
+"""What to write -> functions elsewhere, whose names are not like those here."""
+_FOREIGN = {name: written for written, names in _FUNCTIONS.items() for name in names.split()}
+
+
+def foreign_function(name: str) -> str:
+    """The hint for a function that other languages have; "" if none of those is known."""
+    return f"Write {_FOREIGN[name]}." if name in _FOREIGN else ""
 
 
 def is_null(name: str) -> bool:

@@ -186,6 +186,8 @@ def _unexpected(text: str, position: int) -> QueryError:
         )
     if character == "\\":
         hint = "A quote inside a string is written twice: 'it''s'."
+    elif text.startswith("::", position):
+        hint = "A value is cast by CAST(a.x AS string)."
     elif character in "$@#:`":
         hint = 'A name of other characters than letters, digits and _ stands in double quotes: "user-id".'
     else:

@@ -42,6 +42,18 @@ SCHEMA_ERRORS = {
         "The max of several values: max(p, q).")),
     PATTERN + "WHERE avg(a[].x) = 1": (
         "a is one event, not a closure", "a[].x", "Write a.x; a closure has a plus: A+."),
+    PATTERN + "WHERE sum(b[].x * a.x) = 1": (
+        "sum reads another event beside a list", "a.x",
+        "Its formula reads the events of the list alone. Write the other outside, as in a.x * sum(b[].x)."),
+    PATTERN + "WHERE len(a.k) = 1": ("unknown function 'len'", "len(a.k)", "Write length(a.x)."),
+    PATTERN + "WHERE a.k REGEXP '('": (
+        "no regular expression: missing ): (", "'('",
+        "It is an expression of RE2, which has no back references and no looking ahead or behind."),
+    PATTERN + "WHERE a.x LIKE '1%'": (
+        "LIKE takes text, this is a number", "a.x", "A number as text: CAST(a.x AS string)."),
+    PATTERN + "WHERE hour(a.ts, 'Mars') = 1": (
+        "no time zone is called 'Mars'", "'Mars'",
+        "Zones have their names in the tz database, as in hour(a.ts, 'Europe/Berlin')."),
     PATTERN + "WHERE sum(b[]) = 1": ("sum needs an attribute", "sum(b[])", "Write sum(b[].x)."),
     PATTERN + "WHERE sum(b[].k) = 1": ("sum of strings", "sum(b[].k)", "sum takes numbers."),
     PATTERN + "WHERE median(b[].x) = 1": (

@@ -11,6 +11,7 @@ from tests.unit.language.samples import LETTERS
 LISTS = "PATTERN SEQ(A a, B b)+ WHERE "
 NOT_ONE = "PATTERN SEQ(A a, NOT B b, C c) "
 NOT_LIST = "PATTERN SEQ(A+ a, NOT B+ b, C c) "
+LONGER = "a match lasts longer than a window of 1 hour, by the times of its NOTs"
 
 ERRORS = {
     # text: (message, range)
@@ -23,6 +24,12 @@ ERRORS = {
     "PATTERN SEQ(A a, SEQ(NOT B b, C c))": (
         "a NOT that begins or ends a SEQ stands in the outermost SEQ only", "NOT B b"),
     "PATTERN SEQ(A a, NOT B b)+": ("a NOT that begins or ends a SEQ stands in the outermost SEQ only", "NOT B b"),
+    "PATTERN SEQ(A+ a[] UNTIL B b, C c) CONFIDENCE >= 0.5": (
+        "imprecise times do not tell what UNTIL comes before", "B b"),
+    "PATTERN SEQ(A a, NOT B FOR 1 hour, C c)": (LONGER, "FOR 1 hour"),
+    "PATTERN SEQ(A a, NOT B FOR 40 minutes, C c, NOT D FOR 21 minutes)": (LONGER, "FOR 21 minutes"),
+    "PATTERN SEQ(D d, (A a, NOT B FOR 20 minutes, C c){3})": (LONGER, "FOR 20 minutes"),
+    "PATTERN SEQ(A a, (B b AND NOT C FOR 1 hour), D d)": (LONGER, "FOR 1 hour"),
     "PATTERN SEQ(A a, NOT ANY(5, A, B, C, A, B, C), C c)": (
         "a NOT of more than 128 sequences of events", "NOT ANY(5, A, B, C, A, B, C)"),
     "PATTERN SEQ(A a, NOT B{40} b, C c)": ("a pattern of this kind has at most 30 components", "B{40} b"),

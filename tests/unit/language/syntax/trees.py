@@ -17,7 +17,10 @@ words = st.from_regex(r"[A-Za-z_äж][A-Za-z0-9_é]{0,5}", fullmatch=True).filte
 others = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=6)
 """Names that are written in double quotes, nearly all of them."""
 names = st.one_of(
-    words, words, others, st.sampled_from(["user-id", "com.acme.paid", '"', "where", "true", "all", "$x"])
+    words,
+    words,
+    others,
+    st.sampled_from(["user-id", "com.acme.paid", '"', "where", "true", "all", "$x", "for", "every", "until"]),
 )
 paths = st.sampled_from(["order.id", "a.where.b", "id.orig-h", "$.type", "$.ts", "$.type.x", "$offset", "x."])
 attributes = st.one_of(

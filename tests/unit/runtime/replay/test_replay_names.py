@@ -19,7 +19,15 @@ def _replayed(text: str, lines: Iterable[bytes], warnings: list[str]) -> int:
     return sum(len(merged) for merged in run.results([batch_of_lines(b"\n".join(lines) + b"\n")]))
 
 
-@pytest.mark.parametrize("text", ["PATTERN SEQ(A a, Bb b) WITHIN 1 s", "PATTERN A a WHERE a.y = 1 WITHIN 1 s"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN SEQ(A a, Bb b) WITHIN 1 s",
+        "PATTERN A a WHERE a.y = 1 WITHIN 1 s",
+        "PATTERN ANY e WHERE e.y = 1 WITHIN 1 s",
+        "PATTERN SEQ(ANY e, A a) WHERE [lower(y)] WITHIN 1 s",
+    ],
+)
 def test_an_unknown_name_says_where_the_known_ones_are_from_and_the_ways_out(text: str) -> None:
     with pytest.raises(QueryError, match=r"first 2 records\. --lenient \(lenient=True\).*--schema FILE"):
         _replayed(text, EVENTS, [])

@@ -59,6 +59,31 @@ def test_results_are_those_of_the_definition_whatever_the_blocks(first: int) -> 
         assert close(sorted(cases.parsed(texts), key=repr), expected), (text, cuts, events)
 
 
+def _least(text: str) -> str | None:
+    """The WITHIN that a query needs by the error that refuses it; None: it is not refused as too long."""
+    try:
+        _plan(text)
+    except QueryError as error:
+        found = re.search(r"WITHIN (.+) or more", error.hint)
+        return found[1] if found is not None and error.message.startswith("a match lasts longer") else None
+    return None
+
+
+def test_what_is_refused_as_too_long_for_its_window_has_no_match() -> None:
+    tried = 0
+    for seed in range(4_000):
+        rng = random.Random(90_000 + seed)
+        text = generate.query(rng, plain=seed % 2 == 0, timed=True, most=4)
+        if (least := _least(text)) is None:
+            continue
+        for _ in range(3):
+            events = generate.stream(rng, rng.randrange(5, 12))
+            assert wanted(text, events)[1] == [], (text, events)
+        assert _least(re.sub(r"WITHIN \d+ ms", f"WITHIN {least}", text)) is None
+        tried += 1
+    assert tried > 50
+
+
 def test_timed_out_runs_and_collapsed_matches_are_those_of_the_definition() -> None:
     tried = rows = 0
     for seed in range(120):
