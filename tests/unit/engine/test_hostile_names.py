@@ -46,7 +46,7 @@ STRINGS = (
 
 
 @contextmanager
-def generated() -> Iterator[list[str]]:
+def sources_run() -> Iterator[list[str]]:
     """Every source that is run meanwhile."""
     sources: list[str] = []
 
@@ -80,7 +80,7 @@ def test_no_name_and_no_string_reaches_what_is_generated(template: str, given_na
     schema = Schema(kinds, {name[one]: tuple(kinds) for one in "AB"}, {})
     kind = TrendOperator if template in TRENDS else MatchOperator
     request = Request("", f"q-{MARK[1:]}", 1, query, "events", schema_to_record(schema))
-    with generated() as sources:
+    with sources_run() as sources:
         operator = kind(partition=0, stream="events", compiled=False)
         results = operator.apply(request.block())
         list(results.json(0, len(results)))
