@@ -52,6 +52,11 @@ class System:
         known = frozenset(self._pids.values())
         return {name: _cpu_seconds(psutil.Process(pid), known) for name, pid in self._pids.items()}
 
+    def shares(self) -> Mapping[str, int]:
+        """Bytes of each process and its children, shared pages by their share (PSS)."""
+        known = frozenset(self._pids.values())
+        return {name: _share(psutil.Process(pid), known) for name, pid in self._pids.items()}
+
     def memory(self) -> Mapping[str, int]:
         """Resident bytes of each process."""
         return {name: _resident(pid) for name, pid in self._pids.items()}
@@ -151,6 +156,11 @@ def _cpu_seconds(process: psutil.Process, known: frozenset[int]) -> float:
         return 0.0  # a child that has just ended: its parent has its time
     own = float(times.user + times.system + times.children_user + times.children_system)
     return own + sum(_cpu_seconds(child, known) for child in children if child.pid not in known)
+
+
+def _share(process: psutil.Process, known: frozenset[int]) -> int:
+    own = int(process.memory_full_info().pss)
+    return own + sum(_share(child, known) for child in process.children() if child.pid not in known)
 
 
 def _resident(pid: int) -> int:

@@ -1,11 +1,11 @@
-"""What a system costs that does nothing: processor seconds of its start, and cores while it is idle, by process."""
+"""What a system costs that does nothing: processor seconds of its start, cores while it is idle, and memory."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bench._system import system
 from bench._table import arguments, median, report
@@ -13,15 +13,19 @@ from bench._table import arguments, median, report
 _QUIET_SECONDS = 10
 
 
-def measured(without: list[str], seconds: int) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    """(processor seconds of the start, cores while idle) by process, children included; Spark's JVM is one."""
+By = Mapping[str, float]
+
+
+def measured(without: list[str], seconds: int) -> tuple[By, By, By]:
+    """(processor seconds of the start, cores while idle, MB) by process, children included; Spark's JVM is one."""
     with system(without=without) as running:
         started = running.cpu()
         time.sleep(_QUIET_SECONDS)
         before, began = running.cpu(), time.monotonic()
         time.sleep(seconds)
         after, elapsed = running.cpu(), time.monotonic() - began
-    return started, {name: (after[name] - before[name]) / elapsed for name in after}
+        sizes = {name: size / 1e6 for name, size in running.shares().items()}
+    return started, {name: (after[name] - before[name]) / elapsed for name in after}, sizes
 
 
 def main() -> None:
@@ -31,20 +35,19 @@ def main() -> None:
         runs.append(measured([name for name in chosen.without.split(",") if name], chosen.seconds))
         print(*(round(sum(part.values()), 3) for part in runs[-1]), file=sys.stderr, flush=True)
     names = sorted(runs[0][1], key=lambda name: -runs[0][1][name])
-    rows = [
-        {
-            "process": name,
-            "start: processor s": median([started[name] for started, _ in runs]),
-            "idle: thousandths of a core": 1000 * median([cores[name] for _, cores in runs]),
-        }
-        for name in names
-    ]
-    total = {
-        "process": "all",
-        "start: processor s": median([sum(started.values()) for started, _ in runs]),
-        "idle: thousandths of a core": 1000 * median([sum(cores.values()) for _, cores in runs]),
-    }
+    rows = [_row(name, [tuple(part[name] for part in run) for run in runs]) for name in names]
+    total = _row("all", [tuple(sum(part.values()) for part in run) for run in runs])
     report(f"all services idle for {chosen.seconds} s, medians of {chosen.runs} runs", [*rows, total], chosen.json)
+
+
+def _row(name: str, figures: Sequence[tuple[float, ...]]) -> dict[str, object]:
+    start, cores, size = map(median, zip(*figures, strict=True))
+    return {
+        "process": name,
+        "start: processor s": start,
+        "idle: thousandths of a core": 1000 * cores,
+        "memory: MB": round(size),
+    }
 
 
 if __name__ == "__main__":

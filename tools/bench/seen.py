@@ -3,7 +3,7 @@
 An event's `ts` is the time of its sending. A result counts from the sending of its last event until the reader has it.
 The producer sends each message within a millisecond (`linger.ms=1`), or batches as its client does by default (5 ms).
 Cores are those of broker and services, without the producer and the reader. `--settings 5:20,10:20`: pairs of
-SAFFRON_FLUSH_MS and SAFFRON_COMMIT_MS to try.
+SAFFRON_FLUSH_MS and SAFFRON_COMMIT_MS to try; `--chart FILE.svg` draws them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench._chart import chart
 from bench._keyed import QUERY, send_paced
 from bench._system import System, system
 from bench._table import arguments, median, report
@@ -69,7 +71,7 @@ def _figures(runs: Sequence[tuple[list[float], Mapping[str, float]]], seconds: i
 
 
 def main() -> None:
-    chosen = arguments(__doc__ or "", rate=10_000, seconds=10, settings="5:20")
+    chosen = arguments(__doc__ or "", rate=10_000, seconds=10, settings="5:20", chart="")
     rows: list[dict[str, Any]] = []
     for pair in chosen.settings.split(","):
         flush_ms, commit_ms = map(int, pair.split(":"))
@@ -81,6 +83,18 @@ def main() -> None:
                 print(rows[-1], file=sys.stderr, flush=True)
     title = f"send to seen, {chosen.rate:,} events/s, medians of {chosen.runs} runs of {chosen.seconds} s"
     report(title, rows, chosen.json)
+    if chosen.chart:
+        _draw(Path(chosen.chart), title, rows)
+
+
+def _draw(path: Path, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Delays over the cores that they take, a point for each pair of settings."""
+    series: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        cores = row["broker, cores"] + row["services, cores"]
+        for share in ("p50 ms", "p99 ms"):
+            series.setdefault(f"{share}, {row['producer']}", []).append((cores, row[share]))
+    chart(path, title, "cores, broker and services", "ms from send to seen", series, linear=True)
 
 
 if __name__ == "__main__":
