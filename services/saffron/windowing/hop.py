@@ -20,7 +20,7 @@ from saffron.windowing.control_follower import ControlFollower
 from saffron.windowing.unknown_events import HoldLimits, UnknownEvents
 
 _NEVER = -(2**62)
-_BACKLOG_FACTOR = 20
+_BACKLOG_FACTOR = 10
 """Factor on the longest wait for a full block while there is a backlog."""
 _RAW_BATCHES = 4
 """Batches held while a schema registry does not answer, before the input is paused."""
@@ -35,7 +35,7 @@ class Pace:
     """
 
     block_events: int = 8192
-    flush_ms: int = 5
+    flush_ms: int = 10
     poll_records: int = 2_000
     infer_ms: int = 1_000
     compile_ms: int = 30_000

@@ -111,7 +111,7 @@ class Settings:
         1_000,
         high=16_000_000,
     )
-    flush_ms: int = _setting(5, "longest wait before windowing sends a block that is not full", 0)
+    flush_ms: int = _setting(10, "longest wait before windowing sends a block that is not full", 0)
     block_events: int = _setting(
         0,
         "most events in a block; 0: 8,192, or 1,024 where load is shed, so that a block is done well within the bound",
