@@ -20,8 +20,8 @@ from saffron.windowing.control_follower import ControlFollower
 from saffron.windowing.unknown_events import HoldLimits, UnknownEvents
 
 _NEVER = -(2**62)
-_BACKLOG_FACTOR = 10
-"""Factor on the longest wait for a full block while there is a backlog."""
+_BACKLOG_MS = 100
+"""Longest wait for a full block while there is a backlog."""
 _RAW_BATCHES = 4
 """Batches held while a schema registry does not answer, before the input is paused."""
 
@@ -43,7 +43,7 @@ class Pace:
     @property
     def backlog_ms(self) -> int:
         """Longest wait for a full block during a backlog, in ms."""
-        return self.flush_ms * _BACKLOG_FACTOR
+        return max(self.flush_ms, _BACKLOG_MS)
 
     @property
     def unknown_events(self) -> HoldLimits:
