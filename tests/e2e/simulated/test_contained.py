@@ -20,6 +20,7 @@ from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.runtime.log import TopicPartition
 from saffron.testing.memory_log import Killed
+from saffron.windowing import hop
 from tests.e2e.simulated.system import ANY, FALLS, RALLY, TOPICS, Source, at_rest, blocks, close, make_system, undated
 from tests.unit.engine.containment.faults import SHARED, Fault, injected
 from tests.unit.runtime.world import Chaos, World
@@ -153,7 +154,9 @@ def test_one_death_proves_nothing(seed: int, tmp_path: Path) -> None:
         assert {"any", "rally"} <= reckoned(system.world, partition, set())
 
 
-def test_another_version_heals_it(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("backlog_ms", [50, 100])  # with 50 the chain starts again amid the results of a block
+def test_another_version_heals_it(seed: int, backlog_ms: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hop, "_BACKLOG_MS", backlog_ms)
     system = System(seed, tmp_path)
     with injected(Fault("any", "advance", 2)):
         system.run(200)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import orjson
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.operators.containment import Failure
@@ -120,6 +121,11 @@ def failed_queries_record(queries: Sequence[FailedQuery]) -> list[list[str | int
             "aggregates), then start again"
         )
     return record
+
+
+def failed_queries_text(queries: Sequence[FailedQuery]) -> bytes:
+    """The same as JSON; empty without any."""
+    return orjson.dumps(failed_queries_record(queries)) if queries else b""
 
 
 def failed_queries_of(record: Iterable[Sequence[object]]) -> tuple[FailedQuery, ...]:

@@ -5,6 +5,7 @@ another one, without metadata. So the last record of each transaction names the 
 committed position belong to one transaction, so they agree.
 
     place   TOPIC-ID/PARTITION/OFFSET/INDEX, where OFFSET and INDEX are those of `chain_plan.Place`
+    failed  where queries have failed: their entries as they are committed (JSON). INDEX counts results without theirs
 """
 
 from __future__ import annotations
@@ -15,21 +16,23 @@ from dataclasses import dataclass
 from saffron.runtime.log import Log, Record, TopicPartition
 from saffron.runtime.log.ends import newest_first
 
-HEADER = "place"
+HEADER, FAILED = "place", "failed"
 
 
 @dataclass(frozen=True)
 class WrittenPlace:
-    """The place that a record names. `topic`: the id of the input topic."""
+    """The place that a record names. `topic`: the id of the input topic. `failed`: JSON, empty without any."""
 
     topic: str
     partition: int
     offset: int
     index: int
+    failed: bytes = b""
 
-    def header(self) -> tuple[str, bytes]:
-        """The header of the record: its name and value."""
-        return HEADER, f"{self.topic}/{self.partition}/{self.offset}/{self.index}".encode()
+    def headers(self) -> tuple[tuple[str, bytes], ...]:
+        """The headers of the record: their names and values."""
+        place = HEADER, f"{self.topic}/{self.partition}/{self.offset}/{self.index}".encode()
+        return (place, (FAILED, self.failed)) if self.failed else (place,)
 
 
 def written_place(record: Record) -> WrittenPlace | None:
@@ -41,7 +44,8 @@ def written_place(record: Record) -> WrittenPlace | None:
                 partition, offset, index = map(int, numbers)
             except ValueError:
                 return None  # a header of another program
-            return WrittenPlace(topic, partition, offset, index)
+            failed = next((value for name, value in record.headers if name == FAILED), b"")
+            return WrittenPlace(topic, partition, offset, index, failed)
     return None
 
 

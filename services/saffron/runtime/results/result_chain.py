@@ -40,7 +40,7 @@ from saffron.runtime.results.chain_plan import (
     blocks_until,
     next_index,
 )
-from saffron.runtime.results.failed_queries import FailedQueries, counts_by_query
+from saffron.runtime.results.failed_queries import FailedQueries, counts_by_query, failed_queries_text
 from saffron.runtime.results.last_step import LastStep
 from saffron.runtime.results.result_writer import ResultWriter
 from saffron.runtime.results.retry_state import RetryState
@@ -348,7 +348,10 @@ class ResultChain:
             self._add_failures_between()
             return self._failed_queries.excluded(pending.offset, pending.index)
 
-        self._writer.write(self._transactions.producer, pending, excluded, self.input.state.topic, now_ms)
+        def failed() -> bytes:
+            return failed_queries_text(self._failed_queries.to_commit(pending.offset))
+
+        self._writer.write(self._transactions.producer, pending, excluded, failed, self.input.state.topic, now_ms)
         if pending.done:
             self._pending = None
             self.tally.block_finished(pending.applied_ms)

@@ -44,13 +44,14 @@ class ResultWriter:
         producer: Producer,
         pending: PendingResults,
         excluded: Callable[[], Collection[str]],
+        failed: Callable[[], bytes],
         topic_id: str,
         now_ms: int,
     ) -> None:
         """Writes a slice of the pending results, at most as many as the transaction still holds.
 
-        `excluded`: the queries whose results are left out, asked once the results are rendered. `topic_id`: of the
-        input, for the place that the last message names.
+        `excluded`: the queries whose results are left out, asked once the results are rendered. `failed`, `topic_id`:
+        entries of failed queries and the id of the input, for the place that the last message names.
         """
         began = perf_counter_ns()
         start, results = pending.index, pending.results
@@ -80,8 +81,8 @@ class ResultWriter:
                 producer.send(topic, partition, held[0], key=held[1], headers=held[2])
             held = value, names[query], (*shared, ("ce_id", body[ID]), *trace)
         if held is not None:  # the last one names the place: the next may be in another transaction
-            place = WrittenPlace(topic_id, self._plan.where.partition, pending.offset, stop).header()
-            producer.send(topic, partition, held[0], key=held[1], headers=(*held[2], place))
+            place = WrittenPlace(topic_id, self._plan.where.partition, pending.offset, stop, failed())
+            producer.send(topic, partition, held[0], key=held[1], headers=(*held[2], *place.headers()))
         self._tally.results_written(results, start, stop, perf_counter_ns() - began, too_large, excluded_rows)
         self._count(stop - start, sum(map(len, bodies)))
         pending.index = stop

@@ -16,10 +16,13 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+import orjson
+
 from saffron.errors import LogError, RemadeError
 from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed, Consumer, Log
 from saffron.runtime.results.chain_plan import ChainPlan, Place
+from saffron.runtime.results.failed_queries import failed_queries_of
 from saffron.runtime.results.progress import last_written, written_place
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
 
@@ -82,7 +85,8 @@ def _recover(
     snapshot = snapshots.newest(high, topic, known=True)
     place = Place(low, 0, low)
     if written is not None:
-        place = Place(written.offset, written.index, written.offset)
+        failed = failed_queries_of(orjson.loads(written.failed or b"[]"))
+        place = Place(written.offset, written.index, written.offset, failed=failed)
     if snapshot is not None and snapshot.position > place.offset:
         place = Place(snapshot.position, 0, snapshot.position)
     if place.offset > low or committed is not None:

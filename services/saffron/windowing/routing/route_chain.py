@@ -302,9 +302,9 @@ class RouteChain:
         message |= self._place  # of a source that is no longer one, the last that it had
         self._sent_place = self._place
         value = orjson.dumps(message | ({"end": True} if end else {}) | ({"silent": True} if silent else {}))
-        place = WrittenPlace(self.input.state.topic, self._plan.where.partition, self._position, 0).header()
+        place = WrittenPlace(self.input.state.topic, self._plan.where.partition, self._position, 0).headers()
         for partition in range(self._plan.partitions):
-            self._transactions.producer.send(self._plan.target, partition, value, headers=[place] if last else ())
+            self._transactions.producer.send(self._plan.target, partition, value, headers=place if last else ())
         self._sent_watermark, self._is_placed = watermark, last
 
     # ------------------------------------------------------------ transactions

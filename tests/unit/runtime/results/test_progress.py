@@ -14,8 +14,8 @@ def record(*headers: tuple[str, bytes]) -> Record:
 
 @pytest.mark.parametrize("topic", ["", "cl7NsppJRkugI8XbJFfQQQ", "cl7Nspp/Rkug+8XbJF/fQQ", "////////////////////AA"])
 def test_a_place_is_read_as_it_was_written(topic: str) -> None:
-    place = WrittenPlace(topic, 3, 17, 2)
-    assert written_place(record(("ce_id", b"1"), place.header())) == place
+    for place in (WrittenPlace(topic, 3, 17, 2), WrittenPlace(topic, 3, 17, 2, b'[["q",1,17,null,null]]')):
+        assert written_place(record(("ce_id", b"1"), *place.headers())) == place
 
 
 @pytest.mark.parametrize("value", [b"", b"id", b"id/1/2", b"id/1/2/x", b"\xff/1/2/", b"id/1/2/3.5"])
