@@ -213,15 +213,14 @@ class Walk:
         settle(admin.delete_acls([AclBindingFilter(*fields_of(one)) for one in self.missing]))
 
     def step(self) -> None:
-        """Give it what the newest line asks for. AssertionError: the line does not say it."""
+        """Give it what each new line asks for. AssertionError: the line does not say it."""
         told = ["".join(found) for found in _TOLD.findall(self._pod.everything())]
-        if len(told) == self._heard:
-            return
+        for line in told[self._heard :]:
+            asked = [one for one in self.missing if one.name in line]
+            if asked:  # else it had begun before it was given the last one
+                settle(self._admin.create_acls(asked[:1]))
+                self.missing.remove(asked[0])
         self._heard = len(told)
-        asked = [one for one in self.missing if one.name in told[-1]]
-        if asked:  # else it had begun before it was given the last one
-            settle(self._admin.create_acls(asked[:1]))
-            self.missing.remove(asked[0])
 
     def give_up(self) -> str:
         return (
