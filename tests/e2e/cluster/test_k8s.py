@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
+import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -270,6 +271,8 @@ def test_the_model_builder_is_told_its_missing_rights_before_spark_is(
         pod.wait("readiness", reached, 120)
     except AssertionError as error:
         raise AssertionError(walk.give_up()) from error
+    settled = time.monotonic() + 6
+    pod.wait("the first batch of Spark", lambda: time.monotonic() > settled, 30)  # its end amid that is no clean one
     assert pod.end() == 0
 
 
