@@ -15,6 +15,7 @@ from saffron.engine.match.runs.runs import Runs
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
+from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.schema import Schema
 
 _WHAT = {
@@ -34,17 +35,25 @@ def kernel_text(plan: Plan, schema: Schema, shed: str) -> str:
     choice = choice_of(plan, schema, shed)
     head = [f"query {plan.name}: {plan.text}", f"engine {choice.engine.value}: {choice.reason}"]
     if isinstance(plan, MatchPlan):
-        parts = list(_of_matches(start(plan, schema, Strings(), slot=0, compiled=False, shed=shed)))
+        parts = list(_of_matches(_matching(plan, schema, shed)))
     else:
-        parts = [_titled(one, ()) for one in TrendQuery(plan, schema.kinds, 0, compiled=False).sources()]
+        parts = [_titled(one, ()) for one in _trends(plan, schema).sources()]
     return "\n\n\n".join([_comment(head), *parts]) + "\n"
 
 
 def kernel_sources(plan: Plan, schema: Schema, shed: str) -> tuple[KernelSource, ...]:
     """What is compiled for a plan under a shedder. SaffronError where nothing can run it. Nothing is compiled here."""
     if isinstance(plan, MatchPlan):
-        return tuple(start(plan, schema, Strings(), slot=0, compiled=False, shed=shed).program.sources)
-    return TrendQuery(plan, schema.kinds, 0, compiled=False).machine_sources()
+        return tuple(_matching(plan, schema, shed).program.sources)
+    return _trends(plan, schema).machine_sources()
+
+
+def _matching(plan: MatchPlan, schema: Schema, shed: str) -> Runs:
+    return start(plan, schema, Strings(), slot=0, compiled=False, shed=shed)
+
+
+def _trends(plan: TrendPlan, schema: Schema) -> TrendQuery:
+    return TrendQuery(plan, schema.kinds, 0, compiled=False)
 
 
 def _of_matches(runs: Runs) -> Iterator[str]:

@@ -249,8 +249,11 @@ def _absent_sides(shape: Shape) -> frozenset[int]:
 
 
 def is_past(shape: Shape, position: Position | None, component: int) -> bool:
-    """Whether no event of a component can follow: a run at a position is behind the outermost repetition around it, or
-    has chosen another side of an OR, or other parts of an ANY."""
+    """Whether no event of a component can follow a run at a position.
+
+    The run is behind the outermost repetition around the component, or has chosen another side of an OR, or other parts
+    of an ANY.
+    """
     if position is None or isinstance(shape, Take | Loop | Absent):
         return False
     holding = next(index for index, part in enumerate(shape.parts) if component in components_of(part))

@@ -73,7 +73,7 @@ def _noted(typed: Typed, scope: Scope) -> Typed:
 
 
 def _function_hint(name: str, scope: Scope) -> str:
-    """The hint for an unknown function: what stands for it here, the most similar one, and those of a user's own."""
+    """The hint for an unknown function: its name here, or else the most similar one and those of a user's own."""
     if hint := foreign_function(name):
         return hint
     mine = sorted({*own.registered(), *scope.aggregates})

@@ -105,7 +105,7 @@ class Replay:
             if self.merged is not None:
                 raise  # the definition says the names: hints at a schema would mislead
             raise _explained(error, schema, head) from error
-        interpreted = self._interpret and not self._are_compiled(queries, schema)
+        interpreted = self._interpret and self._would_compile(queries, schema)
         self._chains = [
             Chain(
                 queries,
@@ -122,17 +122,18 @@ class Replay:
         ]
         return itertools.chain(head, source)
 
-    def _are_compiled(self, queries: Sequence[Query], schema: Schema) -> bool:
-        """Whether nothing need be compiled, or must be at once: aggregates of the user's own may not compile."""
+    def _would_compile(self, queries: Sequence[Query], schema: Schema) -> bool:
+        """Whether compiling would hold up the first answer. It must do so with aggregates of the user's own: one that
+        does not compile is an error before any result.
+        """
         if self._aggregates:
-            return True
+            return False
         shed = {query.name: query.shed for query in queries}
         try:
-            return all(
-                generated.is_kept(one) for plan in self.plans for one in kernel_sources(plan, schema, shed[plan.name])
-            )
+            sources = [one for plan in self.plans for one in kernel_sources(plan, schema, shed[plan.name])]
         except SaffronError:
-            return True  # nothing runs it: the engines say so
+            return False  # nothing runs it: the engines say so
+        return not all(map(generated.is_kept, sources))
 
     def _timed(self, batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
         """The batches. The time to read and unpack them counts as decoding."""

@@ -128,6 +128,11 @@ def failed_queries_text(queries: Sequence[FailedQuery]) -> bytes:
     return orjson.dumps(failed_queries_record(queries)) if queries else b""
 
 
+def failed_queries_in(text: bytes) -> tuple[FailedQuery, ...]:
+    """The entries in what `failed_queries_text` wrote."""
+    return failed_queries_of(orjson.loads(text)) if text else ()
+
+
 def failed_queries_of(record: Iterable[Sequence[object]]) -> tuple[FailedQuery, ...]:
     """The entries in a committed record."""
     return tuple(

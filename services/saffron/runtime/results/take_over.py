@@ -16,13 +16,11 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-import orjson
-
 from saffron.errors import LogError, RemadeError
 from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed, Consumer, Log
 from saffron.runtime.results.chain_plan import ChainPlan, Place
-from saffron.runtime.results.failed_queries import failed_queries_of
+from saffron.runtime.results.failed_queries import failed_queries_in
 from saffron.runtime.results.progress import last_written, written_place
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
 
@@ -85,10 +83,9 @@ def _recover(
     snapshot = snapshots.newest(high, topic, known=True)
     place = Place(low, 0, low)
     if written is not None:
-        failed = failed_queries_of(orjson.loads(written.failed or b"[]"))
-        place = Place(written.offset, written.index, written.offset, failed=failed)
+        place = Place(written.offset, written.index, written.offset, failed=failed_queries_in(written.failed))
     if snapshot is not None and snapshot.position > place.offset:
-        place = Place(snapshot.position, 0, snapshot.position)
+        place = Place(snapshot.position, 0, snapshot.position, failed=place.failed)
     if place.offset > low or committed is not None:
         what = "no position" if committed is None else f"a position that is not its own ({committed.offset})"
         _LOG.warning(

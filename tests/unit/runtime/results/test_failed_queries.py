@@ -13,7 +13,7 @@ from saffron.errors import SaffronError
 from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed
 from saffron.runtime.results.chain_plan import Place
-from saffron.runtime.results.failed_queries import FailedQueries, FailedQuery
+from saffron.runtime.results.failed_queries import FailedQueries, FailedQuery, failed_queries_in, failed_queries_text
 from tests.unit.runtime.fakes import columns
 
 
@@ -99,3 +99,10 @@ def test_results_of_a_query_that_is_gone_do_not_count() -> None:
 
     place = Place(7, 5, 6, {"a": 1, "b": 3, "c": 1})
     assert next_index(place, Results()) == 2  # type: ignore[arg-type]
+
+
+def test_entries_are_read_as_they_were_written() -> None:
+    entries = (FailedQuery("q", 1, 5), FailedQuery("\u00fc/x", 2, 7, 3, 9))
+    assert failed_queries_in(failed_queries_text(entries)) == entries
+    assert failed_queries_text(()) == b""
+    assert failed_queries_in(b"") == ()

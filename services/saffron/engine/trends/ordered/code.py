@@ -43,8 +43,8 @@ def plain(*, unlimited: bool = False) -> ModuleType:
 def functions(names: Sequence[str] = PUBLIC) -> Mapping[str, Callable[..., Any]]:
     """These by name, all of them signed, for `generated.load`: other kernels call them as machine code.
 
-    The caller's source must hold `machine_name()`, a comment will do: it follows from their content, and machine code
-    from the cache that calls the addresses of another version would crash.
+    The caller's source must hold `machine_name()`; a comment will do. The name follows from their content. Machine code
+    from the cache would crash if it called the addresses of another version.
     """
     machine = _machine()
     return {name: getattr(machine, name) for name in names}
