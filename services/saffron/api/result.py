@@ -134,9 +134,9 @@ class Match(Result):
 
     @property
     def events(self) -> Mapping[str, Event | list[Event] | None]:
-        """Variable -> event; a list of events for a closure; None if nothing was bound."""
+        """Variable -> event; a list of events for a closure; None if nothing was bound. Empty under EMIT VALUES."""
         if self._events is None:
-            self._events = {name: _bound(value) for name, value in self._data["events"].items()}
+            self._events = {name: _bound(value) for name, value in self._data.get("events", {}).items()}
         return MappingProxyType(self._events)
 
     def __repr__(self) -> str:
@@ -155,8 +155,8 @@ class Match(Result):
         return (
             html.heading(self.query, {**self.key}, span)
             + html.values(self.returns or _NOTHING)
-            + timeline(rows, self.start, self.end)
-            + html.details("events", html.events_table(rows, self.start), plain=False)
+            + (timeline(rows, self.start, self.end) if rows else "")
+            + (html.details("events", html.events_table(rows, self.start), plain=False) if rows else "")
         )
 
 

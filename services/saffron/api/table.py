@@ -71,6 +71,8 @@ def _matches(rows: Rows, plan: MatchPlan, schema: Schema) -> dict[str, Column]:
         columns |= _window(rows)
     if plan.key:
         columns["key"] = _members(rows, "key", plan.key, schema)
+    if plan.delivery.values:
+        return columns
     imprecise = any(isinstance(event["ts"], list) for row in rows for event in _events(row))
     bound = {}
     for component in plan.components[: plan.positive]:

@@ -17,6 +17,7 @@ from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
 from saffron.records.stream import StreamRecord
+from saffron.runtime.results.published import refusal
 from saffron.runtime.streams.known_streams import KnownStreams
 from saffron.schema.computed import Computed
 from saffron.schema.schema import Schema
@@ -87,6 +88,10 @@ def check(
         raise Refused(
             400, "stream", f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}` makes one"
         )
+    if plan.delivery.topic is not None and (
+        why := refusal(plan.delivery.topic, streams.prefix, streams.all().values())
+    ):
+        raise Refused(400, "topic", why)
     others = {other: one for other, one in queries.items() if other != plan.name}
     try:
         schema = streams.schema(record)
@@ -100,10 +105,13 @@ def check(
 
 
 def _warnings(found: Bound) -> tuple[str, ...]:
-    """The warnings of a query, and one about names that no event has had yet."""
-    waits = found.plan.waits
-    unseen = f"no event of the stream has had this yet, and until one has, it is null: {', '.join(waits)}"
-    return (*found.warnings, unseen) if waits else found.warnings
+    """The warnings of a query, also about names that no event has had yet, and about results that are not written."""
+    waits, warnings = found.plan.waits, list(found.warnings)
+    if waits:
+        warnings.append(f"no event of the stream has had this yet, and until one has, it is null: {', '.join(waits)}")
+    if not found.plan.delivery.written:
+        warnings.append(f"the results of {found.plan.name} are events of other queries only; PUBLISH writes them, too")
+    return tuple(warnings)
 
 
 def _compile(text: str, schema: Schema | None, name: str) -> Plan:

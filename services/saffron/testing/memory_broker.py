@@ -90,7 +90,10 @@ class Wire:
 
 
 class MemoryBroker:
-    """The cluster. `clock` gives ms; `session_timeout` and `transaction_timeout` are in ms."""
+    """The cluster. `clock` gives ms; `session_timeout` and `transaction_timeout` are in ms.
+
+    `unwritable`: topics to which nobody has the right to write.
+    """
 
     def __init__(
         self,
@@ -106,6 +109,7 @@ class MemoryBroker:
         self.instant = instant
         self.topics: dict[str, list[PartitionLog]] = {}
         self.ids: dict[str, str] = {}
+        self.unwritable: set[str] = set()
         self.configs: dict[str, Mapping[str, str]] = {}
         self.epochs: dict[str, Epoch] = {}
         self.groups: dict[str, Group] = {}

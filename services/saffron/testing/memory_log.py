@@ -78,6 +78,9 @@ class MemoryLog:
         there = self.run("metadata", lambda: [topic for topic in topics if topic in broker.topics])
         return {topic: TopicState(broker.ids[topic], len(broker.topics[topic])) for topic in there}
 
+    def writable(self, topic: str) -> bool:
+        return self.run("metadata", lambda: topic not in self.broker.unwritable)
+
     def add_partitions(self, topic: str, partitions: int) -> None:
         self.run("create", lambda: self.broker.add_partitions(topic, partitions))
 

@@ -14,6 +14,7 @@ import orjson
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block
 from saffron.engine.match.match_operator import MatchOperator
+from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.engine.windows.operator import WindowingOperator
@@ -22,6 +23,7 @@ from saffron.matcher.main import MATCHER
 from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.kernels.warm import Request, Warmed
 from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.background import Background, at_once
 from saffron.runtime.process.config import Settings
@@ -195,13 +197,19 @@ def blocks(world: World, topic: str, partition: int) -> list[Block]:
     return [block for block in found if block is not None]
 
 
-def expected(operator: ResultOperator, standing: Sequence[Block]) -> list[bytes]:
-    """What an undisturbed operator says to these blocks."""
-    found: list[bytes] = []
+def addressed(operator: ResultOperator, standing: Sequence[Block]) -> list[tuple[bytes, Address | None]]:
+    """What an undisturbed operator says to these blocks, and where it goes (PUBLISH)."""
+    found: list[tuple[bytes, Address | None]] = []
     for index, block in enumerate(standing):
         results = operator.apply(block, lambda upto=index: iter(standing[: upto + 1]))  # type: ignore[misc]
-        found += results.json(0, len(results))
-    return found
+        addresses = results.addresses(0, len(results))
+        found += zip(results.json(0, len(results)), addresses, strict=True)
+    return [(body, where) for body, where in found if body]
+
+
+def expected(operator: ResultOperator, standing: Sequence[Block]) -> list[bytes]:
+    """What it says in the topic of all results."""
+    return [body for body, where in addressed(operator, standing) if where is None]
 
 
 def undated(records: Sequence[Record]) -> list[bytes]:
@@ -220,18 +228,39 @@ def check(world: World, partition: int) -> Counter[str]:
     windows = blocks(world, TOPICS.windows, partition)
     check_events(world, partition, windows)
     admitted = blocks(world, TOPICS.admitted, partition)
-    for topic, operator in (
-        (TOPICS.complex_events, MatchOperator(partition=partition, stream="events")),
-        (TOPICS.trends, TrendOperator(partition=partition, stream="events")),
+    for topic, service, operator in (
+        (TOPICS.complex_events, "matcher", MatchOperator(partition=partition, stream="events")),
+        (TOPICS.trends, "greta", TrendOperator(partition=partition, stream="events")),
     ):
         records = world.read(topic, partition, committed_only=True)
-        found = [(orjson.loads(one)["id"], one) for one in expected(operator, admitted)]
-        assert undated(records) == [one for id_, one in found if id_ not in too_large], topic
+        whole = [(orjson.loads(one)["id"], one, where) for one, where in addressed(operator, admitted)]
+        found = [(id_, one, where) for id_, one, where in whole if id_ not in too_large]
+        assert undated(records) == [one for _, one, where in found if where is None], topic
         counts[topic] += len(records)
-        too_large -= {id_ for id_, _ in found}
-        counts[TOPICS.dead_letters] += len(found) - len(records)
+        for name in {where.topic for _, _, where in found if where is not None}:
+            wanted = [(one, where) for _, one, where in found if where is not None and where.topic == name]
+            check_published(world, name, b"/saffron/%s/events/%d" % (service.encode(), partition), wanted)
+            counts[name] += len(wanted)
+        too_large -= {id_ for id_, _, _ in whole}
+        counts[TOPICS.dead_letters] += len(whole) - len(found)
     assert not too_large, "dead letters of results that there are not"
     return counts
+
+
+def check_published(world: World, topic: str, source: bytes, wanted: Sequence[tuple[bytes, Address]]) -> None:
+    """The results of one source in a topic of PUBLISH: each once, in the partition of its key, in order there."""
+    count = len(world.broker.topics[topic])
+    for partition in range(count):
+        records = world.read(topic, partition, committed_only=True)
+        mine = [record for record in records if ("ce_source", source) in record.headers]
+        here = [
+            (body, where)
+            for body, where in wanted
+            if partition == (int(source.rpartition(b"/")[2]) if where.key is None else partition_of(where.key, count))
+        ]
+        assert undated(mine) == [body for body, _ in here], (topic, partition)
+        keys = [orjson.loads(body)["query"].encode() if not where.keyed else where.key for body, where in here]
+        assert [record.key for record in mine] == keys
 
 
 def large_results(world: World, partition: int) -> set[str]:

@@ -84,3 +84,23 @@ def test_absences_stand_exactly_once_whatever_dies(chunk: int, tmp_path: Path) -
         alone += live(seed, tmp_path / f"{seed}-alone", turns=300)
         silent += live(seed, tmp_path / str(seed), turns=300, beside={"silent": SILENT})
     assert silent[TOPICS.complex_events] > alone[TOPICS.complex_events] + 10
+
+
+PUBLISHED = {
+    "alarms": "PATTERN SEQ(Stock a, Stock b) WHERE [symbol] AND b.price > a.price WITHIN 3 seconds "
+    "RETURN b.price AS price EMIT VALUES PUBLISH 'alarms' KEY b.symbol",
+    "counts": "PATTERN Stock S+ WHERE [symbol] GROUP BY symbol WITHIN 2 seconds RETURN COUNT(*) "
+    "PUBLISH 'alarms' KEY symbol",
+    "plain": "PATTERN Stock a WHERE a.price > 11 WITHIN 1 second PUBLISH 'plain'",
+    "rise": "PATTERN SEQ(Stock a, Stock b) WHERE [symbol] AND b.price > a.price WITHIN 3 seconds "
+    "RETURN b.symbol, b.price - a.price AS gain INTO Rise",
+    "steep": "PATTERN Rise r WHERE r.gain > 1 WITHIN 1 second RETURN r.gain AS gain PUBLISH 'alarms' KEY r.symbol",
+}
+
+
+def test_published_results_stand_exactly_once_whatever_dies(chunk: int, tmp_path: Path) -> None:
+    total = Counter[str]()
+    for seed in range(chunk * 5, chunk * 5 + 5):
+        total += live(seed, tmp_path / str(seed), turns=300, beside=PUBLISHED)
+    assert total["alarms"] > 200
+    assert total["plain"] > 20

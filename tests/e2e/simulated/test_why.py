@@ -105,7 +105,7 @@ COMPOSED = {
 
 
 def test_results_of_other_queries_are_made_again_from_the_blocks(tmp_path: Path) -> None:
-    world = lived(tmp_path, COMPOSED)
+    world = lived(tmp_path, {**COMPOSED, "rise": f"{COMPOSED['rise']} PUBLISH"})
     answer = ask(world, "symbol=IBM", "steeper", COMPOSED["steeper"], told=10_000, beside=COMPOSED)
     records = world.read(TOPICS.complex_events, answer.partition, committed_only=True)
     results = [orjson.loads(record.value or b"") for record in records]
@@ -117,3 +117,26 @@ def test_results_of_other_queries_are_made_again_from_the_blocks(tmp_path: Path)
     told = ask(world, mine[-1]["id"], "steeper", COMPOSED["steeper"], beside=COMPOSED)
     assert matches(told.trace) == 1
     assert matches(ask(world, "symbol=IBM", "steeper", COMPOSED["steeper"]).trace) == 0, "who makes them is not known"
+
+
+LEAN = {
+    "rise": f"{COMPOSED['rise']} EMIT VALUES",
+    "steeper": COMPOSED["steeper"] + " EMIT VALUES PUBLISH 'steep' KEY r.symbol",
+}
+
+
+def test_results_without_events_and_in_topics_of_their_own_are_explained_by_their_ids(tmp_path: Path) -> None:
+    world = lived(tmp_path, LEAN)
+    told = 0
+    for partition in range(PARTITIONS):
+        for record in world.read("steep", partition, committed_only=True)[-3:]:
+            result = orjson.loads(record.value or b"")
+            assert "events" not in result
+            answer = ask(world, result["id"], "steeper", LEAN["steeper"], beside=LEAN)
+            assert (answer.partition, matches(answer.trace)) == (result["partition"], 1)
+            (made, *_) = [row.event[MADE] for row in answer.trace.rows if row.event and MADE in row.event]
+            rise = orjson.loads(made.result)
+            assert matches(ask(world, rise["id"], "rise", LEAN["rise"], beside=LEAN).trace) == 1, "it is in no topic"
+            told += 1
+        assert not world.read(TOPICS.complex_events, partition, committed_only=True)
+    assert told > 2

@@ -121,7 +121,7 @@ def test_such_an_event_shows_what_made_it_one_level_down() -> None:
         {"type": "A", "ts": 3, "k": "p", "x": 1},
         {"type": "B", "ts": 4, "k": "p", "x": 9},
     ]
-    results = saffron.replay([COMPOSED["rise"], COMPOSED["pairs"]], events)
+    results = saffron.replay([COMPOSED["rise"] + " PUBLISH", COMPOSED["pairs"]], events)
     trace = results.why("k=p", query="pairs")
     first = next(match for match in results if isinstance(match, saffron.Match) and match.query == "rise")
     squeezed = [" ".join(line.split()) for line in repr(trace).splitlines()]

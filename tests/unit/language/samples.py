@@ -78,6 +78,6 @@ PAPERS = {
     "page": """QUERY all.of-it FROM orders PATTERN SEQ(A a, B{2,5} b[], C? c, D* d[]) WHERE
         skip-till-any-match, strict-contiguity(b[i]), skip-till-next-match(c) { [x, y] AND NOT a.x IN (1, 2) }
         HAVING COUNT(*) > 3 WITHIN 1 h RETURN a.x INTO Big OUTPUT FIRST WITH TIMEOUTS CONFIDENCE >= 0.5
-        TIME STRICT WEIGHT 2""",
+        TIME STRICT WEIGHT 2 EMIT VALUES PUBLISH 'alerts' KEY a.x""",
 }
 """Queries as the papers print them (N figure 1, X tables 1 and 5, T section 1, P section IV), and the whole grammar."""

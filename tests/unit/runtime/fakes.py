@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.raw import RawBatch
+from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.containment import Failure
 from saffron.engine.operators.operator import History, ResultOperator, State
 from saffron.runtime.hops.inner_hop import InputPartition
@@ -73,6 +74,9 @@ class FakeResults:
 
     def json(self, start: int, stop: int) -> list[bytes]:
         return [orjson.dumps({"id": digest, "n": number}) for digest, number in self._rows[start:stop]]
+
+    def addresses(self, start: int, stop: int) -> list[Address | None]:
+        return [None] * (stop - start)
 
 
 class FakeOperator:

@@ -18,6 +18,7 @@ from saffron.runtime.hops.inner_hop import Hop, InnerHop
 from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.log import Consumer, Record, TopicPartition, TopicSpec
 from saffron.runtime.results.chain_plan import ChainPlan, Limits
+from saffron.runtime.results.published import PublishedTopics
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.shedder.hop import ShedderHop
 from saffron.testing.memory_log import MemoryLog
@@ -112,6 +113,7 @@ def matcher(world: World, log: MemoryLog) -> LastHop[ResultChain]:
             operator=lambda note: FakeOperator(),
             report_failure=lambda failure: None,
             decode=decode,
+            published=PublishedTopics(log, TopicSpec("", PARTITIONS, {})),
             observer=FakeObserver,
             commit_executor=beside,
             snapshot_executor=beside,

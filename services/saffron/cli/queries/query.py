@@ -213,6 +213,7 @@ def replace(
         if found.name != name:
             raise QueryRefused(f"the new text names itself {found.name!r}, but {name!r} is to be replaced")
         record = put(client, QueryRecord(name, 1, ADD, texts[0].text, start, shedder))
+        _tell_of_topic(before.record.text, texts[0].text)
         wait_until(client, [record], "active", timeout, json)
 
 
@@ -228,6 +229,7 @@ def remove(name: Name, *, system: options.System, timeout: Timeout = 60.0, json:
     with connection(system.connected()) as client:
         record = existing(read_standing(client), name).record
         client.put(client.topics.queries, name, None)
+        _tell_of_topic(record.text, None)
         console.step(f"waiting until every partition has dropped {name}")
         found = wait_for(client, [record], removed, timeout)
         finish(found, "removed", [one for one in found if not removed(one)], timeout, json)
@@ -244,6 +246,15 @@ def _running(system: options.System) -> Settings | None:
         if system != options.System():
             raise
     return None
+
+
+def _tell_of_topic(before: str, after: str | None) -> None:
+    """Says of a topic of PUBLISH that the query no longer writes to that it stays."""
+    from saffron.language.syntax.delivery import topic_of
+
+    topic = topic_of(before)
+    if topic is not None and topic != (None if after is None else topic_of(after)):
+        console.say(f"topic {topic} stays, with the results in it: remove it with Kafka's tools when nobody reads it")
 
 
 def _addable(settings: Settings, texts: Sequence[QueryText]) -> list[Checked]:

@@ -13,6 +13,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
+from saffron.cli.queries.standing import read_standing
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.topics import topic_files
 
@@ -25,7 +26,8 @@ def tail(
     topics: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TOPIC]...", help="complex-events, trends, dead-letters, ... [default: complex-events trends]"
+            metavar="[TOPIC]...",
+            help="complex-events, trends, dead-letters, a topic of PUBLISH, ... [default: all results]",
         ),
     ] = None,
     start: Annotated[
@@ -50,7 +52,7 @@ def tail(
         saffron tail dead-letters --from earliest --end
     """
     with connection(system.connected()) as client:
-        names = [_full_name(client, name) for name in topics or ["complex-events", "trends"]]
+        names = [_full_name(client, name) for name in topics or _result_topics(client)]
         shown = 0
         for record in follow(client, names, start == "earliest", timeout, end):
             sys.stdout.buffer.write(line(record) + b"\n")
@@ -102,6 +104,15 @@ def line(record: Record) -> bytes:
     except UnicodeDecodeError:
         body["value"] = {"base64": base64.b64encode(value or b"").decode()}
     return orjson.dumps(body)
+
+
+def _result_topics(client: Client) -> list[str]:
+    """The topics in which the results of the standing queries stand."""
+    from saffron.language.syntax.delivery import topic_of  # here, for only this needs the language
+
+    texts = (one.record.text for one in read_standing(client).values())
+    published = {topic for text in texts if (topic := topic_of(text)) is not None}
+    return ["complex-events", "trends", *sorted(published)]
 
 
 def _full_name(client: Client, name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar, cast
@@ -16,6 +16,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.computed_columns import ComputedColumns
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.engine.events.tables import conformed
+from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.composition import makers_first
 from saffron.engine.operators.containment import (
     ADVANCING,
@@ -443,3 +444,10 @@ class Contained:
             with self._contained.step(self._standing, REPORTING):
                 return self.part.json(chosen)
         return [b""] * len(chosen)
+
+    def addresses(self, chosen: Ints) -> Sequence[Address | None] | None:
+        """Where the results go; what a query has failed before is not asked."""
+        if not self._standing.failure:
+            with self._contained.step(self._standing, REPORTING):
+                return self.part.addresses(chosen)
+        return None

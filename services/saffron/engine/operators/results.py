@@ -9,6 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.operators.addresses import Address
+
 Ints = NDArray[np.int64]
 
 
@@ -42,7 +44,13 @@ class Results(Protocol):
     def __len__(self) -> int: ...
 
     def json(self, start: int, stop: int) -> list[bytes]:
-        """Results start..stop-1 as JSON objects (UTF-8, no newline), without `detected_at`, which the shell adds."""
+        """Results start..stop-1 as JSON objects (UTF-8, no newline), without `detected_at`, which the shell adds.
+
+        Empty texts of a query that fails while they are rendered, and of results that only other queries read (INTO).
+        """
+
+    def addresses(self, start: int, stop: int) -> Sequence[Address | None]:
+        """Where results start..stop-1 go; None: to the topic of all results."""
 
 
 class Part(Protocol):
@@ -55,6 +63,9 @@ class Part(Protocol):
 
     def json(self, chosen: Ints) -> list[bytes]:
         """These results as JSON objects."""
+
+    def addresses(self, chosen: Ints) -> Sequence[Address | None] | None:
+        """Where these results go; None: all to the topic of all results."""
 
 
 FULL, PAST, DUE = range(3)
@@ -118,6 +129,18 @@ class OrderedResults:
             for index, text in zip(here.tolist(), self._parts[number].json(rows[here]), strict=True):
                 texts[index] = text
         return texts
+
+    def addresses(self, start: int, stop: int) -> list[Address | None]:
+        """Where results start..stop-1 go."""
+        parts, rows = self._part[start:stop], self._row[start:stop]
+        found: list[Address | None] = [None] * len(rows)
+        for number in np.unique(parts).tolist():
+            here = np.flatnonzero(parts == number)
+            own = self._parts[number].addresses(rows[here])
+            if own is not None:
+                for index, address in zip(here.tolist(), own, strict=True):
+                    found[index] = address
+        return found
 
 
 def interleaved(sizes: Sequence[int], order: Ints) -> tuple[Ints, Ints]:

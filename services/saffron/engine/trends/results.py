@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from saffron.engine.operators.addresses import Address, addresses
 from saffron.engine.trends.core import layout
 from saffron.engine.trends.core.arrays import Ints
 from saffron.engine.trends.queries.reader import Reader
@@ -40,6 +41,15 @@ class Trends:
         return (
             self._writer.lines(self._rows.at(chosen), self._shed[chosen], self._rounded[chosen]) if len(chosen) else []
         )
+
+    def addresses(self, chosen: Ints) -> list[Address] | None:
+        """Where these results go, if PUBLISH says so."""
+        delivery = self._query.plan.delivery
+        if delivery.topic is None:
+            return None
+        if delivery.key is None or not len(chosen):
+            return [Address(delivery.topic)] * len(chosen)
+        return addresses(delivery.topic, self._writer.values(self._rows.at(chosen), delivery.key))
 
     @cached_property
     def _writer(self) -> Writer:

@@ -20,6 +20,7 @@ from saffron.engine.trends.core import layout
 from saffron.engine.trends.core.arrays import Ints
 from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.values.returns import Rows
+from saffron.language.plan.expressions import Expr
 from saffron.language.plan.formulas import attribute_shown
 
 
@@ -56,6 +57,14 @@ class Writer:
         order.append(ends + (exact & (shed == 0) & (rounded == 0)))
         order.append(pieces.literals([b',"shed":%d}' % n if n else b"}" for n in shed.tolist()]) + np.arange(len(shed)))
         return cut(*pieces.join(np.stack([np.broadcast_to(np.asarray(part), len(low)) for part in order], axis=1)))
+
+    def values(self, rows: Rows, expr: Expr) -> list[bytes]:
+        """The value of an expression in each of `rows`, as JSON."""
+        pieces = Pieces()
+        words, of = _distinct(rows.out[:, layout.O_WORDS :])
+        groups = [list(self._values(tuple(one))) for one in words.tolist()]
+        column, _ = self._returns.column(expr, rows, groups, of, pieces)
+        return cut(*pieces.join(np.stack([np.broadcast_to(np.asarray(column), len(of))], axis=1)))
 
     def _ids(self, low: Ints, seq: Ints, groups: Sequence[Sequence[Any]], of: Ints) -> NDArray[np.uint64]:
         values = np.array([seeds(orjson.dumps(group).decode()) for group in groups]).view(np.int64)[of]

@@ -19,6 +19,7 @@ from saffron.engine.why.bindings import MADE, Event, Origin
 from saffron.language.cost.shedders import NONE
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
+from saffron.language.syntax.delivery import whole_text
 from saffron.schema.numbers import fits, number_of
 from saffron.schema.schema import Kind, Schema
 
@@ -52,7 +53,7 @@ def read_beside(
 
 
 class Makers:
-    """The operators of the queries whose results another one reads (INTO).
+    """The operators of the queries whose results another one reads (INTO). Their results have all events.
 
     They take the blocks from the first one on, which may be in the middle of the stream. `texts`: (name, text), each
     after those whose results it reads. `schema`: the stream's. `types`: the types that the reader has, in the order of
@@ -75,15 +76,19 @@ class Makers:
         self._kinds = kinds
         self._opening: tuple[tuple[str, dict[str, Any]], ...] = (
             ("schema", {"schema": schema_to_record(schema)}),
-            *(("query", _added(name, text)) for name, text in texts),
+            *(("query", _added(name, whole_text(text))) for name, text in texts),
         )
         self._last = (-1, 0)
 
-    def of(self, block: Block) -> list[Event]:
-        """The events that stand among those of a block, or before them, in order."""
+    def results(self, block: Block) -> Results:
+        """The results of a block."""
         controls = tuple(Control(block.first_seq, kind, body) for kind, body in self._opening)
         self._opening = ()
-        results = self._operator.apply(replace(block, controls=controls))
+        return self._operator.apply(replace(block, controls=controls))
+
+    def of(self, block: Block) -> list[Event]:
+        """The events that stand among those of a block, or before them, in order."""
+        results = self.results(block)
         wanted = [(name, one) for name, one in self._operator.made if one.type in self._types]
         if not wanted:
             return []

@@ -25,6 +25,7 @@ from saffron.language.patterns.layout import Layout, NotLayout
 from saffron.language.patterns.shapes import build_layout, is_flat
 from saffron.language.patterns.states import check_states
 from saffron.language.plan.clauses import DEFAULT_STREAM, Output, ReturnItem
+from saffron.language.plan.delivery import Delivery
 from saffron.language.plan.expressions import Const, Length
 from saffron.language.plan.limits import MAX_COMPONENTS
 from saffron.language.plan.match_plan import MatchPlan
@@ -39,7 +40,7 @@ from saffron.language.scope.typed import attribute, bind_value
 from saffron.language.scope.windows import bind_window
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
-from saffron.language.syntax.printer import query_text
+from saffron.language.syntax.printer import meaning_text
 from saffron.language.syntax.tree import Index
 
 
@@ -52,7 +53,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> MatchPlan:
     check_due_absences(query, layout, scope)
     strategies = _strategies(query, layout, scope)
     strict = query.time is not None and query.time.value == "STRICT"
-    text, query = query_text(query), with_paths(query, scope)
+    text, query = meaning_text(query), with_paths(query, scope)
     keys = bind_keys(query.conditions, (), scope)
     keys = replace(keys, impossible=(*keys.impossible, *unseen_distincts(layout, scope)))
     _check_partition(keys, query, strategies, layout, scope)
@@ -89,6 +90,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> MatchPlan:
         timeouts=query.output is not None and query.output.timeouts,
         consume=_consume(query.consume, layout, scope),
         into=query.returns.into if query.returns else None,
+        delivery=_delivery(query, layout, scope),
         confidence=None if query.confidence is None else float(query.confidence.value),
     )
 
@@ -234,6 +236,20 @@ def _returns(query: tree.Query, layout: Layout, scope: Scope) -> tuple[ReturnIte
     bound = [bind_value(item.expression, scope, lambda leaf: _leaf(leaf, layout, scope)) for item in items]
     names = item_names(items, scope)
     return tuple(ReturnItem(name, typed.expr) for name, typed in zip(names, bound, strict=True))
+
+
+def _delivery(query: tree.Query, layout: Layout, scope: Scope) -> Delivery:
+    """EMIT and PUBLISH. Results that are events of other queries (INTO) are written where PUBLISH says so."""
+    publish = query.publish
+    key = None
+    if publish is not None and publish.key is not None:
+        key = bind_value(publish.key, scope, lambda leaf: _leaf(leaf, layout, scope)).expr
+    return Delivery(
+        values=query.emit is not None,
+        written=publish is not None or query.returns is None or query.returns.into is None,
+        topic=None if publish is None else publish.topic,
+        key=key,
+    )
 
 
 def _leaf(expression: tree.Expression, layout: Layout, scope: Scope) -> Typed:

@@ -40,6 +40,17 @@ def refuse_clauses(query: Query, scope: Scope, *, aggregate: bool) -> None:
     if aggregate and query.confidence is not None:
         hint = "Leave CONFIDENCE out: trends are counted over exact times."
         raise scope.plan_error("CONFIDENCE belongs to match queries", query.confidence.span, hint)
+    if aggregate and query.emit is not None:
+        hint = "Leave it out: a result of an aggregate query has no events."
+        raise scope.plan_error("EMIT VALUES belongs to match queries", query.emit.span, hint)
+    if output is not None and output.mode == "COMPRESSED" and query.emit is not None:
+        hint = "Leave one of both out: a graph is made of events, and has no values."
+        raise scope.plan_error("OUTPUT COMPRESSED has no values of one match to emit", query.emit.span, hint)
+    if output is not None and output.mode == "COMPRESSED" and query.publish is not None and query.publish.key:
+        hint = "Leave KEY out: the messages then have the query's name as their key."
+        raise scope.plan_error(
+            "OUTPUT COMPRESSED has one result for many matches: no key of one", query.publish.key.span, hint
+        )
     if not aggregate and query.group:
         hint = f"To have all events of a match agree, write WHERE [{query.group[0].name}]."
         span = query.group[0].span

@@ -9,6 +9,7 @@ from saffron.language.cost.complexity import match_complexity
 from saffron.language.cost.shedders import AUTO
 from saffron.language.cost.shedding import partial_matches
 from saffron.language.explain.automaton import FINAL, Move, build, within_formula
+from saffron.language.explain.delivery import delivery_fields, delivery_json
 from saffron.language.explain.drawing import draw_automaton, draw_pattern
 from saffron.language.explain.drawing_trends import draw_trends
 from saffron.language.explain.explained import WIDTH, common, cost_line, engine_field, fields_of, key_line, wrapped
@@ -59,6 +60,7 @@ def _match_text(plan: MatchPlan, shed: str, engine: str) -> list[str]:
             key=key_line(plan.key),
             window=window_line(plan.window, trends=False),
             **_output_fields(plan),
+            **delivery_fields(plan.delivery, _names(plan)),
             cost=cost_line(cost),
             **engine_field(engine),
             **({"merging": merging(plan).reason} if plan.flat else {}),
@@ -181,6 +183,7 @@ def _match_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
         **_merging_json(plan),
         **_partial_json(plan, shed),
         **_output_json(plan),
+        **delivery_json(plan.delivery, names),
         "returns": [{"name": item.name, "expression": formula(item.expr, names)} for item in plan.returns],
     }
 

@@ -7,6 +7,7 @@ import textwrap
 from typing import Any
 
 from saffron.language.cost.complexity import trend_complexity, windows_of
+from saffron.language.explain.delivery import delivery_fields, delivery_json
 from saffron.language.explain.explained import WIDTH, common, cost_line, engine_field, fields_of, key_line
 from saffron.language.explain.template_text import (
     Graph,
@@ -37,6 +38,7 @@ def trend_text(plan: TrendPlan, engine: str = "") -> list[str]:
             window=window_line(plan.window, trends=True),
             panes=_panes_line(plan),
             **numbers,
+            **delivery_fields(plan.delivery, _names(plan), plan),
             cost=cost_line(trend_complexity(plan)),
             **engine_field(engine),
         ),
@@ -128,6 +130,7 @@ def trend_json(plan: TrendPlan) -> dict[str, Any]:
         "group": list(map(attribute_shown, plan.group)),
         "strict": plan.strict,
         "exact": plan.exact,
+        **delivery_json(plan.delivery, names, plan),
         "panes": {"size": _pane(plan), "windows": windows_of(plan.window)},
         **_template_json(first, plan),
         "graphs": [{"title": one.title, "negative": one.negative, **_template_json(one, plan)} for one in others],

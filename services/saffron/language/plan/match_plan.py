@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.language.plan.clauses import Output, ReturnItem, Window
+from saffron.language.plan.delivery import USUAL, Delivery
 from saffron.language.plan.pattern import Absence, Check, Component, Condition, Distinct, InOrder, Shape, Strategy
 
 
@@ -15,14 +16,15 @@ from saffron.language.plan.pattern import Absence, Check, Component, Condition, 
 class MatchPlan:
     """The plan of a match query.
 
-    `text`: the canonical text without the query's name; ids of results hash it.
+    `text`: the canonical text without the query's name, EMIT and PUBLISH; ids of results hash it.
     `key`: attributes of [attr], in order; all events of a match have equal values of them, none null.
     `flat`: the pattern is a SEQ of single events and Kleene plus, with one strategy and TIME ORDERED, and no condition
     reads NTH or THROUGH. `conditions` has the conjuncts of flat plans on their edges; `checks` has those of all plans.
     `begins`, `continues`: by positive component, the strategy while a run waits for it, and between its events, as in
     the next iteration of its loop.
     `strict`: TIME STRICT. `consume`: components whose events serve one match only (CONSUME).
-    `into`: the event type of results that other queries read. `confidence`: the threshold, None without CONFIDENCE.
+    `into`: the event type of results that other queries read. `delivery`: EMIT and PUBLISH.
+    `confidence`: the threshold, None without CONFIDENCE.
     `returns`: () for RETURN * and without RETURN. `waits`: descriptions of types and attributes that no event has had
     yet. `unseen`: names of those attributes that the schema lacks. `computed`: names of the computed values that it
     reads (`schema.computed`).
@@ -49,6 +51,7 @@ class MatchPlan:
     timeouts: bool = False
     consume: tuple[int, ...] = ()
     into: str | None = None
+    delivery: Delivery = USUAL
     confidence: float | None = None
     waits: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()

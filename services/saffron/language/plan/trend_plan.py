@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.language.plan.clauses import ReturnItem, Window
+from saffron.language.plan.delivery import USUAL, Delivery
 from saffron.language.plan.expressions import Expr
 from saffron.language.plan.pattern import Component, Strategy
 from saffron.schema.schema import Kind
@@ -83,7 +84,7 @@ class TrendPlan:
     `group`: attributes of GROUP BY; the aggregates of all keys of a group are combined.
     `window`: with `slide` or `opens` (WITHIN alone means SLIDE = WITHIN).
     `aggregates`: each once. `returns`, `having`: expressions over TrendValue, GroupValue and Const.
-    `exact`: EXACT, integers of any size. `waits`, `unseen`, `computed`: see MatchPlan.
+    `exact`: EXACT, integers of any size. `delivery`: PUBLISH. `waits`, `unseen`, `computed`: see MatchPlan.
     """
 
     name: str
@@ -102,6 +103,7 @@ class TrendPlan:
     sides: tuple[Template, ...] = ()
     having: Expr | None = None
     exact: bool = False
+    delivery: Delivery = USUAL
     waits: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     computed: tuple[str, ...] = ()

@@ -56,6 +56,8 @@ def _roots(query: Query) -> Iterator[tuple[Expression, bool]]:
         yield query.having, False
     for item in query.returns.items if query.returns else ():
         yield item.expression, False
+    if query.publish is not None and query.publish.key is not None:
+        yield query.publish.key, False
     if query.within.opening and query.within.opening.condition is not None:
         yield query.within.opening.condition, False
 

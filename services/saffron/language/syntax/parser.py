@@ -33,6 +33,8 @@ _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Cursor], Any]]] = {
     "time": (("time",), clauses.parse_time),
     "weight": (("weight",), clauses.parse_weight),
     "exact": (("exact",), clauses.parse_exact),
+    "emit": (("emit",), clauses.parse_emit),
+    "publish": (("publish",), clauses.parse_publish),
 }
 """Clause -> the fields of Query that it fills, and its parser."""
 

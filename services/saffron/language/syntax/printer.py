@@ -35,6 +35,7 @@ from saffron.language.syntax.tree import (
     Operation,
     Pattern,
     Prefix,
+    Publish,
     Query,
     Reference,
     Repeat,
@@ -74,6 +75,11 @@ def types_text(types: tuple[str, ...]) -> str:
     return "ANY" if not names else names[0] if len(names) == 1 else f"({' | '.join(names)})"
 
 
+def meaning_text(query: Query) -> str:
+    """The text that ids of results hash: without what changes neither which results there are nor their values."""
+    return query_text(replace(query, emit=None, publish=None))
+
+
 def query_text(query: Query, *, named: bool = False) -> str:
     """The query in one line. `named`: it begins with QUERY and its name."""
     parts = [
@@ -91,6 +97,8 @@ def query_text(query: Query, *, named: bool = False) -> str:
         f"TIME {query.time.value}" if query.time else "",
         f"WEIGHT {number_text(query.weight.value)}" if query.weight else "",
         "EXACT" if query.exact else "",
+        "EMIT VALUES" if query.emit else "",
+        _publish(query.publish) if query.publish else "",
     ]
     return " ".join(part for part in parts if part)
 
@@ -330,6 +338,13 @@ def _returns(returns: Returns) -> str:
         for item in returns.items
     ]
     return f"RETURN {', '.join(items) or '*'}" + ("" if returns.into is None else f" INTO {event_name(returns.into)}")
+
+
+def _publish(publish: Publish) -> str:
+    if publish.topic is None:
+        return "PUBLISH"
+    key = "" if publish.key is None else f" KEY {expression_text(publish.key)}"
+    return f"PUBLISH {string_text(publish.topic)}{key}"
 
 
 def _consume(consume: Consume) -> str:

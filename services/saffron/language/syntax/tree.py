@@ -368,8 +368,20 @@ class Consume(Node):
 
 
 @dataclass(frozen=True)
+class Publish(Node):
+    """PUBLISH ['topic' [AS form] [KEY expr]]; without a topic, to the topic of all results.
+
+    `form`: "JSON", "JSON SCHEMA" or "AVRO"; None without AS.
+    """
+
+    topic: str | None
+    form: str | None = None
+    key: Expression | None = None
+
+
+@dataclass(frozen=True)
 class Setting(Node):
-    """The value of CONFIDENCE or WEIGHT (a number), of TIME ("ORDERED", "STRICT"), or of EXACT ("EXACT")."""
+    """The value of CONFIDENCE or WEIGHT (a number), of TIME ("ORDERED", "STRICT"), of EXACT or EMIT (the word)."""
 
     value: int | float | str
 
@@ -393,4 +405,6 @@ class Query(Node):
     time: Setting | None = None
     weight: Setting | None = None
     exact: Setting | None = None
+    emit: Setting | None = None
+    publish: Publish | None = None
     text: str = field(default="", compare=False)

@@ -10,6 +10,7 @@ from saffron.language.binding.refusals import refuse_clauses
 from saffron.language.binding.strategies import Strategies, bind_strategies
 from saffron.language.patterns.successors import PlaceGraph, Refuse, place_graph
 from saffron.language.plan.clauses import DEFAULT_STREAM
+from saffron.language.plan.delivery import Delivery
 from saffron.language.plan.expressions import Attribute, Binary, Const, Which
 from saffron.language.plan.limits import MAX_STATES
 from saffron.language.plan.pattern import Component, Strategy
@@ -21,7 +22,7 @@ from saffron.language.scope.typed import kind_or_guess
 from saffron.language.scope.windows import bind_window
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
-from saffron.language.syntax.printer import query_text
+from saffron.language.syntax.printer import meaning_text
 from saffron.language.trends import conjunction
 from saffron.language.trends.edges import Conditions, bind_edges
 from saffron.language.trends.layout import Part, TrendLayout, build_trend_layout
@@ -54,7 +55,7 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> TrendPlan:
             "trends are counted over exact times, and this stream has intervals", query.pattern.span, hint
         )
     strategies = bind_strategies(query, layout.layout, scope, Strategy.ANY)
-    text, query = query_text(query), with_paths(query, scope)
+    text, query = meaning_text(query), with_paths(query, scope)
     place_graphs = {part: _graph(part, layout, strategies, scope) for part in layout.parts}
     keys = bind_keys(query.conditions, query.group, scope)
     conditions = bind_edges(query.conditions, layout, place_graphs, scope)
@@ -89,6 +90,7 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> TrendPlan:
         sides=tuple(others),
         having=values.having,
         exact=query.exact is not None,
+        delivery=Delivery(topic=None if query.publish is None else query.publish.topic, key=values.key),
     )
 
 

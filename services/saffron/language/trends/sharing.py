@@ -1,9 +1,9 @@
 """The decision which aggregate queries can share one graph.
 
-A graph depends on pattern, conditions, strategies, key, groups and windows. RETURN, HAVING and names only read it, so
-one graph with the aggregates of several queries serves them all. Windows of one length may have different slides: the
-graph keeps those with the shortest slide, and each query reads its own, if that changes no digit of its results. Other
-windows need graphs of their own, as a vertex has an aggregate for each window.
+A graph depends on pattern, conditions, strategies, key, groups and windows. RETURN, HAVING, PUBLISH and names only read
+it, so one graph with the aggregates of several queries serves them all. Windows of one length may have different
+slides: the graph keeps those with the shortest slide, and each query reads its own, if that changes no digit of its
+results. Other windows need graphs of their own, as a vertex has an aggregate for each window.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from saffron.language.plan.delivery import USUAL
 from saffron.language.plan.plan import Plan
 from saffron.language.plan.trend_plan import Template, TrendPlan
 from saffron.language.trends.edge_index import Search
@@ -36,9 +37,12 @@ def united(one: TrendPlan, other: TrendPlan) -> TrendPlan | None:
 
 
 def graph_of(plan: TrendPlan) -> TrendPlan:
-    """The plan without names, RETURN and HAVING. Plans that share a graph differ only in the remaining aggregates."""
+    """The plan without names, RETURN, HAVING and PUBLISH.
+
+    Plans that share a graph differ only in the remaining aggregates.
+    """
     components = tuple(replace(component, variable="") for component in plan.components)
-    return replace(plan, name="", text="", components=components, returns=(), having=None)
+    return replace(plan, name="", text="", components=components, returns=(), having=None, delivery=USUAL)
 
 
 def sharing_key(plan: TrendPlan) -> str:

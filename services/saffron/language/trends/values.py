@@ -21,11 +21,12 @@ from saffron.schema.schema import Kind
 
 @dataclass(frozen=True)
 class Values:
-    """The bound RETURN and HAVING, and the aggregates that they read."""
+    """The bound RETURN, HAVING and KEY of PUBLISH, and the aggregates that they read."""
 
     aggregates: tuple[TrendAggregate, ...]
     returns: tuple[ReturnItem, ...]
     having: Expr | None
+    key: Expr | None
 
 
 def is_trend_aggregate(expression: tree.Expression) -> bool:
@@ -57,7 +58,9 @@ def bind_values(query: tree.Query, layout: TrendLayout, scope: Scope) -> Values:
         found[name] = ReturnItem(name, bind_value(binder.grouped(item.expression), scope, binder.leaf).expr)
     written = query.having
     having = None if written is None else bind_condition(binder.grouped(written), scope, binder.leaf, returned=True)
-    return Values(tuple(binder.aggregates), tuple(found.values()), having)
+    asked = None if query.publish is None else query.publish.key
+    key = None if asked is None else bind_value(binder.grouped(asked), scope, binder.leaf).expr
+    return Values(tuple(binder.aggregates), tuple(found.values()), having, key)
 
 
 @dataclass

@@ -209,6 +209,9 @@ class Log(Protocol):
     def describe(self, topics: Sequence[str]) -> Mapping[str, TopicState]:
         """The states of those topics that exist and are visible."""
 
+    def writable(self, topic: str) -> bool:
+        """Whether the user has the right to write to an existing topic, as far as the broker says so."""
+
     def add_partitions(self, topic: str, partitions: int) -> None:
         """Raises the topic's number of partitions to `partitions`, if it is lower.
 

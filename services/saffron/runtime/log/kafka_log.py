@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakSet
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import AclOperation, AdminClient, NewPartitions, NewTopic
 
 from saffron.errors import LogError, UnavailableError
 from saffron.runtime.log import TopicSpec, TopicState, kafka_settings, require_group
@@ -97,6 +97,18 @@ class KafkaLog:
             topic_id = str(state.topic_id)
             found[name] = TopicState("" if topic_id == _NO_ID else topic_id, len(state.partitions))
         return found
+
+    def writable(self, topic: str) -> bool:
+        answer = self._client().describe_topics(
+            TopicCollection([topic]), include_authorized_operations=True, request_timeout=_TIMEOUT
+        )[topic]
+        try:
+            allowed = answer.result().authorized_operations
+        except KafkaException as error:
+            if is_topic_invisible(error):
+                return False
+            raise translate(error, f"asking for the rights on topic {topic!r}") from error
+        return not allowed or AclOperation.WRITE in allowed or AclOperation.ALL in allowed
 
     def add_partitions(self, topic: str, partitions: int) -> None:
         if (self.partitions(topic) or 0) >= partitions:

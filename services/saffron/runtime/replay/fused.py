@@ -256,7 +256,7 @@ class Merged:
         return counts
 
     def json(self, chunk: int = 4096) -> Iterator[list[bytes]]:
-        """The results as JSON objects, `chunk` at a time."""
+        """The results as JSON objects, `chunk` at a time, without those that only other queries read."""
         if len(self.parts) == 1:
             for start in range(0, len(self), chunk):
                 yield _there(self.parts[0].json(start, min(start + chunk, len(self))))
@@ -270,5 +270,5 @@ class Merged:
 
 
 def _there(texts: list[bytes]) -> list[bytes]:
-    """The results without those of a query that failed while they were rendered."""
+    """The results without those of a query that failed while they were rendered, and those that are not written."""
     return texts if all(texts) else [text for text in texts if text]

@@ -17,7 +17,7 @@ from saffron.engine.events.codec import decode_block
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.kernels import jit
 from saffron.engine.operators.aggregates import registered
-from saffron.engine.operators.composition import bound, standing_plans
+from saffron.engine.operators.composition import bound, makers_of, standing_plans
 from saffron.engine.why.block_traces import (
     NEWEST_EVENTS,
     TraceInput,
@@ -27,11 +27,13 @@ from saffron.engine.why.block_traces import (
     trace_key_in,
     trace_match_in,
 )
-from saffron.engine.why.makers import read_beside
+from saffron.engine.why.makers import Makers, read_beside
 from saffron.engine.why.trace import Trace
 from saffron.errors import InputError
 from saffron.language import bind
 from saffron.language.plan.plan import Plan
+from saffron.language.syntax.delivery import whole_text
+from saffron.language.syntax.parser import parse
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.tags import valid_blocks
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
@@ -107,6 +109,13 @@ def _of_key(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
 
 def _of_match(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Answer:
     result = _result(log, consumer, topics, question)
+    if result is None or "events" not in result:  # of EMIT VALUES, or read by other queries only
+        result = _made_again(log, consumer, topics, question) or result
+    if result is None:
+        raise InputError(
+            f"none of the newest results of {question.query} has an id that begins with {question.target!r}; "
+            "ask for a key (symbol=IBM), or for an id as `saffron tail` prints it"
+        )
     place = TopicPartition(topics.admitted_of(question.stream.stem), int(result["partition"]))
     blocks = _blocks(consumer, place)
     return _answer(trace_match_in(_context(question, blocks, place.partition), result), place, blocks)
@@ -117,19 +126,40 @@ def _answer(trace: Trace, place: TopicPartition, blocks: list[Block]) -> Answer:
     return Answer(trace, place.partition, sum(map(len, filled)), int(filled[0].ts[0]) if filled else None)
 
 
-def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Mapping[str, Any]:
-    """The newest result whose id begins with the target. InputError: there is none."""
+def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Mapping[str, Any] | None:
+    """The newest result whose id begins with the target, where the query's results are written."""
+    publish = parse(question.text).publish
+    topic = topics.complex_events if publish is None or publish.topic is None else publish.topic
     wanted = question.target.lower().encode()
-    for place in _places(log, topics.complex_events):
+    for place in _places(log, topic):
         for record in _newest(consumer, place, MOST_RESULTS):
             if result_id(record).startswith(wanted) and (text := result_json(record)) is not None:
                 result: dict[str, Any] = orjson.loads(text)
                 if result["query"] == question.query:
                     return result
-    raise InputError(
-        f"none of the newest results of {question.query} has an id that begins with {question.target!r}; "
-        "ask for a key (symbol=IBM), or for an id as `saffron tail` prints it"
-    )
+    return None
+
+
+def _made_again(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Mapping[str, Any] | None:
+    """The result whose id begins with the target, with its events, found again in the newest blocks."""
+    if whole_text(question.text) == question.text:
+        return None
+    texts = {**question.beside, question.query: question.text}
+    wanted = b'{"id":"' + question.target.lower().encode()
+    jit.use_directory(user_cache_directory() / "kernels")
+    for place in _places(log, topics.admitted_of(question.stream.stem)):
+        blocks = _blocks(consumer, place)
+        schema = _schema(blocks, question.stream.schema)
+        plans = standing_plans(_plan, texts, schema, question.stream.name)
+        own = plans[question.query]
+        chosen = [(name, texts[name]) for name in [*makers_of(matches_only(own), plans), question.query]]
+        makers = Makers(chosen, schema, (), kinds={}, compiler=_plan, partition=place.partition)
+        for block in blocks:
+            results = makers.results(block)
+            for text in results.json(0, len(results)):
+                if text.startswith(wanted) and (found := orjson.loads(text))["query"] == question.query:
+                    return dict(found)
+    return None
 
 
 def _context(question: Question, blocks: list[Block], partition: int) -> TraceInput:

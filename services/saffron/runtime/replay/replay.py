@@ -19,7 +19,7 @@ from saffron.engine.explain.kernel_text import kernel_sources
 from saffron.engine.kernels import generated, jit
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.operators.aggregates import registered
-from saffron.engine.operators.composition import Binder, bind_together, makers_first
+from saffron.engine.operators.composition import Binder, bind_together, makers_first, reads
 from saffron.engine.windows.operator import DeadLetter
 from saffron.errors import InputError, QueryError, SaffronError
 from saffron.language import Bound, bind
@@ -283,10 +283,18 @@ def bind_all(queries: Sequence[Query], schema: Schema, bind_one: Binder) -> Boun
         plans.append(bound.plan)
         weights[name] = bound.weight
         found.append(replace(query, name=name))
+    warnings += _unread(plans)
     order = makers_first(lambda text, of, name: bind_one(text, of, name).plan, {q.name: q.text for q in found})
     return BoundQueries(
         sorted(found, key=lambda query: order.index(query.name)), plans, weights, warnings, stream_of(plans)
     )
+
+
+def _unread(plans: Sequence[Plan]) -> Iterator[str]:
+    """A warning for each query whose results are events of other queries, of which there is none here."""
+    for maker in plans:
+        if not maker.delivery.written and not any(reads(plan, maker) for plan in plans):
+            yield f"the results of {maker.name} are events of other queries, and none reads them; PUBLISH writes them"
 
 
 def stream_of(plans: Sequence[Plan]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,7 @@ from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import InputError
 from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan
+from saffron.language.syntax.delivery import whole_text
 from saffron.records.query import ADD, QueryRecord
 from saffron.runtime.replay.fused import BLOCK_EVENTS, NO_CHECKPOINTS, Query
 from saffron.runtime.replay.merged import InnerFiles, MergedMessages
@@ -80,7 +81,8 @@ def _of_match(reader: Reader, target: str) -> Trace:
 def _result(reader: Reader, target: str) -> dict[str, Any]:
     """The first result whose id begins with `target`."""
     files = None if reader.merged is None else reader.merged()
-    run = Replay(reader.queries, schema=reader.schema, lenient=reader.lenient, disorder=reader.disorder, merged=files)
+    queries = [replace(one, text=whole_text(one.text)) for one in reader.queries]
+    run = Replay(queries, schema=reader.schema, lenient=reader.lenient, disorder=reader.disorder, merged=files)
     count, wanted = 0, b'{"id":"' + target.lower().encode()
     for merged in run.results(reader.batches() if files is None else files.batches()):
         for lines in merged.json():

@@ -77,7 +77,8 @@ def _complex_event(record: Mapping[str, Any]) -> Fields:
             result |= _only(record, "chunk", "chunks")
         result["nodes"] = [[node["variable"], node["seq"], node["before"]] for node in record["nodes"]]
     else:
-        result["events"] = {name: _bound(bound) for name, bound in record["events"].items()}
+        if record["events"]:  # empty under EMIT VALUES
+            result["events"] = {name: _bound(bound) for name, bound in record["events"].items()}
         result |= _only(record, "timeout", "waiting") if record["timeout"] else _only(record, "return")
         if record["confidence"] is not None:
             result["confidence"] = record["confidence"]

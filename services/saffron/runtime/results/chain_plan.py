@@ -19,6 +19,7 @@ from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed, Log, TopicPartition
 from saffron.runtime.process.background import Background, at_once
 from saffron.runtime.results.failed_queries import FailedQuery, failed_queries_of, failed_queries_record
+from saffron.runtime.results.published import PublishedTopics
 
 _HISTORY_BATCH = 64
 _BUSY = 3
@@ -62,6 +63,7 @@ class Observer(Protocol):
 class ChainPlan:
     """The configuration of one chain.
 
+    `published`: the topics of PUBLISH.
     `source`: value of the header ce_source of all its results. `headers`: further headers. `encode`: from a result's
     JSON to its output format; None for JSON. `letters`: partition for dead letters. `commit_executor`,
     `snapshot_executor`: run commits and snapshot writes. `report_failure`: called with each failed query.
@@ -77,6 +79,7 @@ class ChainPlan:
     observer: Callable[[], Observer]
     decode: Decode
     report_failure: Callable[[Failure], None]
+    published: PublishedTopics
     source: bytes = b""
     headers: tuple[tuple[str, bytes], ...] = ()
     encode: Callable[[bytes], bytes] | None = None

@@ -10,7 +10,7 @@ committed position belong to one transaction, so they agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from saffron.runtime.log import Log, Record, TopicPartition
@@ -49,15 +49,17 @@ def written_place(record: Record) -> WrittenPlace | None:
     return None
 
 
-def last_written(log: Log, group: str, output: str, is_own: Callable[[Record], bool]) -> Record | None:
-    """The newest record of the topic `output` that this chain has written, or None.
+def last_written(log: Log, group: str, outputs: Iterable[str], is_own: Callable[[Record], bool]) -> Record | None:
+    """The newest record of the topics `outputs` that this chain has written, or None.
 
-    `is_own`: whether a record is the chain's. All partitions of `output` are read, since a chain writes to another one
-    after partitions were added. Records of version 0.1.0 name no place.
+    `is_own`: whether a record is the chain's. All partitions are read: a chain writes to others after partitions were
+    added, and in topics of PUBLISH by key. Records of version 0.1.0 name no place, and records of PUBLISH name none
+    unless they are the last of their transaction.
     """
+    places = [TopicPartition(topic, index) for topic in outputs for index in range(log.partitions(topic) or 0)]
     found = []
-    for index in range(log.partitions(output) or 0):
-        newest = next(filter(is_own, newest_first(log, group, TopicPartition(output, index))), None)
+    for place in places:
+        newest = next(filter(is_own, newest_first(log, group, place)), None)
         found += [newest] if newest is not None else []
     return max(found, key=_order, default=None)
 

@@ -7,6 +7,7 @@ It is then bound when the schema comes.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +15,7 @@ from saffron.engine.events.schema_record import fingerprint
 from saffron.engine.operators.composition import in_order
 from saffron.engine.operators.containment import Failure, is_of_query
 from saffron.engine.operators.standing import compile_text
+from saffron.errors import UnavailableError
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
 from saffron.language.plan.trend_plan import TrendPlan
@@ -27,16 +29,18 @@ from saffron.runtime.streams.control_topics import Report, follow_queries, follo
 from saffron.runtime.streams.schema_versions import extends
 from saffron.runtime.streams.statuses import AnnouncedSchemas, FailedStatuses, Statuses
 
+_LOG = logging.getLogger(__name__)
 Chains = Mapping[tuple[str, int], ResultChain]
 """All assigned chains by (stream, partition)."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class QueryRegistration:
     """The newest version of a query that this service runs.
 
     `plan`: bound without a schema. `requested`, `compiled`: ids of schemas for which compilation was requested, or is
-    done. `failed`: reasons of failed compilations, by schema id.
+    done. `failed`: reasons of failed compilations, by schema id. `unpublishable`: the reason why its topic of PUBLISH
+    cannot be written, "" if it can; None before that is known.
     """
 
     name: str
@@ -47,6 +51,7 @@ class QueryRegistration:
     requested: set[str] = field(default_factory=set)
     compiled: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)
+    unpublishable: str | None = None
 
     @property
     def stream(self) -> str:
@@ -72,11 +77,13 @@ class Readiness:
         *,
         trends: bool,
         has_schema: Callable[[str], bool],
+        prepare: Callable[[str], str],
         report: Report,
     ) -> None:
         """`has_schema`: whether a stream was given a schema.
 
-        Its queries are then compiled once that schema is in force.
+        Its queries are then compiled once that schema is in force. `prepare`: makes a topic of PUBLISH ready; the
+        reason why it cannot be, "" if it is ready.
         """
         self._queries = follow_queries(log, topics, report)
         self._status_topic = follow_statuses(log, topics, report)
@@ -88,6 +95,7 @@ class Readiness:
         self._statuses = statuses
         self._trends = trends
         self._has_schema = has_schema
+        self._prepare = prepare
         self._registrations: dict[str, QueryRegistration] = {}
         self._chains: frozenset[tuple[str, int]] = frozenset()
 
@@ -207,5 +215,15 @@ class Readiness:
     def _report_ready(self, query: QueryRegistration, partition: int, schema_id: str | None) -> None:
         if self._failures.failed(query.name, query.stream)[0] == query.version:
             return  # the failure was reported
+        if query.unpublishable is None:
+            topic = query.plan.delivery.topic
+            try:
+                query.unpublishable = "" if topic is None else self._prepare(topic)
+            except UnavailableError as error:
+                _LOG.warning("query %s: %s", query.name, error)
+                return
+        if query.unpublishable:
+            self._report_failed(query, partition, query.unpublishable)
+            return
         where = (self._service, query.stream, partition)
         self._statuses.report(QueryStatus(query.name, query.version, *where, READY, schema_id=schema_id))

@@ -194,6 +194,7 @@ class ResultChain:
     def _take_over(self, now_ms: int) -> bool:
         """Takes the partition over: restores the state, and seeks the input to its position."""
         plan = self._plan
+        plan.published.forget()
         self._transactions.take_over()
         start = find_start(self._log, self._consumer, plan, self._snapshots)
         self._place, low = start.place, start.low

@@ -21,11 +21,12 @@ from saffron.runtime.hops.input_report import InputReport
 from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.kernels.warm import Warmer, Warming
 from saffron.runtime.log import Log, TopicPartition
-from saffron.runtime.log.topics import Topics
+from saffron.runtime.log.topics import Topics, topic_files
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import PASS, Settings, user_cache_directory
 from saffron.runtime.result_formats.writing import ResultOutput
 from saffron.runtime.results.chain_plan import ChainPlan, Limits, Observer
+from saffron.runtime.results.published import PublishedTopics, refusal
 from saffron.runtime.results.readiness import Readiness
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.results.result_metrics import ResultMetrics
@@ -105,10 +106,12 @@ class ResultService:
             Statuses(self._producer, self._topics),
             trends=kind.trends,
             has_schema=self._streams.has_schema,
+            prepare=self._prepare,
             report=report,
         )
         self._output = self._topics.named(kind.output)
         self._outputs = log.partitions(self._output) or 1
+        self._published = PublishedTopics(log, topic_files()[kind.output].spec("", self._outputs))
         self._letters = log.partitions(self._topics.dead_letters) or 1
         self._poll_control, self._load, self._digest = Every(_CONTROL_MS), Every(_load_ms(settings)), Every(INTERVAL_MS)
         self._reported: dict[TopicPartition, ReportedCounters] = {}
@@ -164,6 +167,10 @@ class ResultService:
         self._health.done("start")
         return self._streams.topics
 
+    def _prepare(self, topic: str) -> str:
+        """Makes a topic of PUBLISH ready to be written; the reason why it cannot be, "" if it is ready."""
+        return refusal(topic, self._topics.prefix, self._streams.records) or self._published.prepare(topic)
+
     def _plan(self, where: TopicPartition) -> ChainPlan:
         kind, record = self._kind, self._streams.record_of(where.topic)
         stream = record.name
@@ -182,6 +189,7 @@ class ResultService:
             operator=lambda note: kind.make(where.partition, record, note),
             report_failure=lambda failure: self._report_failure(stream, where.partition, failure),
             decode=decode_block,
+            published=self._published,
             source=source.encode(),
             headers=(
                 ("ce_specversion", b"1.0"),

@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 from itertools import repeat
 from time import perf_counter_ns
 
-from saffron.runtime.log import Producer
+from saffron.engine.operators.addresses import Address
+from saffron.runtime.log import Producer, TopicPartition
+from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.traces import Headers, trace_headers
 from saffron.runtime.result_formats.reading import ID
 from saffron.runtime.results.chain_plan import ChainPlan, Limits, PendingResults
@@ -57,18 +59,19 @@ class ResultWriter:
         start, results = pending.index, pending.results
         stop = min(len(results), start + min(self._limits.results - self._sent, self._slice))
         detected = b',"detected_at":%d}' % now_ms
-        topic, partition = self._plan.output.topic, self._plan.output.partition
         encode = self._plan.encode
         names = [name.encode() for name in results.names]
         shared = (("ce_source", self._plan.source), *self._plan.headers, ("ce_time", _instant(now_ms)))
+        addresses = results.addresses(start, stop)
         queries, bodies = results.query[start:stop].tolist(), results.json(start, stop)
         left_out = excluded()
         columns = pending.traced_columns
         traces: Iterable[Headers] = repeat(()) if columns is None else trace_headers(columns, results, start, stop)
         too_large, excluded_rows = [], []
-        held: tuple[bytes, bytes, Headers] | None = None
-        for index, (query, body, trace) in enumerate(zip(queries, bodies, traces, strict=False), start):
-            if results.names[query] in left_out:
+        held: tuple[TopicPartition, bytes, bytes | None, Headers] | None = None
+        rows = zip(queries, bodies, addresses, traces, strict=False)
+        for index, (query, body, address, trace) in enumerate(rows, start):
+            if not body or results.names[query] in left_out:
                 excluded_rows.append(index)
                 continue
             encoded = body if encode is None else encode(body[:-1] + detected)
@@ -78,14 +81,25 @@ class ResultWriter:
                 continue
             value = body[:-1] + detected if encode is None else encoded
             if held is not None:
-                producer.send(topic, partition, held[0], key=held[1], headers=held[2])
-            held = value, names[query], (*shared, ("ce_id", body[ID]), *trace)
+                _send(producer, *held)
+            where, key = (
+                (self._plan.output, names[query]) if address is None else self._published(address, names[query])
+            )
+            held = where, value, key, (*shared, ("ce_id", body[ID]), *trace)
         if held is not None:  # the last one names the place: the next may be in another transaction
+            where, value, key, headers = held
             place = WrittenPlace(topic_id, self._plan.where.partition, pending.offset, stop, failed())
-            producer.send(topic, partition, held[0], key=held[1], headers=(*held[2], *place.headers()))
+            _send(producer, where, value, key, (*headers, *place.headers()))
         self._tally.results_written(results, start, stop, perf_counter_ns() - began, too_large, excluded_rows)
         self._count(stop - start, sum(map(len, bodies)))
         pending.index = stop
+
+    def _published(self, address: Address, query: bytes) -> tuple[TopicPartition, bytes | None]:
+        """Where a result of PUBLISH goes, and its key there: without KEY, the name of the query."""
+        count = self._plan.published.partitions(address.topic)
+        if address.key is not None:
+            return TopicPartition(address.topic, partition_of(address.key, count)), address.key
+        return TopicPartition(address.topic, self._plan.where.partition % count), None if address.keyed else query
 
     def _count(self, results: int, size: int) -> None:
         """Counts rendered results, and sets the next slice's length by their size: one event's results may fill the
@@ -105,6 +119,10 @@ class ResultWriter:
         found = LargeResult(self._plan.where, pending.offset, index, query, body[ID].decode(), time, size, body)
         letters, letter = self._plan.letters, found.letter(self._limits.result_bytes)
         producer.send(letters.topic, letters.partition, letter, key=found.key)
+
+
+def _send(producer: Producer, where: TopicPartition, value: bytes, key: bytes | None, headers: Headers) -> None:
+    producer.send(where.topic, where.partition, value, key=key, headers=headers)
 
 
 def _instant(ms: int) -> bytes:

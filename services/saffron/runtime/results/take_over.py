@@ -4,7 +4,8 @@
     committed position, without metadata    set by Kafka's own tools: ignored; or written by version 0.1.0, if the
                                             output has results of the chain that name no place: used
     none                                    the later of the places named by the output and the newest snapshot;
-                                            else the first record
+                                            else the first record. The output is the topic of all results, and those
+                                            of PUBLISH that the queries in the input name
 
 Recovery from the output cannot know which observations were sent. Those of some blocks may be missing or repeated.
 
@@ -19,9 +20,10 @@ from dataclasses import dataclass
 from saffron.errors import LogError, RemadeError
 from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed, Consumer, Log
-from saffron.runtime.results.chain_plan import ChainPlan, Place
+from saffron.runtime.results.chain_plan import ChainPlan, Place, blocks_until
 from saffron.runtime.results.failed_queries import failed_queries_in
 from saffron.runtime.results.progress import last_written, written_place
+from saffron.runtime.results.published import topics_in
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
 
 _LOG = logging.getLogger(__name__)
@@ -71,7 +73,8 @@ def _recover(
 ) -> tuple[Place, Snapshot | None]:
     """The place and the snapshot to continue from, without a usable committed position."""
     source = ("ce_source", plan.source)
-    found = last_written(log, f"{plan.group}.ends", plan.output.topic, lambda record: source in record.headers)
+    outputs = (plan.output.topic, *sorted(topics_in(blocks_until(log, plan, high - 1))))
+    found = last_written(log, f"{plan.group}.ends", outputs, lambda record: source in record.headers)
     written = None if found is None else written_place(found)
     if written is not None and written.topic != topic:
         if committed is not None:

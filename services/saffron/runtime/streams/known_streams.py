@@ -18,11 +18,12 @@ class KnownStreams:
     """A table fed message by message, in the order of the topic's one partition.
 
     `records`: streams by name; the default one only if it has a record. `versions`: of inferred schemas, by stem.
-    `next_offset`: after the last message.
+    `next_offset`: after the last message. `prefix`: of Saffron's own topics.
     """
 
     def __init__(self, topics: Topics) -> None:
         self.records = stream_table(topics.streams)
+        self.prefix = topics.prefix
         self._events = topics.events
         self._topic = topics.streams
         self._version_records = version_table(topics.streams)

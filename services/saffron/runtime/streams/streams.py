@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from saffron.records.stream import StreamRecord
 from saffron.records.table import Table
@@ -66,6 +66,11 @@ class Streams:
     def topic_of(self, stream: str) -> str | None:
         """The internal topic of a stream, or None if there is no such stream."""
         return next((topic for topic, record in self._present.items() if record.name == stream), None)
+
+    @property
+    def records(self) -> Collection[StreamRecord]:
+        """All streams."""
+        return self._present.values()
 
     def has_schema(self, stream: str) -> bool:
         """Whether the stream was given a schema, so that one is in force before the first event."""

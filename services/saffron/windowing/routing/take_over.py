@@ -85,7 +85,7 @@ def _recover(
         message = _watermark_message(record)
         return message.get("source") == where.partition and message.get("of", 0) == of
 
-    found = last_written(log, f"{group}.ends", target, is_own)
+    found = last_written(log, f"{group}.ends", (target,), is_own)
     if found is None:
         return None
     written, watermark = written_place(found), int(_watermark_message(found).get("ts", -MAX_TS))

@@ -131,7 +131,7 @@ def test_results_are_those_of_the_definition_whatever_the_blocks_and_restarts(fi
 
 # ---------------------------------------------------------------- by hand
 
-P = "PATTERN SEQ(A a, B b) WITHIN 4 ms RETURN a.x AS x INTO D"
+P = "PATTERN SEQ(A a, B b) WITHIN 4 ms RETURN a.x AS x INTO D PUBLISH"
 C = "PATTERN SEQ(D d, D e) WHERE skip-till-any-match WITHIN 20 ms"
 
 
@@ -194,7 +194,7 @@ def test_a_chain_of_queries() -> None:
 
 
 def test_results_known_when_a_window_closes_stand_at_its_end() -> None:
-    maker = "PATTERN SEQ(A a, NOT B b) WITHIN 3 ms RETURN a.x AS x INTO D"
+    maker = "PATTERN SEQ(A a, NOT B b) WITHIN 3 ms RETURN a.x AS x INTO D PUBLISH"
     reader = "PATTERN SEQ(D d, C c) WHERE strict-contiguity WITHIN 9 ms"
     events = [one for one in numbered("ACCCCC") if one["ts"] != 3]
     for cuts in ([], [2], [3], [1, 2, 3, 4]):

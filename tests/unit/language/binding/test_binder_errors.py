@@ -110,6 +110,11 @@ def test_wrong_names_and_kinds(text: str) -> None:
 PLAN_ERRORS = {
     "PATTERN SEQ(A a, (B b AND C c)) RETURN COUNT(*)": (
         "AND inside another pattern counts no pairs of trends", "B b AND C c"),
+    "PATTERN A a RETURN COUNT(*) EMIT VALUES": ("EMIT VALUES belongs to match queries", "VALUES"),
+    "PATTERN SEQ(A a, B b) OUTPUT COMPRESSED EMIT VALUES": (
+        "OUTPUT COMPRESSED has no values of one match to emit", "VALUES"),
+    "PATTERN SEQ(A a, B b) OUTPUT COMPRESSED PUBLISH 't' KEY a.x": (
+        "OUTPUT COMPRESSED has one result for many matches: no key of one", "a.x"),
     "PATTERN A+ EXACT": ("EXACT belongs to aggregate queries (COUNT(*) in RETURN)", "EXACT"),
     "PATTERN A a RETURN COUNT(*) INTO E": (
         "the results of an aggregate query are no events to others", "RETURN COUNT(*) INTO E"),

@@ -188,4 +188,9 @@ queries = st.builds(
     time=st.one_of(st.none(), st.builds(tree.Setting, st.sampled_from(["ORDERED", "STRICT"]))),
     weight=st.one_of(st.none(), st.builds(tree.Setting, numbers)),
     exact=st.sampled_from([None, tree.Setting("EXACT")]),
+    emit=st.sampled_from([None, tree.Setting("VALUES")]),
+    publish=st.one_of(
+        st.sampled_from([None, tree.Publish(None), tree.Publish("alerts.of-it")]),
+        st.builds(lambda key: tree.Publish("t", None, key), expressions),
+    ),
 )

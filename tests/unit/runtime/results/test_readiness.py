@@ -80,6 +80,7 @@ class Bench:
         self.producer = log.producer()
         self.warming = Slow()
         self.given: set[str] = set()
+        self.refused: dict[str, str] = {}
         self.partitions = {0: Partition(), 1: Partition()}
         statuses = Statuses(self.producer, TOPICS)
         self.readiness = Readiness(
@@ -91,6 +92,7 @@ class Bench:
             statuses,
             trends=False,
             has_schema=lambda stream: stream in self.given,
+            prepare=lambda topic: self.refused.get(topic, ""),
             report=lambda unreadable: None,
         )
 
@@ -219,3 +221,16 @@ def test_aggregate_queries_and_nonsense_are_not_the_matchers(bench: Bench) -> No
         for value in (b"[not json", b"7", b'{"service": "windowing", "partition": 0}', None):
             bench.producer.send(topic, 0, value, key=b"odd")
     assert bench.said() == []
+
+
+def test_a_query_whose_topic_cannot_be_written_fails_with_the_reason(bench: Bench) -> None:
+    bench.refused["alerts"] = "there is no right"
+    bench.query(1, f"{MATCH} PUBLISH 'alerts'")
+    assert bench.said() == []
+    words = [orjson.loads(word or b"") for word in bench.words()]
+    assert [(one["state"], one["reason"]) for one in words] == [("failed", "there is no right")] * 2
+    bench.said()
+    assert len(bench.words()) == 2, "it is said once"
+    bench.refused.clear()
+    bench.query(2, f"{MATCH} PUBLISH 'alerts'")
+    assert bench.said() == [(0, 2, None), (1, 2, None)]

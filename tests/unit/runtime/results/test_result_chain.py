@@ -24,6 +24,7 @@ from saffron.runtime.log import Committed, TopicPartition, TopicSpec
 from saffron.runtime.process.background import Background, at_once
 from saffron.runtime.results.chain_plan import ChainPlan, CommitPacing, CommittedPlace, Limits, Place
 from saffron.runtime.results.last_step import LastStep
+from saffron.runtime.results.published import PublishedTopics
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
 from saffron.testing.memory_broker import MemoryBroker
@@ -82,6 +83,7 @@ class Bench:
             FakeObserver,
             decode,
             report_failure=lambda failure: None,
+            published=PublishedTopics(log, TopicSpec("", 1, {})),
         )
         plan = replace(plan, source=b"/test", snapshot_executor=background, commit_executor=commits)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,10 @@ from saffron.engine.match.output.tails import Tails
 from saffron.engine.match.output.values import Stored, value_at
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.selection.entries import Entries
+from saffron.engine.operators.addresses import Address, addresses
 from saffron.engine.operators.identity import digits, identify, seeds
 from saffron.language.plan.formulas import attribute_shown
+from saffron.language.plan.pattern import Component
 from saffron.schema.schema import Kind
 
 Ints = NDArray[np.int64]
@@ -76,28 +79,44 @@ class Written(ABC):
         return self._ids(chosen, counts, self._runs.rows.identities(places))
 
     def json(self, chosen: Ints) -> list[bytes]:
-        """These entries as JSON objects."""
-        if not len(chosen):
-            return []
+        """These entries as JSON objects; empty texts where only other queries read them (INTO)."""
+        if not len(chosen) or not self._runs.plan.delivery.written:
+            return [b""] * len(chosen)
         plan, rows = self._runs.plan, self._runs.rows
         counts, places = self._taken(chosen)
         ids = digits(self._ids(chosen, counts, rows.identities(places)))
-        used, where = _distinct(places, rows.capacity)
-        pieces = Pieces()
-        texts, text_ends = self._events(pieces, used)
         heads, head_ends = self._heads(chosen, *self._span(chosen, counts, places))
         tails, tail_ends = self._tails(chosen, counts, places)
+        if plan.delivery.values:  # no events: the components stand in no result
+            counts, places = counts[:, :0], places[:0]
+        used, where = _distinct(places, rows.capacity)
+        texts, text_ends = self._events(Pieces(), used)
         frame, frame_at = self._frame()
         lengths = np.diff(text_ends, prepend=0)
-        closures = np.array([component.closure for component in plan.components[: plan.positive]], np.uint8)
+        closures = np.array([component.closure for component in self._shown], np.uint8)
         size = int(lengths[where].sum()) + len(where) + len(heads) + len(tails)
         out = np.empty(size + len(chosen) * (32 + len(frame) + 4 * len(closures)), np.uint8)
         result_ends = np.empty(len(chosen), np.int64)
         assemble(
-            ids, frame, frame_at, heads, head_ends, counts, where, closures,
+            ids, frame, frame_at, heads, head_ends, np.ascontiguousarray(counts), where, closures,
             texts, text_ends, tails, tail_ends, out, result_ends,
         )  # fmt: skip
         return cut(out[: result_ends[-1]], result_ends)
+
+    def addresses(self, chosen: Ints) -> list[Address] | None:
+        """Where these entries go, if PUBLISH says so."""
+        delivery = self._runs.plan.delivery
+        if delivery.topic is None:
+            return None
+        if delivery.key is None or not len(chosen):
+            return [Address(delivery.topic)] * len(chosen)
+        return addresses(delivery.topic, Tails(self._runs, *self._taken(chosen), self._value).values(delivery.key))
+
+    @property
+    def _shown(self) -> Sequence[Component]:
+        """The components whose events stand in results."""
+        plan = self._runs.plan
+        return () if plan.delivery.values else plan.components[: plan.positive]
 
     @property
     def _seed(self) -> str:
@@ -196,8 +215,7 @@ class Written(ABC):
     def _frame(self) -> tuple[NDArray[np.uint8], Ints]:
         opening = b',"events":{'
         texts = [b'{"id":"']
-        plan = self._runs.plan
-        for component in plan.components[: plan.positive]:
+        for component in self._shown:
             texts.append(opening + names([component.variable])[0] + (b":[" if component.closure else b":"))
             opening = b","
         return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)])

@@ -7,11 +7,12 @@ import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import is_null
-from saffron.engine.events.json_pieces import Pieces
+from saffron.engine.events.json_pieces import Pieces, cut
 from saffron.engine.match.core.held import kind_in, stored_values
 from saffron.engine.match.output.returns import Value, evaluator
 from saffron.engine.match.output.values import Stored
 from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Const, Expr, Length, Unary, Which
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.numbers import shown
 from saffron.schema.schema import Kind
 
@@ -19,6 +20,11 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply}
+
+
+def closing_of(plan: MatchPlan) -> bytes:
+    """What closes the events of a result, where it has them."""
+    return b"" if plan.delivery.values else b"}"
 
 
 class Tails:
@@ -41,7 +47,7 @@ class Tails:
         """
         pieces = Pieces()
         order: list[Ints | int] = []
-        opening = b'},"return":{'
+        opening = closing_of(self._runs.plan) + b',"return":{'
         for item in self._runs.plan.returns:
             order.append(pieces.literal(opening + orjson.dumps(item.name) + b":"))
             order.append(self._item(item.expr, pieces))
@@ -53,6 +59,11 @@ class Tails:
         order.append(pieces.literal(closing + b"}"))
         rows = [np.broadcast_to(np.asarray(column), len(self._counts)) for column in order]
         return pieces.join(np.stack(rows, axis=1))
+
+    def values(self, expr: Expr) -> list[bytes]:
+        """The value of an expression in each match, as JSON."""
+        pieces = Pieces()
+        return cut(*pieces.join(np.stack([self._item(expr, pieces)], axis=1)))
 
     def _item(self, expr: Expr, pieces: Pieces) -> Ints:
         """[n] the piece of each match's value."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.json_pieces import Pieces
 from saffron.engine.match.output.render import Matches
+from saffron.engine.match.output.tails import closing_of
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.selection.timeouts import TimedOut
 
@@ -28,9 +29,10 @@ class TimedOutRuns(Matches):
     def _tails(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[NDArray[np.uint8], Ints]:
         pieces = Pieces()
         plan = self._runs.plan
+        opening = closing_of(plan) + b',"timeout":true,"waiting":'
         waiting = self._waiting[chosen]
         order = np.empty((len(chosen), 1), np.int64)
         for bits in np.unique(waiting).tolist():
             names = [one.variable for number, one in enumerate(plan.components[: plan.positive]) if bits >> number & 1]
-            order[waiting == bits] = pieces.literal(b'},"timeout":true,"waiting":' + orjson.dumps(names) + b"}")
+            order[waiting == bits] = pieces.literal(opening + orjson.dumps(names) + b"}")
         return pieces.join(order)

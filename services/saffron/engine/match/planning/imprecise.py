@@ -58,6 +58,8 @@ def _refusals(plan: MatchPlan, schema: Schema) -> Iterator[str]:
 def _expressions(plan: MatchPlan) -> Iterator[Expr]:
     yield from (check.expr for check in plan.checks)
     yield from (item.expr for item in plan.returns)
+    if plan.delivery.key is not None:
+        yield plan.delivery.key
 
 
 def _leaves(plan: MatchPlan) -> Iterator[Attribute | Aggregate]:

@@ -10,22 +10,28 @@ import numpy as np
 from saffron.engine.events.block import Block
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.runs.runs import Runs
+from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.results import Ints, OrderedResults
 
 
 class Written:
     """Results that were rendered when they were found; they fire where the query was added, before the event there."""
 
-    def __init__(self, position: int, texts: Sequence[bytes], last_time: Ints) -> None:
+    def __init__(
+        self, position: int, texts: Sequence[bytes], addresses: Sequence[Address | None], last_time: Ints
+    ) -> None:
         self.position = np.full(len(texts), position, np.int64)
         self.last_time = last_time
-        self._texts = texts
+        self._texts, self._addresses = texts, addresses
 
     def __len__(self) -> int:
         return len(self._texts)
 
     def json(self, chosen: Ints) -> list[bytes]:
         return [self._texts[index] for index in chosen.tolist()]
+
+    def addresses(self, chosen: Ints) -> list[Address | None]:
+        return [self._addresses[index] for index in chosen.tolist()]
 
 
 def replay_past(runs: Runs, name: str, partition: int, blocks: Iterator[Block], position: int) -> Written:
@@ -35,6 +41,7 @@ def replay_past(runs: Runs, name: str, partition: int, blocks: Iterator[Block], 
     whoever had the query's slot then, and is seen.
     """
     texts: list[bytes] = []
+    addresses: list[Address | None] = []
     times: list[Ints] = []
     for block in blocks:
         columns = replace(block.columns, dropped=None)
@@ -45,8 +52,9 @@ def replay_past(runs: Runs, name: str, partition: int, blocks: Iterator[Block], 
             runs.end_block(int(columns.ts[stop - 1]), min(block.next_seq, position), end=False)
             found = OrderedResults(runs.fired(name, partition, block))
             texts += found.json(0, len(found))
+            addresses += found.addresses(0, len(found))
             times.append(found.last_time)
         if block.next_seq > position:
             break
     runs.forget_matches()
-    return Written(position, texts, np.concatenate(times) if times else np.zeros(0, np.int64))
+    return Written(position, texts, addresses, np.concatenate(times) if times else np.zeros(0, np.int64))

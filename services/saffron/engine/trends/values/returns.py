@@ -129,14 +129,15 @@ class Returns:
         exact: NDArray[np.bool_] = kept.all(axis=1)
         found = []
         for item in self._plan.returns:
-            column, whole = self._column(item.expr, rows, groups, of, pieces)
+            column, whole = self.column(item.expr, rows, groups, of, pieces)
             found.append(column)
             exact &= whole
         return found, exact
 
-    def _column(
+    def column(
         self, expr: Expr, rows: Rows, groups: Sequence[Sequence[Any]], of: Ints, pieces: Pieces
     ) -> tuple[Ints, NDArray[np.bool_]]:
+        """The JSON pieces of one expression; otherwise see `columns`."""
         if isinstance(expr, GroupValue):
             texts = [self._written(expr, Row(group, (), (), ())) for group in groups]
             return pieces.literals([text for text, _ in texts]) + of, np.array([whole for _, whole in texts])[of]

@@ -21,10 +21,16 @@ from tests.unit.engine.exact_numbers import Event, comparison
 from tests.unit.engine.match.rules.test_exact_numbers import made_query
 
 MAKERS = (
-    "PATTERN SEQ(A a, B b) WHERE skip-till-next-match WITHIN 40 ms RETURN a.x AS x, b.y AS y INTO D",
-    "PATTERN SEQ(A a, B b) WHERE skip-till-next-match WITHIN 40 ms RETURN a.y AS x, b.x AS z INTO D",
-    "PATTERN SEQ(A+ a[], B b) WHERE skip-till-next-match WITHIN 30 ms RETURN max(a[].x) AS x, first(a[].y) AS z INTO D",
-    "PATTERN SEQ(A a, B b) WHERE skip-till-next-match WITHIN 40 ms RETURN a.x / 2 AS x, 9007199254740993 AS y INTO D",
+    "PATTERN SEQ(A a, B b) WHERE skip-till-next-match WITHIN 40 ms RETURN a.x AS x, b.y AS y INTO D PUBLISH",
+    "PATTERN SEQ(A a, B b) WHERE skip-till-next-match WITHIN 40 ms RETURN a.y AS x, b.x AS z INTO D PUBLISH",
+    (
+        "PATTERN SEQ(A+ a[], B b) WHERE skip-till-next-match WITHIN 30 ms RETURN max(a[].x) AS x, "
+        "first(a[].y) AS z INTO D PUBLISH"
+    ),
+    (
+        "PATTERN SEQ(A a, B b) WHERE skip-till-next-match WITHIN 40 ms RETURN a.x / 2 AS x, "
+        "9007199254740993 AS y INTO D PUBLISH"
+    ),
 )
 READERS = {
     "SEQ(D d, A a)": ("d.x", "a.x", "a.y"),
@@ -85,7 +91,7 @@ def test_results_are_events_with_the_numbers_that_they_show(seed: int) -> None:
 def test_a_sum_beyond_all_integers_and_what_was_never_there() -> None:
     values = [2**62, 2**62, None, 1]
     events = [{"seq": n, "ts": 10 * n, "type": "AAAB"[n], "x": x, "y": None} for n, x in enumerate(values)]
-    maker = "PATTERN SEQ(A+ a[], B b) WITHIN 60 ms RETURN sum(a[].x) AS s, b.y AS y INTO D"
+    maker = "PATTERN SEQ(A+ a[], B b) WITHIN 60 ms RETURN sum(a[].x) AS s, b.y AS y INTO D PUBLISH"
     texts = {"m": maker, "r": "PATTERN D d WITHIN 60 ms RETURN d.s AS s, d.y AS y"}
     rng = random.Random(1)
     found = results(texts, of(events, texts, rng), rng)
@@ -121,7 +127,7 @@ def test_a_query_whose_maker_comes_again_reads_what_it_makes_now(*, grows: bool,
     events = [{"seq": n, "ts": 10 * n, "type": "AB"[n % 2], "x": n, "y": None if n < 6 else 0.5} for n in range(12)]
     first, final = exact_numbers.schema_of(events[:6]), exact_numbers.schema_of(events)
     reader = "PATTERN SEQ(D d, D e) WITHIN 90 ms RETURN d.one AS one, e.one AS two"
-    maker = "PATTERN SEQ(A a, B b) WITHIN 40 ms RETURN {} INTO D".format
+    maker = "PATTERN SEQ(A a, B b) WITHIN 40 ms RETURN {} INTO D PUBLISH".format
     made = [exact_numbers.query(maker("a.x AS one"), name="m"), exact_numbers.query(reader, name="r")]
     blocks = exact_numbers.blocks(events, [2, 4, 6, 8], [(0, first), (6, final)] if grows else [(0, final)], made)
     gone = Control(4, "query", {"op": "remove", "name": "m", "version": 1})

@@ -1,0 +1,24 @@
+"""Where the results of a query go, and what is in them: EMIT and PUBLISH."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saffron.language.plan.expressions import Expr
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """EMIT VALUES and PUBLISH. They change neither which results there are, nor their ids.
+
+    `values`: results have no events. `written`: False where only other queries read the results (INTO without PUBLISH).
+    `topic`: that of PUBLISH, None for the topic of all results. `key`: of the messages there, None without KEY.
+    """
+
+    values: bool = False
+    written: bool = True
+    topic: str | None = None
+    key: Expr | None = None
+
+
+USUAL = Delivery()

@@ -1,0 +1,28 @@
+"""EMIT and PUBLISH in a query's text, for those who look at results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from saffron.errors import QueryError
+from saffron.language.syntax.parser import parse
+from saffron.language.syntax.printer import query_text
+from saffron.language.syntax.tree import Publish
+
+
+def whole_text(text: str) -> str:
+    """The text of the query that has the same results, with the same ids, all written and with their events."""
+    query = parse(text)
+    unwritten = query.publish is None and query.returns is not None and query.returns.into is not None
+    if query.emit is None and not unwritten:
+        return text
+    return query_text(replace(query, emit=None, publish=query.publish or Publish(None)), named=True)
+
+
+def topic_of(text: str) -> str | None:
+    """The topic of PUBLISH in a query's text; None: there is none, or the text is no query."""
+    try:
+        publish = parse(text).publish
+    except QueryError:
+        return None
+    return None if publish is None else publish.topic
