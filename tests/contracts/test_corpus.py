@@ -33,6 +33,8 @@ PREFIX = "saffron."
 TOPICS = Topics(PREFIX)
 PARTITIONS = 2
 STREAMS = ("events", "trades", "by_sector")
+UNWRITTEN = ("dips",)
+"""Queries whose results only others read (INTO without PUBLISH): 0.1.0 wrote them, too."""
 STATES = {
     "rally": "active",
     "downtrends": "active",
@@ -132,7 +134,11 @@ def test_todays_services_go_on_with_the_answers(corpus: Path, tmp_path: Path, *,
                 for stream, standing in admitted.items()
                 for body in expected(operator(partition=partition, stream=stream), standing)
             ]
-            found = undated(world.read(topic, partition, committed_only=True))
+            found = [
+                body
+                for body in undated(world.read(topic, partition, committed_only=True))
+                if orjson.loads(body)["query"] not in UNWRITTEN
+            ]
             assert by_value(Counter(found) - Counter(right)) == by_value(Counter(right) - Counter(found)), (
                 f"{topic}/{partition}"
             )

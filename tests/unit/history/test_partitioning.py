@@ -105,7 +105,7 @@ def test_queries_that_read_each_others_results_stay_together() -> None:
 def test_readers_have_what_makers_find_whatever_keeps_each_in_one_place(key: str) -> None:
     queries = [
         Query("reader", "PATTERN SEQ(Pair p, A a) WHERE [k] WITHIN 9 ms RETURN a.x"),
-        Query("maker", f"PATTERN SEQ(A a, B b) {key}WITHIN 5 ms RETURN b.k AS k INTO Pair"),
+        Query("maker", f"PATTERN SEQ(A a, B b) {key}WITHIN 5 ms RETURN b.k AS k INTO Pair PUBLISH"),
         Query("spread", "PATTERN SEQ(A a, B b, A c) WHERE [g] WITHIN 9 ms"),
     ]
     events = matches.stream(random.Random(3), 60)

@@ -44,10 +44,11 @@ def columns(seqs: Sequence[int], values: Sequence[int], times: Sequence[int]) ->
 
 
 class FakeResults:
-    """Results as (hash, number of the result at its event)."""
+    """Results as (hash, number of the result at its event). `addresses`: where they go, in turn."""
 
-    def __init__(self, rows: list[tuple[str, int]]) -> None:
-        self._rows = rows
+    def __init__(self, rows: list[tuple[str, int]], addresses: Sequence[Address | None] = (None,)) -> None:
+        self.rows = rows
+        self._addresses = addresses
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,28 +56,28 @@ class FakeResults:
 
     @property
     def query(self) -> NDArray[np.int32]:
-        return np.zeros(len(self._rows), dtype=np.int32)
+        return np.zeros(len(self.rows), dtype=np.int32)
 
     @property
     def last_time(self) -> NDArray[np.int64]:
-        return np.zeros(len(self._rows), dtype=np.int64)
+        return np.zeros(len(self.rows), dtype=np.int64)
 
     @property
     def position(self) -> NDArray[np.int64]:
-        return np.zeros(len(self._rows), dtype=np.int64)
+        return np.zeros(len(self.rows), dtype=np.int64)
 
     @property
     def with_event(self) -> NDArray[np.bool_]:
-        return np.zeros(len(self._rows), dtype=np.bool_)
+        return np.zeros(len(self.rows), dtype=np.bool_)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     def json(self, start: int, stop: int) -> list[bytes]:
-        return [orjson.dumps({"id": digest, "n": number}) for digest, number in self._rows[start:stop]]
+        return [orjson.dumps({"id": digest, "n": number}) for digest, number in self.rows[start:stop]]
 
     def addresses(self, start: int, stop: int) -> list[Address | None]:
-        return [None] * (stop - start)
+        return [self._addresses[index % len(self._addresses)] for index in range(start, stop)]
 
 
 class FakeOperator:

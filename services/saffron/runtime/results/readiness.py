@@ -168,6 +168,8 @@ class Readiness:
         if isinstance(plan, TrendPlan) != self._trends:
             return None
         found = QueryRegistration(record.name, record.version, record.text, record.shed, plan)
+        if not plan.delivery.written and (before is None or before.text != record.text):
+            _LOG.info("the results of query %s are events of other queries only: PUBLISH writes them", record.name)
         if before is not None and (before.text, before.shed) == (record.text, record.shed) and not before.failed:
             return replace(found, requested=before.requested, compiled=before.compiled)
         return found

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 import orjson
 import pytest
 
-from saffron.engine.events.block import Block
+from saffron.engine.events.block import Block, Control
+from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.containment import ADVANCING, OBSERVING, RESTORING, SAVING, Note
 from saffron.engine.operators.operator import History, ResultOperator, State
 from saffron.errors import AbortableError, FencedError, LogError, TooLargeError
@@ -45,6 +46,7 @@ class Bench:
     directory: Path
     now: int = 0
     counter: int = 0
+    seq: int = 0
     broker: MemoryBroker = field(init=False)
 
     def __post_init__(self) -> None:
@@ -54,11 +56,13 @@ class Bench:
         self._producer = MemoryLog(self.broker).producer()
         self._producer.send("admitted", 0, b"", headers=ClaimTag("0" * 32).headers())
 
-    def block(self, *results: int) -> None:
+    def block(self, *results: int, controls: tuple[Control, ...] = ()) -> None:
         """A block of events with so many results each."""
-        seqs = list(range(self.counter, self.counter + len(results)))
-        block = Block(columns(seqs, list(results), seqs), seqs[0], seqs[-1] + 1, 0, counter=self.counter)
-        self.counter += len(results)
+        seqs = list(range(self.seq, self.seq + len(results)))
+        times = columns(seqs, list(results), seqs)
+        block = Block(times, seqs[0], seqs[-1] + 1, 0, counter=self.counter, controls=controls)
+        self.seq += len(results)
+        self.counter += len(results) + len(controls)
         self._producer.send("admitted", 0, encode(block), headers=BlockTag(0, 0, -1, False).headers())
 
     def chain(
@@ -83,7 +87,7 @@ class Bench:
             FakeObserver,
             decode,
             report_failure=lambda failure: None,
-            published=PublishedTopics(log, TopicSpec("", 1, {})),
+            published=PublishedTopics(log, TopicSpec("", 2, {})),
         )
         plan = replace(plan, source=b"/test", snapshot_executor=background, commit_executor=commits)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))
@@ -98,8 +102,8 @@ class Bench:
             while chain.step(self.now):
                 chain.take(self._consumer.poll(100, 0))
 
-    def results(self) -> list[bytes]:
-        records = self.broker.partition(OUTPUT).read(0, 10_000, True)[0]
+    def results(self, where: TopicPartition = OUTPUT) -> list[bytes]:
+        records = self.broker.partition(where).read(0, 10_000, True)[0]
         return [(record.value or b"").partition(b',"detected_at"')[0] + b"}" for record in records]
 
     def expected(self) -> list[bytes]:
@@ -393,6 +397,44 @@ def test_a_group_that_is_gone_or_set_by_other_tools_repeats_nothing(
     assert bench.results() == bench.expected()
 
 
+class Publishing(FakeOperator):
+    """Most results go to two partitions of the topic `alerts`."""
+
+    def __init__(self, note: Note) -> None:
+        del note
+        super().__init__()
+
+    def apply(self, block: Block, history: History | None = None) -> FakeResults:
+        return FakeResults(super().apply(block, history).rows, (Address("alerts", b"a"), Address("alerts", b"d"), None))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(8))
+def test_a_group_that_is_gone_repeats_nothing_in_topics_of_publish(bench: Bench, loss: str, seed: int) -> None:
+    draw = random.Random(f"{loss} {seed}")
+    body = {"op": "add", "name": "q", "version": 1, "text": "PATTERN A WITHIN 1 s PUBLISH 'alerts'"}
+    query = Control(0, "query", body)
+    bench.block(1, controls=(query,))
+    for _ in range(3):
+        bench.block(*(draw.choice((0, 1, 2, 9)) for _ in range(draw.randrange(3))), 1)
+    chain, log = bench.chain(operator=Publishing)
+    if draw.random() < 0.5:
+        log.kill_at(draw.randrange(20, 80))
+    with contextlib.suppress(Killed):
+        bench.drive(chain, 100)
+        chain.release(bench.now)
+    shutil.rmtree(bench.directory, ignore_errors=True)
+    bench.broker.forget("matcher")
+    if (committed := LOSSES[loss]) is not None:
+        bench.broker.offsets["matcher", WHERE] = committed
+    bench.block(2, 0, 1)
+    again, _ = bench.chain(operator=Publishing)
+    bench.drive(again, bench.now + 300)
+    places = [OUTPUT, *(TopicPartition("alerts", one) for one in range(2))]
+    assert sorted(one for place in places for one in bench.results(place)) == sorted(bench.expected())
+    assert all(bench.results(place) for place in places)
+
+
 def test_a_position_of_version_0_1_0_is_believed(bench: Bench) -> None:
     bench.block(1, 2)
     bench.block(2)
@@ -413,7 +455,7 @@ def test_an_input_that_was_made_anew_is_not_read_on(bench: Bench) -> None:
     before = bench.results()
     bench.broker.delete("admitted")
     bench.broker.create(TopicSpec("admitted", 1, {}))
-    bench.counter = 0
+    bench.counter = bench.seq = 0
     for _ in range(3):
         bench.block(1, 1)
     again, _ = bench.chain()
