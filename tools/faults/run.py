@@ -23,10 +23,13 @@ _QUERIES = {
 GROUP BY symbol WITHIN 10 minutes SLIDE 5 minutes RETURN symbol, COUNT(*)""",
     "quiet.saf": """QUERY quiet PATTERN SEQ(Quote a, NOT Quote c, Quote b)
 WHERE [symbol] AND b.price > 1.01 * a.price AND c.price < a.price WITHIN 30 minutes OUTPUT NON-OVERLAP""",
+    "alarms.saf": """QUERY alarms PATTERN SEQ(Quote a, Quote b) WHERE [symbol] AND b.price > 1.005 * a.price
+WITHIN 10 minutes RETURN a.symbol AS symbol, b.price AS price EMIT VALUES PUBLISH 'alarms' KEY a.symbol""",
 }
-"""A flat pattern, a trend, and the general engine with NOT and a selection."""
-_TOPICS = {"rally": "complex-events", "quiet": "complex-events", "falls": "trends"}
+"""A flat pattern, a trend, the general engine with NOT and a selection, and results in a topic of their own."""
 _PREFIX = "saffron."
+_MATCHES = f"{_PREFIX}complex-events"
+_TOPICS = {"rally": _MATCHES, "quiet": _MATCHES, "falls": f"{_PREFIX}trends", "alarms": "alarms"}
 _KEY = "symbol"
 _MARK = b'{"type":"$watermark","ts":1700000000000,"end":true}'
 _LINE = 150
@@ -87,7 +90,7 @@ def _replayed(target: Target, files: dict[str, Path], partitions: int) -> Result
     found: dict[tuple[str, int], list[bytes]] = {}
     for line in printed.encode().splitlines():
         result = json.loads(line)
-        place = _PREFIX + _TOPICS[result["query"]], int(result["partition"])
+        place = _TOPICS[result["query"]], int(result["partition"])
         found.setdefault(place, []).append(line)
     return found
 
@@ -103,7 +106,7 @@ def _disturbed(
     """What a reader sees in the end."""
     bootstrap = target.bootstrap
     feeder = Feeder(bootstrap, f"{_PREFIX}events")
-    reader = Reader(bootstrap, [_PREFIX + topic for topic in sorted(set(_TOPICS.values()))], partitions)
+    reader = Reader(bootstrap, sorted(set(_TOPICS.values())), partitions)
     events = [(json.loads(line)[_KEY].encode(), line) for line in lines]
     begin = 0
     for number, fault in enumerate(planned, 1):

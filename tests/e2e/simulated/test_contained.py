@@ -27,7 +27,7 @@ from tests.unit.runtime.world import Chaos, World
 
 PARTITIONS = 2
 PAIRS = """PATTERN SEQ(Stock a, Stock b) WHERE skip-till-next-match { [symbol] AND a.price < b.price }
-WITHIN 3 seconds RETURN a.price AS low INTO Pair"""
+WITHIN 3 seconds RETURN a.price AS low INTO Pair PUBLISH"""
 TWICE = "PATTERN SEQ(Pair p, Pair q) WHERE skip-till-next-match { q.low > p.low } WITHIN 6 seconds"
 HIGHEST = FALLS.replace("COUNT(*)", "COUNT(*), MAX(S.price)")
 QUERIES = {"rally": RALLY, "any": ANY, "pairs": PAIRS, "twice": TWICE, "falls": FALLS, "highest": HIGHEST}

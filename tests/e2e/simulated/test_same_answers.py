@@ -120,11 +120,12 @@ def test_a_replay_that_compiles_after_some_records_gives_the_same_bytes(
 
 COMPOSED = {
     "rise": "PATTERN SEQ(Stock a, Stock b) WHERE [symbol] AND b.price > a.price WITHIN 5 s "
-    "RETURN b.symbol, b.price - a.price AS gain INTO Rise",
-    "quiet": "PATTERN SEQ(Rise r, NOT Stock s) WHERE [symbol] WITHIN 2 s RETURN r.gain AS last INTO Quiet",
+    "RETURN b.symbol, b.price - a.price AS gain INTO Rise PUBLISH",
+    "quiet": "PATTERN SEQ(Rise r, NOT Stock s) WHERE [symbol] WITHIN 2 s RETURN r.gain AS last INTO Quiet PUBLISH",
     "steeper": "PATTERN SEQ(Rise r, Rise s) WHERE [symbol] AND s.gain > r.gain WITHIN 9 s RETURN s.gain",
     "resting": "PATTERN SEQ(Quiet q, Stock s) WHERE strict-contiguity WITHIN 9 s RETURN q.last, s.symbol",
-    "still": "PATTERN SEQ(Rise r, NOT Stock s EVERY 700 ms) WHERE [symbol] WITHIN 2 s RETURN r.gain AS last INTO Still",
+    "still": "PATTERN SEQ(Rise r, NOT Stock s EVERY 700 ms) WHERE [symbol] WITHIN 2 s "
+    "RETURN r.gain AS last INTO Still PUBLISH",
     "woken": "PATTERN SEQ(Still q, NOT Rise FOR 1 s, Stock s) WITHIN 9 s RETURN q.last, s.symbol",
 }
 """Queries over each other's results; `Quiet` is known when a window closes, `Still` when a NOT's time is over."""
