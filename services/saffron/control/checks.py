@@ -16,6 +16,7 @@ from saffron.language.cost.shedding import cannot_act
 from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
+from saffron.language.syntax.delivery import has_rows, topic_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.results.published import refusal
 from saffron.runtime.streams.known_streams import KnownStreams
@@ -92,6 +93,8 @@ def check(
         why := refusal(plan.delivery.topic, streams.prefix, streams.all().values())
     ):
         raise Refused(400, "topic", why)
+    if (shared := _topic_of_another(plan, queries)) is not None:
+        raise Refused(409, "topic", shared)
     others = {other: one for other, one in queries.items() if other != plan.name}
     try:
         schema = streams.schema(record)
@@ -112,6 +115,22 @@ def _warnings(found: Bound) -> tuple[str, ...]:
     if not found.plan.delivery.written:
         warnings.append(f"the results of {found.plan.name} are events of other queries only; PUBLISH writes them, too")
     return tuple(warnings)
+
+
+def _topic_of_another(plan: Plan, queries: Mapping[str, str]) -> str | None:
+    """The reason why a query may not publish to a topic to which another one does; None if it may.
+
+    Rows have the fields of one query, so only results as they are share a topic.
+    """
+    topic = plan.delivery.topic
+    for other, text in queries.items():
+        shared = other != plan.name and topic is not None and topic_of(text) == topic
+        if shared and (plan.delivery.row is not None or has_rows(text)):
+            return (
+                f"query {other!r} publishes to topic {topic!r}, and rows (AS) have the fields of one query: PUBLISH to "
+                "another topic, or leave AS out of both"
+            )
+    return None
 
 
 def _compile(text: str, schema: Schema | None, name: str) -> Plan:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import orjson
 
 from saffron.engine.events.block import Block
@@ -19,6 +23,7 @@ from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.greta.main import GRETA
+from saffron.language.plan.row import Row
 from saffron.matcher.main import MATCHER
 from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.kernels.warm import Request, Warmed
@@ -28,6 +33,7 @@ from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.background import Background, at_once
 from saffron.runtime.process.config import Settings
 from saffron.runtime.result_formats.reading import result_json
+from saffron.runtime.result_formats.rows import avro_schema, values_of
 from saffron.runtime.results.result_service import ResultService, ServiceKind
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metrics import Metrics
@@ -258,9 +264,33 @@ def check_published(world: World, topic: str, source: bytes, wanted: Sequence[tu
             for body, where in wanted
             if partition == (int(source.rpartition(b"/")[2]) if where.key is None else partition_of(where.key, count))
         ]
-        assert undated(mine) == [body for body, _ in here], (topic, partition)
+        assert [shown(one, wanted[0][1].row) for one in mine] == [right(*one) for one in here], (topic, partition)
         keys = [orjson.loads(body)["query"].encode() if not where.keyed else where.key for body, where in here]
         assert [record.key for record in mine] == keys
+
+
+def shown(record: Record, row: Row | None) -> Any:
+    """A message of a topic of PUBLISH without the time of its detection: a result's JSON, or the values of a row."""
+    value = record.value or b""
+    if row is None:
+        return undated([record])[0]
+    if row.form == "JSON SCHEMA":
+        return undetected(orjson.loads(value)["payload"])
+    read: Any = fastavro.schemaless_reader(io.BytesIO(value[5:]), json.loads(avro_schema(row)), None)
+    return undetected(
+        {name: round(one.timestamp() * 1000) if isinstance(one, datetime) else one for name, one in read.items()}
+    )
+
+
+def right(body: bytes, where: Address) -> Any:
+    """What such a message should show."""
+    if where.row is None:
+        return body
+    return undetected(values_of(where.row, body[:-1] + b',"detected_at":0}'))
+
+
+def undetected(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in values.items() if name != "detected_at"}
 
 
 def large_results(world: World, partition: int) -> set[str]:

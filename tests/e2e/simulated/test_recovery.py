@@ -41,7 +41,8 @@ def live(
 
     `each_turn`: does something more, by the turn's number. `beside`: more queries. `changes`: of settings.
     """
-    world = make_system(seed, directory, partitions=PARTITIONS, **{"result_bytes": RESULT_BYTES, **changes})
+    changes = {"result_bytes": RESULT_BYTES, **changes}
+    world = make_system(seed, directory, partitions=PARTITIONS, **changes)
     source = Source(world, PARTITIONS, random.Random(seed + 1))
     counter = itertools.count()
     source.query("rally", RALLY)
@@ -64,7 +65,7 @@ def live(
         for topic in (TOPICS.complex_events, TOPICS.trends):
             for partition in range(PARTITIONS):
                 records = world.read(topic, partition, committed_only=True)
-                assert all(len(one.value or b"") <= RESULT_BYTES + _DATED for one in records)
+                assert all(len(one.value or b"") <= changes["result_bytes"] + _DATED for one in records)
         return sum((check(world, partition) for partition in range(PARTITIONS)), Counter())
     except BaseException as error:
         raise AssertionError(f"seed {seed}: {error!r}\n" + "\n".join(world.history[-40:])) from error

@@ -17,6 +17,8 @@ from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.hops.inner_hop import Hop, InnerHop
 from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.log import Consumer, Record, TopicPartition, TopicSpec
+from saffron.runtime.process.config import Settings
+from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.results.chain_plan import ChainPlan, Limits
 from saffron.runtime.results.published import PublishedTopics
 from saffron.runtime.results.result_chain import ResultChain
@@ -113,7 +115,7 @@ def matcher(world: World, log: MemoryLog) -> LastHop[ResultChain]:
             operator=lambda note: FakeOperator(),
             report_failure=lambda failure: None,
             decode=decode,
-            published=PublishedTopics(log, TopicSpec("", PARTITIONS, {})),
+            published=PublishedTopics(log, TopicSpec("", PARTITIONS, {}), RowFormats(Settings())),
             observer=FakeObserver,
             commit_executor=beside,
             snapshot_executor=beside,

@@ -44,12 +44,8 @@ class Trends:
 
     def addresses(self, chosen: Ints) -> list[Address] | None:
         """Where these results go, if PUBLISH says so."""
-        delivery = self._query.plan.delivery
-        if delivery.topic is None:
-            return None
-        if delivery.key is None or not len(chosen):
-            return [Address(delivery.topic)] * len(chosen)
-        return addresses(delivery.topic, self._writer.values(self._rows.at(chosen), delivery.key))
+        rows = self._rows.at(chosen)
+        return addresses(self._query.plan.delivery, lambda key: self._writer.values(rows, key), len(chosen))
 
     @cached_property
     def _writer(self) -> Writer:

@@ -34,6 +34,7 @@ from saffron.language.scope.composition import check_into
 from saffron.language.scope.names import item_names
 from saffron.language.scope.paths import with_paths
 from saffron.language.scope.places import Slot
+from saffron.language.scope.rows import match_row
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Sort, Typed
 from saffron.language.scope.typed import attribute, bind_value
@@ -90,7 +91,7 @@ def bind_match(query: tree.Query, scope: Scope, name: str) -> MatchPlan:
         timeouts=query.output is not None and query.output.timeouts,
         consume=_consume(query.consume, layout, scope),
         into=query.returns.into if query.returns else None,
-        delivery=_delivery(query, layout, scope),
+        delivery=_delivery(query, name, returns, layout, scope),
         confidence=None if query.confidence is None else float(query.confidence.value),
     )
 
@@ -238,7 +239,7 @@ def _returns(query: tree.Query, layout: Layout, scope: Scope) -> tuple[ReturnIte
     return tuple(ReturnItem(name, typed.expr) for name, typed in zip(names, bound, strict=True))
 
 
-def _delivery(query: tree.Query, layout: Layout, scope: Scope) -> Delivery:
+def _delivery(query: tree.Query, name: str, returns: tuple[ReturnItem, ...], layout: Layout, scope: Scope) -> Delivery:
     """EMIT and PUBLISH. Results that are events of other queries (INTO) are written where PUBLISH says so."""
     publish = query.publish
     key = None
@@ -249,6 +250,14 @@ def _delivery(query: tree.Query, layout: Layout, scope: Scope) -> Delivery:
         written=publish is not None or query.returns is None or query.returns.into is None,
         topic=None if publish is None else publish.topic,
         key=key,
+        row=match_row(
+            query,
+            name,
+            returns,
+            bind_window(query, scope, tumbling=False),
+            scope,
+            imprecise=_is_imprecise(query, scope),
+        ),
     )
 
 

@@ -19,7 +19,10 @@ def delivery_fields(delivery: Delivery, names: Sequence[str], trends: TrendPlan 
         fields["publish"] = "none: only other queries read the results (PUBLISH writes them, too)"
     if delivery.topic is not None:
         key = "" if delivery.key is None else f", keyed by {formula(delivery.key, names, trends=trends)}"
-        fields["publish"] = f"to topic {delivery.topic}{key}"
+        form = "" if delivery.row is None else f" as {delivery.row.form}"
+        fields["publish"] = f"to topic {delivery.topic}{form}{key}"
+    if delivery.row is not None:
+        fields["row"] = ", ".join(f"{one.name} {one.type.value}" for one in delivery.row.fields)
     return fields
 
 
@@ -34,5 +37,6 @@ def delivery_json(delivery: Delivery, names: Sequence[str], trends: TrendPlan | 
             "written": delivery.written,
             "topic": delivery.topic,
             "key": key,
+            "form": None if delivery.row is None else delivery.row.form,
         }
     }

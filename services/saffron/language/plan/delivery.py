@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.language.plan.expressions import Expr
+from saffron.language.plan.row import Row
 
 
 @dataclass(frozen=True)
@@ -13,12 +14,14 @@ class Delivery:
 
     `values`: results have no events. `written`: False where only other queries read the results (INTO without PUBLISH).
     `topic`: that of PUBLISH, None for the topic of all results. `key`: of the messages there, None without KEY.
+    `row`: the rows that the messages there are (AS); None: results as they are.
     """
 
     values: bool = False
     written: bool = True
     topic: str | None = None
     key: Expr | None = None
+    row: Row | None = None
 
 
 USUAL = Delivery()

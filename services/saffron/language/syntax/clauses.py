@@ -265,7 +265,7 @@ def parse_emit(cursor: Cursor) -> Setting:
 
 
 def parse_publish(cursor: Cursor) -> Publish:
-    """PUBLISH ['topic' [KEY expr]], behind its keyword."""
+    """PUBLISH ['topic' [AS form] [KEY expr]], behind its keyword."""
     start = cursor.tokens[cursor.index - 1].start
     if cursor.token.kind == "end" or is_clause(cursor) or cursor.token.is_symbol(","):
         return Publish(None, span=cursor.span_from(start))
@@ -275,8 +275,19 @@ def parse_publish(cursor: Cursor) -> Publish:
     cursor.advance()
     if why := topic_refusal(token.value):
         raise cursor.error(why, token, hint=f"A topic has letters, digits, '.', '_' and '-', {TOPIC_LIMIT} at most.")
+    form = _form(cursor) if cursor.accept_word("as") is not None else None
     key = parse_expression(cursor) if cursor.accept_word("key") is not None else None
-    return Publish(token.value, None, key, span=cursor.span_from(start))
+    return Publish(token.value, form, key, span=cursor.span_from(start))
+
+
+def _form(cursor: Cursor) -> str:
+    """The form of rows, behind AS: AVRO or JSON SCHEMA."""
+    if cursor.accept_word("avro") is not None:
+        return "AVRO"
+    if cursor.accept_word("json") is None:
+        cursor.fail("expected JSON SCHEMA or AVRO after AS", hint="Without AS, the messages are results as JSON.")
+    cursor.expect_word("SCHEMA", "after JSON")
+    return "JSON SCHEMA"
 
 
 def topic_refusal(name: str) -> str:

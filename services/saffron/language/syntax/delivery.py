@@ -14,9 +14,11 @@ def whole_text(text: str) -> str:
     """The text of the query that has the same results, with the same ids, all written and with their events."""
     query = parse(text)
     unwritten = query.publish is None and query.returns is not None and query.returns.into is not None
-    if query.emit is None and not unwritten:
+    rows = query.publish is not None and query.publish.form is not None
+    if query.emit is None and not unwritten and not rows:
         return text
-    return query_text(replace(query, emit=None, publish=query.publish or Publish(None)), named=True)
+    publish = Publish(None) if query.publish is None or rows else query.publish
+    return query_text(replace(query, emit=None, publish=publish), named=True)
 
 
 def topic_of(text: str) -> str | None:
@@ -26,3 +28,12 @@ def topic_of(text: str) -> str | None:
     except QueryError:
         return None
     return None if publish is None else publish.topic
+
+
+def has_rows(text: str) -> bool:
+    """Whether a query publishes rows (AS), which are no results as Saffron's own readers know them."""
+    try:
+        publish = parse(text).publish
+    except QueryError:
+        return False
+    return publish is not None and publish.form is not None

@@ -344,7 +344,8 @@ def _publish(publish: Publish) -> str:
     if publish.topic is None:
         return "PUBLISH"
     key = "" if publish.key is None else f" KEY {expression_text(publish.key)}"
-    return f"PUBLISH {string_text(publish.topic)}{key}"
+    form = "" if publish.form is None else f" AS {publish.form}"
+    return f"PUBLISH {string_text(publish.topic)}{form}{key}"
 
 
 def _consume(consume: Consume) -> str:

@@ -371,7 +371,7 @@ class Consume(Node):
 class Publish(Node):
     """PUBLISH ['topic' [AS form] [KEY expr]]; without a topic, to the topic of all results.
 
-    `form`: "JSON", "JSON SCHEMA" or "AVRO"; None without AS.
+    `form`: "JSON SCHEMA" or "AVRO"; None without AS.
     """
 
     topic: str | None

@@ -17,6 +17,7 @@ from saffron.language.plan.pattern import Component, Strategy
 from saffron.language.plan.trend_plan import Template, Transition, TrendPlan
 from saffron.language.scope.paths import with_paths
 from saffron.language.scope.places import Slot
+from saffron.language.scope.rows import trend_row
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import kind_or_guess
 from saffron.language.scope.windows import bind_window
@@ -69,6 +70,7 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> TrendPlan:
     components = tuple(Component(place.variable, place.types, place.closure) for place in scope.places)
     filled = {part: _filled(templates[part], part, conditions, keys, layout) for part in layout.parts}
     values = bind_values(query, layout, scope)
+    window = bind_window(query, scope, tumbling=True)
     left, *others = (filled[part] for part in layout.sides)
     if others:
         _check_conjunction(query, layout, filled, components, strategies, scope)
@@ -83,14 +85,18 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> TrendPlan:
         strict=query.time is not None and query.time.value == "STRICT",
         key=keys.whole,
         group=tuple(attribute.name for attribute in query.group),
-        window=bind_window(query, scope, tumbling=True),
+        window=window,
         aggregates=values.aggregates,
         returns=values.returns,
         negatives=tuple(filled[part] for part in layout.negatives),
         sides=tuple(others),
         having=values.having,
         exact=query.exact is not None,
-        delivery=Delivery(topic=None if query.publish is None else query.publish.topic, key=values.key),
+        delivery=Delivery(
+            topic=None if query.publish is None else query.publish.topic,
+            key=values.key,
+            row=trend_row(query, name, values.groups, values.returns, window, scope),
+        ),
     )
 
 

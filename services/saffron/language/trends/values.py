@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from saffron.language.binding.aggregates import aggregated
 from saffron.language.plan.clauses import ReturnItem
 from saffron.language.plan.expressions import Const, Expr, GroupValue, TrendValue
-from saffron.language.plan.formulas import attribute_written
+from saffron.language.plan.formulas import attribute_shown, attribute_written
 from saffron.language.plan.trend_plan import TrendAggregate
 from saffron.language.scope.paths import path_of
 from saffron.language.scope.scope import Scope
@@ -21,12 +22,16 @@ from saffron.schema.schema import Kind
 
 @dataclass(frozen=True)
 class Values:
-    """The bound RETURN, HAVING and KEY of PUBLISH, and the aggregates that they read."""
+    """The bound RETURN, HAVING and KEY of PUBLISH, and the aggregates that they read.
+
+    `groups`: the attributes of GROUP BY as results show them, and their kinds.
+    """
 
     aggregates: tuple[TrendAggregate, ...]
     returns: tuple[ReturnItem, ...]
     having: Expr | None
     key: Expr | None
+    groups: tuple[tuple[str, Kind], ...]
 
 
 def is_trend_aggregate(expression: tree.Expression) -> bool:
@@ -60,7 +65,7 @@ def bind_values(query: tree.Query, layout: TrendLayout, scope: Scope) -> Values:
     having = None if written is None else bind_condition(binder.grouped(written), scope, binder.leaf, returned=True)
     asked = None if query.publish is None else query.publish.key
     key = None if asked is None else bind_value(binder.grouped(asked), scope, binder.leaf).expr
-    return Values(tuple(binder.aggregates), tuple(found.values()), having, key)
+    return Values(tuple(binder.aggregates), tuple(found.values()), having, key, tuple(binder.groups()))
 
 
 @dataclass
@@ -90,6 +95,12 @@ class _Binder:
             expression,
             lambda one: tree.Name(names[text], span=one.span) if (text := expression_text(one)) in names else None,
         )
+
+    def groups(self) -> Iterator[tuple[str, Kind]]:
+        """Each attribute by which trends are grouped, as results show it, and its kind."""
+        for one in self.query.group:
+            found = self.scope.shared(one.name, self.scope.places, one.span)
+            yield attribute_shown(one.name), kind_or_guess(found)
 
     def _group(self) -> list[str]:
         return [attribute.name for attribute in self.query.group]

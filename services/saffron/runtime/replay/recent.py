@@ -32,7 +32,7 @@ from saffron.engine.why.trace import Trace
 from saffron.errors import InputError
 from saffron.language import bind
 from saffron.language.plan.plan import Plan
-from saffron.language.syntax.delivery import whole_text
+from saffron.language.syntax.delivery import has_rows, whole_text
 from saffron.language.syntax.parser import parse
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.tags import valid_blocks
@@ -128,6 +128,8 @@ def _answer(trace: Trace, place: TopicPartition, blocks: list[Block]) -> Answer:
 
 def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Mapping[str, Any] | None:
     """The newest result whose id begins with the target, where the query's results are written."""
+    if has_rows(question.text):
+        return None
     publish = parse(question.text).publish
     topic = topics.complex_events if publish is None or publish.topic is None else publish.topic
     wanted = question.target.lower().encode()

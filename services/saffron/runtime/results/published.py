@@ -12,9 +12,11 @@ from typing import Any
 
 from saffron.engine.events.block import Block
 from saffron.errors import DeniedError, GapError, LogError, UnavailableError
+from saffron.language.plan.row import Row
 from saffron.language.syntax.delivery import topic_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import Log, TopicSpec
+from saffron.runtime.result_formats.rows import RowFormats
 
 
 def refusal(topic: str, prefix: str, streams: Iterable[StreamRecord]) -> str:
@@ -33,18 +35,24 @@ def refusal(topic: str, prefix: str, streams: Iterable[StreamRecord]) -> str:
 
 
 class PublishedTopics:
-    """The topics of PUBLISH as one service writes them. `spec`: the settings to create one with, under its name."""
+    """The topics of PUBLISH as one service writes them. `spec`: the settings to create one with, under its name.
 
-    def __init__(self, log: Log, spec: TopicSpec) -> None:
+    `rows`: encoders of rows (AS).
+    """
+
+    def __init__(self, log: Log, spec: TopicSpec, rows: RowFormats) -> None:
+        self.rows = rows
         self._log = log
         self._spec = spec
         self._partitions: dict[str, int] = {}
 
-    def prepare(self, topic: str) -> str:
+    def prepare(self, topic: str, row: Row | None = None) -> str:
         """Makes a topic ready to be written; the reason why it cannot be, "" if it is ready.
 
         UnavailableError: no broker answers.
         """
+        if row is not None and (why := self.rows.refusal(row)):
+            return why
         try:
             self.partitions(topic)
             if not self._log.writable(topic):

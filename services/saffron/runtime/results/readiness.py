@@ -18,6 +18,7 @@ from saffron.engine.operators.standing import compile_text
 from saffron.errors import UnavailableError
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
+from saffron.language.plan.row import Row
 from saffron.language.plan.trend_plan import TrendPlan
 from saffron.records.query import QueryRecord
 from saffron.records.status import FAILED, READY, QueryStatus
@@ -77,7 +78,7 @@ class Readiness:
         *,
         trends: bool,
         has_schema: Callable[[str], bool],
-        prepare: Callable[[str], str],
+        prepare: Callable[[str, Row | None], str],
         report: Report,
     ) -> None:
         """`has_schema`: whether a stream was given a schema.
@@ -218,9 +219,9 @@ class Readiness:
         if self._failures.failed(query.name, query.stream)[0] == query.version:
             return  # the failure was reported
         if query.unpublishable is None:
-            topic = query.plan.delivery.topic
+            delivery = query.plan.delivery
             try:
-                query.unpublishable = "" if topic is None else self._prepare(topic)
+                query.unpublishable = "" if delivery.topic is None else self._prepare(delivery.topic, delivery.row)
             except UnavailableError as error:
                 _LOG.warning("query %s: %s", query.name, error)
                 return

@@ -16,6 +16,7 @@ from saffron.engine.events.codec import decode_block
 from saffron.engine.kernels import jit
 from saffron.engine.operators.containment import Failure, Note
 from saffron.engine.operators.operator import ResultOperator
+from saffron.language.plan.row import Row
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_report import InputReport
 from saffron.runtime.hops.last_hop import LastHop
@@ -24,6 +25,7 @@ from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.log.topics import Topics, topic_files
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import PASS, Settings, user_cache_directory
+from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.result_formats.writing import ResultOutput
 from saffron.runtime.results.chain_plan import ChainPlan, Limits, Observer
 from saffron.runtime.results.published import PublishedTopics, refusal
@@ -111,7 +113,7 @@ class ResultService:
         )
         self._output = self._topics.named(kind.output)
         self._outputs = log.partitions(self._output) or 1
-        self._published = PublishedTopics(log, topic_files()[kind.output].spec("", self._outputs))
+        self._published = PublishedTopics(log, topic_files()[kind.output].spec("", self._outputs), RowFormats(settings))
         self._letters = log.partitions(self._topics.dead_letters) or 1
         self._poll_control, self._load, self._digest = Every(_CONTROL_MS), Every(_load_ms(settings)), Every(INTERVAL_MS)
         self._reported: dict[TopicPartition, ReportedCounters] = {}
@@ -167,9 +169,9 @@ class ResultService:
         self._health.done("start")
         return self._streams.topics
 
-    def _prepare(self, topic: str) -> str:
+    def _prepare(self, topic: str, row: Row | None) -> str:
         """Makes a topic of PUBLISH ready to be written; the reason why it cannot be, "" if it is ready."""
-        return refusal(topic, self._topics.prefix, self._streams.records) or self._published.prepare(topic)
+        return refusal(topic, self._topics.prefix, self._streams.records) or self._published.prepare(topic, row)
 
     def _plan(self, where: TopicPartition) -> ChainPlan:
         kind, record = self._kind, self._streams.record_of(where.topic)

@@ -11,6 +11,7 @@ from saffron.engine.operators.addresses import Address
 from saffron.runtime.log import Producer, TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.traces import Headers, trace_headers
+from saffron.runtime.result_formats.forms import DATASCHEMA
 from saffron.runtime.result_formats.reading import ID
 from saffron.runtime.results.chain_plan import ChainPlan, Limits, PendingResults
 from saffron.runtime.results.large_results import LargeResult
@@ -74,18 +75,23 @@ class ResultWriter:
             if not body or results.names[query] in left_out:
                 excluded_rows.append(index)
                 continue
-            encoded = body if encode is None else encode(body[:-1] + detected)
+            row = None if address is None else address.row
+            if address is not None and row is not None:
+                encoded = self._plan.published.rows.encode(address.topic, row, body[:-1] + detected)
+            else:
+                encoded = body if encode is None else encode(body[:-1] + detected)
             if len(encoded) > self._limits.result_bytes:
                 too_large.append(index)
                 self._send_letter(producer, pending, index, body, len(encoded))
                 continue
-            value = body[:-1] + detected if encode is None else encoded
+            value = body[:-1] + detected if encode is None and row is None else encoded
             if held is not None:
                 _send(producer, *held)
             where, key = (
                 (self._plan.output, names[query]) if address is None else self._published(address, names[query])
             )
-            held = where, value, key, (*shared, ("ce_id", body[ID]), *trace)
+            described = shared if row is None else _described(shared, self._plan.published.rows.content_type(row))
+            held = where, value, key, (*described, ("ce_id", body[ID]), *trace)
         if held is not None:  # the last one names the place: the next may be in another transaction
             where, value, key, headers = held
             place = WrittenPlace(topic_id, self._plan.where.partition, pending.offset, stop, failed())
@@ -123,6 +129,12 @@ class ResultWriter:
 
 def _send(producer: Producer, where: TopicPartition, value: bytes, key: bytes | None, headers: Headers) -> None:
     producer.send(where.topic, where.partition, value, key=key, headers=headers)
+
+
+def _described(headers: Headers, content_type: bytes) -> Headers:
+    """The headers of a row: those of a result, with another type of content and without a schema of all results."""
+    kept = tuple((name, value) for name, value in headers if name not in ("content-type", DATASCHEMA))
+    return (*kept, ("content-type", content_type))
 
 
 def _instant(ms: int) -> bytes:

@@ -8,6 +8,8 @@ from saffron.engine.events.block import Block, Control
 from saffron.errors import DeniedError, UnavailableError
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log import TopicSpec
+from saffron.runtime.process.config import Settings
+from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.results.published import PublishedTopics, refusal, topics_in
 from saffron.testing.memory_broker import MemoryBroker
 from saffron.testing.memory_log import MemoryLog
@@ -35,7 +37,7 @@ def test_names_that_are_refused(topic: str, why: str) -> None:
 
 def made() -> tuple[PublishedTopics, MemoryLog]:
     log = MemoryLog(MemoryBroker(lambda: 0))
-    return PublishedTopics(log, TopicSpec("", 3, {"retention.ms": "5"})), log
+    return PublishedTopics(log, TopicSpec("", 3, {"retention.ms": "5"}), RowFormats(Settings())), log
 
 
 def test_a_missing_topic_is_created_and_one_that_is_there_stays_as_it_is() -> None:

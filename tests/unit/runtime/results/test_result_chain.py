@@ -23,6 +23,8 @@ from saffron.runtime.hops.input_state import LOST, Incident, InputState
 from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
 from saffron.runtime.process.background import Background, at_once
+from saffron.runtime.process.config import Settings
+from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.results.chain_plan import ChainPlan, CommitPacing, CommittedPlace, Limits, Place
 from saffron.runtime.results.last_step import LastStep
 from saffron.runtime.results.published import PublishedTopics
@@ -87,7 +89,7 @@ class Bench:
             FakeObserver,
             decode,
             report_failure=lambda failure: None,
-            published=PublishedTopics(log, TopicSpec("", 2, {})),
+            published=PublishedTopics(log, TopicSpec("", 2, {}), RowFormats(Settings())),
         )
         plan = replace(plan, source=b"/test", snapshot_executor=background, commit_executor=commits)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))

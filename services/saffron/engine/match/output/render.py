@@ -25,6 +25,7 @@ from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.selection.entries import Entries
 from saffron.engine.operators.addresses import Address, addresses
 from saffron.engine.operators.identity import digits, identify, seeds
+from saffron.language.plan.expressions import Expr
 from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.pattern import Component
 from saffron.schema.schema import Kind
@@ -105,12 +106,11 @@ class Written(ABC):
 
     def addresses(self, chosen: Ints) -> list[Address] | None:
         """Where these entries go, if PUBLISH says so."""
-        delivery = self._runs.plan.delivery
-        if delivery.topic is None:
-            return None
-        if delivery.key is None or not len(chosen):
-            return [Address(delivery.topic)] * len(chosen)
-        return addresses(delivery.topic, Tails(self._runs, *self._taken(chosen), self._value).values(delivery.key))
+
+        def values(key: Expr) -> list[bytes]:
+            return Tails(self._runs, *self._taken(chosen), self._value).values(key)
+
+        return addresses(self._runs.plan.delivery, values, len(chosen))
 
     @property
     def _shown(self) -> Sequence[Component]:
