@@ -22,7 +22,11 @@ from tests.reference.trends import results as trends
 
 DOCS = Path(__file__).parents[3] / "docs"
 TEXT = (DOCS / "language.md").read_text()
-PAGES = [TEXT, *(page.read_text() for page in sorted((DOCS / "coming-from").glob("*.md")))]
+PAGES = [
+    TEXT,
+    (DOCS / "sinks.md").read_text(),
+    *(page.read_text() for page in sorted((DOCS / "coming-from").glob("*.md"))),
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = [block for page in PAGES for block in BLOCK.findall(page)]
 EXAMPLES = [block for kind, block in BLOCKS if kind == ""]

@@ -191,6 +191,6 @@ queries = st.builds(
     emit=st.sampled_from([None, tree.Setting("VALUES")]),
     publish=st.one_of(
         st.sampled_from([None, tree.Publish(None), tree.Publish("alerts.of-it")]),
-        st.builds(lambda key: tree.Publish("t", None, key), expressions),
+        st.builds(tree.Publish, st.just("t"), st.sampled_from([None, "AVRO", "JSON SCHEMA"]), expressions),
     ),
 )

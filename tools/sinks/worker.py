@@ -1,0 +1,92 @@
+"""A worker of Kafka Connect, with jars from Maven and the sink of this folder."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from saffron.runtime.process.config import user_cache_directory
+from sinks.postgres import free_port
+
+_HERE = Path(__file__).parent
+_JARS = user_cache_directory() / "connect-4.3.1"
+_KEPT = ("connect-runtime", "postgresql")
+
+
+def jars() -> Path:
+    """The folder of the worker's jars, fetched by Maven once."""
+    if not all(any(_JARS.glob(f"{name}-*.jar")) for name in _KEPT):
+        _run(
+            "mvn",
+            "-q",
+            "-B",
+            "-f",
+            str(_HERE / "pom.xml"),
+            "dependency:copy-dependencies",
+            f"-DoutputDirectory={_JARS}",
+        )
+    return _JARS
+
+
+def plugin(folder: Path) -> Path:
+    """The plugin path: the compiled sink, with PostgreSQL's driver."""
+    made = folder / "plugins" / "upsert"
+    classes = folder / "classes"
+    made.mkdir(parents=True)
+    _run("javac", "-cp", f"{jars()}/*", "-d", str(classes), str(_HERE / "UpsertSink.java"))
+    service = classes / "META-INF" / "services" / "org.apache.kafka.connect.sink.SinkConnector"
+    service.parent.mkdir(parents=True)
+    service.write_text("UpsertSink\n", "utf-8")
+    _run("jar", "--create", "--file", str(made / "upsert.jar"), "-C", str(classes), ".")
+    shutil.copy(next(jars().glob("postgresql-*.jar")), made)
+    return made.parent
+
+
+class Worker:
+    """A standalone worker with one sink. `sink`: its properties."""
+
+    def __init__(self, folder: Path, bootstrap: str, plugins: Path, sink: Mapping[str, str]) -> None:
+        self._folder = folder
+        worker = {
+            "bootstrap.servers": bootstrap,
+            "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": "true",
+            "consumer.isolation.level": "read_committed",
+            "consumer.auto.offset.reset": "earliest",
+            "offset.storage.file.filename": str(folder / "offsets"),
+            "offset.flush.interval.ms": "1000",
+            "plugin.path": str(plugins),
+            "listeners": f"HTTP://127.0.0.1:{free_port()}",
+        }
+        self._files = [_properties(folder / "worker.properties", worker), _properties(folder / "sink.properties", sink)]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Begins to work; the log goes on in the file `connect.log`."""
+        class_path = f"{jars()}/*"
+        command = ["java", "-Xmx512m", "-cp", class_path, "org.apache.kafka.connect.cli.ConnectStandalone"]
+        with (self._folder / "connect.log").open("ab") as log:
+            self._process = subprocess.Popen([*command, *self._files], stdout=log, stderr=subprocess.STDOUT)
+
+    def kill(self) -> None:
+        """Ends the process as kill -9 does."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+
+
+def _properties(path: Path, values: Mapping[str, str]) -> str:
+    path.write_text("".join(f"{name}={value}\n" for name, value in values.items()), "utf-8")
+    return str(path)
+
+
+def _run(*words: str) -> None:
+    if shutil.which(words[0]) is None:
+        raise SystemExit(f"{words[0]} is not installed: a JDK and Maven are needed")
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{words[0]}: status {done.returncode}\n{done.stdout}{done.stderr}")
