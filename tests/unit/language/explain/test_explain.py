@@ -168,6 +168,9 @@ def test_json_of_a_pattern_of_groups() -> None:
     assert "states" not in found
 
 
+UNWRITTEN = "publish  none: only other queries read the results (PUBLISH writes them, too)"
+
+
 @pytest.mark.parametrize(
     ("clauses", "lines"),
     [
@@ -175,6 +178,17 @@ def test_json_of_a_pattern_of_groups() -> None:
         ("OUTPUT FIRST", ["output   FIRST"]),
         ("OUTPUT ALL WITH TIMEOUTS", ["output   ALL with timeouts"]),
         ("CONSUME ALL", ["consume  a, b"]),
+        ("RETURN a.x EMIT VALUES", ["emit     values: results have no events"]),
+        ("PUBLISH 'alerts' KEY a.x", ["publish  to topic alerts, keyed by a.x"]),
+        (
+            "RETURN a.x INTO D",
+            ["into     D", "publish  none: only other queries read the results (PUBLISH writes them, too)"],
+        ),
+        ("RETURN a.x INTO D PUBLISH", ["into     D"]),
+        (
+            "RETURN a.x PUBLISH 't' AS JSON SCHEMA",
+            ["publish  to topic t as JSON SCHEMA"],
+        ),
     ],
 )
 def test_what_is_reported(clauses: str, lines: list[str]) -> None:
@@ -432,3 +446,14 @@ def test_queries_of_the_papers_are_explained_without_a_schema(name: str) -> None
     plan = compile_query(PAPERS[name], None)
     assert explain_text(plan).startswith("match query query\n")
     assert explain_json(plan)["text"] == plan.text
+
+
+def test_where_results_go_is_told_to_programs_too() -> None:
+    plain = explain_json(compile_query("PATTERN A a WITHIN 1 h", LETTERS))
+    assert "delivery" not in plain
+    told = explain_json(compile_query("PATTERN A a WITHIN 1 h EMIT VALUES PUBLISH 't' AS AVRO KEY a.x", LETTERS))
+    assert told["delivery"] == {"events": False, "written": True, "topic": "t", "key": "a.x", "form": "AVRO"}
+    text = "PATTERN A+ GROUP BY k WITHIN 1 h RETURN COUNT(*) AS n PUBLISH 't' KEY COUNT(*)"
+    trend = explain_json(compile_query(text, LETTERS))
+    assert trend["delivery"] == {"events": True, "written": True, "topic": "t", "key": "COUNT(*)", "form": None}
+    assert "\n  publish  to topic t, keyed by COUNT(*)\n" in explain_text(compile_query(text, LETTERS))
