@@ -19,6 +19,10 @@ def test_topics_are_created_once_and_must_be_wide_enough(subject: Subject) -> No
         subject.log.create_topics([TopicSpec(topic, 3, {})])
 
 
+def test_a_topic_may_be_written_where_nothing_forbids_it(subject: Subject) -> None:
+    assert subject.log.writable(subject.topic())
+
+
 def test_a_topic_that_is_made_anew_has_another_id(subject: Subject) -> None:
     topic, other = subject.topic(partitions=2), subject.topic()
     before = subject.log.describe([topic, other, topic + "x"])

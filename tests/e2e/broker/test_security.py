@@ -12,7 +12,17 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer
-from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 from faust.types.auth import to_credentials
 
@@ -28,6 +38,9 @@ from saffron.runtime.log.kafka_settings import Cluster
 from saffron.runtime.log.security.java_security import java_settings
 from saffron.runtime.log.security.security import security_of
 from saffron.runtime.process.config import Settings
+from saffron.runtime.result_formats.rows import RowFormats
+from saffron.runtime.results.published import PublishedTopics
+from tests.contracts.log.talk import until
 from tests.e2e.broker.guarded import CERTIFICATES, Guarded, guarded_broker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -149,3 +162,33 @@ def test_the_doctor_names_what_is_wrong_with_the_way_in(guarded: Guarded) -> Non
         assert what in said, found
         assert fix in mend, found
         assert "right" not in found, "no secret is shown"
+
+
+def test_rights_on_a_topic_of_publish_are_missed_by_name(guarded: Guarded) -> None:
+    admin = AdminClient({"bootstrap.servers": guarded.open})
+    guest = Settings(bootstrap=guarded.users, security="sasl_plaintext", kafka=_UNSECURED.replace("=admin", "=guest"))
+    spec = TopicSpec("", 1, {})
+
+    def prepared(topic: str) -> str:
+        log = connect(guest)
+        try:
+            return PublishedTopics(log, spec, RowFormats(guest)).prepare(topic)
+        finally:
+            log.close()
+
+    def allow(topic: str, operation: AclOperation) -> None:
+        pattern = ResourceType.TOPIC, topic, ResourcePatternType.LITERAL
+        binding = AclBinding(*pattern, "User:guest", "*", operation, AclPermissionType.ALLOW)
+        admin.create_acls([binding])[binding].result()
+
+    KafkaLog(Cluster(guarded.open)).create_topics([TopicSpec("alerts", 1, {})])
+    assert "there is no right to create it" in prepared("alerts")
+    allow("alerts", AclOperation.DESCRIBE)
+    until(lambda: prepared("alerts").startswith("there is no right to write to topic 'alerts'"))
+    allow("alerts", AclOperation.WRITE)
+    until(lambda: prepared("alerts") == "")
+    assert "there is no right to create it" in prepared("new")
+    allow("new", AclOperation.CREATE)
+    until(lambda: prepared("new").startswith("topic 'new'") or prepared("new").startswith("there is no right to write"))
+    allow("new", AclOperation.WRITE)
+    until(lambda: prepared("new") == "")

@@ -180,11 +180,8 @@ UNWRITTEN = "publish  none: only other queries read the results (PUBLISH writes 
         ("CONSUME ALL", ["consume  a, b"]),
         ("RETURN a.x EMIT VALUES", ["emit     values: results have no events"]),
         ("PUBLISH 'alerts' KEY a.x", ["publish  to topic alerts, keyed by a.x"]),
-        (
-            "RETURN a.x INTO D",
-            ["into     D", "publish  none: only other queries read the results (PUBLISH writes them, too)"],
-        ),
-        ("RETURN a.x INTO D PUBLISH", ["into     D"]),
+        ("RETURN a.x INTO Rise", ["into     Rise", UNWRITTEN]),
+        ("RETURN a.x INTO Rise PUBLISH", ["into     Rise"]),
         (
             "RETURN a.x PUBLISH 't' AS JSON SCHEMA",
             ["publish  to topic t as JSON SCHEMA"],
