@@ -214,10 +214,10 @@ class Trend(Result):
 
 def result_of(data: Mapping[str, Any]) -> Result:
     """The object of a result's JSON form."""
-    if "events" in data:
-        return Match(data)
     if "nodes" in data:
         return Compressed(data)
+    if "events" in data or "key" in data:  # under EMIT VALUES there are no events
+        return Match(data)
     return Trend(data) if "group" in data else Result(data)
 
 

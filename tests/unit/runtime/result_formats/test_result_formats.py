@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -35,6 +36,7 @@ TREND: dict[str, Any] = {
     "detected_at": 7,
 }
 SUBJECT = "t.trends-value"
+EXAMPLES = Path(__file__).parents[4] / "schemas" / "examples" / "complex-events" / "valid"
 
 
 @pytest.fixture
@@ -244,3 +246,10 @@ def test_a_proto_file_that_says_more_than_ours_is_refused(text: str, why: str) -
 def test_schemas_are_given_to_registries_as_text() -> None:
     assert schema_text("protobuf", "trends").startswith("// A result of an aggregate query")
     assert orjson.loads(schema_text("avro", "complex-events"))["name"] == "ComplexEvent"
+
+
+@pytest.mark.parametrize("form", ["avro", "protobuf"])
+def test_results_without_events_come_back_without_them(form: str) -> None:
+    result = (EXAMPLES / "emit_values.json").read_bytes()
+    records = codec(form, "complex-events")
+    assert orjson.loads(records.json(records.payload(result))) == orjson.loads(result)
