@@ -94,6 +94,7 @@ def add(
         records = [QueryRecord(n, 1, ADD, one.text, start, shedder) for n, one in zip(names, texts, strict=True)]
         added = [put(client, record) for record in records]
         wait_until(client, added, "active", timeout, json)
+        _tell_of_unwritten(checked, json)
         if start == "now" and not json:
             _tell_of_unseen_events(client, checked)
 
@@ -215,6 +216,7 @@ def replace(
         record = put(client, QueryRecord(name, 1, ADD, texts[0].text, start, shedder))
         _tell_of_topic(before.record.text, texts[0].text)
         wait_until(client, [record], "active", timeout, json)
+        _tell_of_unwritten([found], json)
 
 
 @app.command()
@@ -246,6 +248,13 @@ def _running(system: options.System) -> Settings | None:
         if system != options.System():
             raise
     return None
+
+
+def _tell_of_unwritten(found: Sequence[Checked], json: bool) -> None:
+    """Says of queries with INTO that no topic has their results."""
+    for one in () if json else found:
+        if not one.plan.delivery.written:
+            console.say(f"{one.name}: its results are events of other queries only; PUBLISH writes them, too")
 
 
 def _tell_of_topic(before: str, after: str | None) -> None:
