@@ -20,7 +20,7 @@ from saffron.language.plan.limits import (
     MAX_TABLE_STATES,
     MAX_WINDOWS,
 )
-from saffron.language.syntax import calls, clauses, cursor, paths, patterns, references, sizes, tokens
+from saffron.language.syntax import calls, clauses, cursor, paths, patterns, publish, references, sizes, tokens
 from saffron.mapping import definition_reader
 from saffron.runtime.log.kafka_settings import _MESSAGE_BYTES
 from saffron.runtime.process.config import Settings
@@ -37,7 +37,7 @@ LIMITS = {
     "nesting of brackets, operators and patterns": cursor.DEPTH_LIMIT,
     "digits of a number": tokens.NUMBER_LIMIT,
     "name of a query or stream": clauses.NAME_LIMIT,
-    "name of a topic of `PUBLISH`": clauses.TOPIC_LIMIT,
+    "name of a topic of `PUBLISH`": publish.TOPIC_LIMIT,
     "`{n,m}`": patterns.REPEAT_LIMIT,
     "`k` of `b[i-k]`": references.LOOK_BACK_LIMIT,
     "`n` of `b[n]`": references.NUMBER_LIMIT,

@@ -15,6 +15,7 @@ from saffron.language.syntax.cursor import Cursor
 from saffron.language.syntax.expressions import parse_expression
 from saffron.language.syntax.hints import suggestion
 from saffron.language.syntax.patterns import parse_pattern
+from saffron.language.syntax.publish import parse_emit, parse_publish
 from saffron.language.syntax.sql import HINTS
 from saffron.language.syntax.tree import Expression, Query, Span
 
@@ -33,8 +34,8 @@ _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Cursor], Any]]] = {
     "time": (("time",), clauses.parse_time),
     "weight": (("weight",), clauses.parse_weight),
     "exact": (("exact",), clauses.parse_exact),
-    "emit": (("emit",), clauses.parse_emit),
-    "publish": (("publish",), clauses.parse_publish),
+    "emit": (("emit",), parse_emit),
+    "publish": (("publish",), parse_publish),
 }
 """Clause -> the fields of Query that it fills, and its parser."""
 
