@@ -80,6 +80,11 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def steady_ms() -> int:
+    """A clock in ms that nobody sets; it stands still while the machine sleeps."""
+    return time.monotonic_ns() // 1_000_000
+
+
 def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop) -> None:
     health.done("log")
     # What start-up made (Numba alone: some hundred thousand objects) lives as long as the process. A full collection

@@ -78,6 +78,10 @@ class MemoryLog:
         there = self.run("metadata", lambda: [topic for topic in topics if topic in broker.topics])
         return {topic: TopicState(broker.ids[topic], len(broker.topics[topic])) for topic in there}
 
+    def ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        broker = self.broker
+        return self.run("ends", lambda: {one: broker.partition(one).stable for one in partitions if broker.has(one)})
+
     def add_partitions(self, topic: str, partitions: int) -> None:
         self.run("create", lambda: self.broker.add_partitions(topic, partitions))
 
@@ -178,6 +182,9 @@ class MemoryConsumer:
             return False
         log = self._broker.partition(partition)
         return self._positions.get(partition, -1) >= (log.stable if self._committed_only else log.high)
+
+    def has_read(self, partition: TopicPartition, end: int) -> bool:
+        return self.at_end(partition) and self._positions[partition] >= end
 
     def lag(self, partition: TopicPartition) -> int | None:
         position = self._positions.get(partition)

@@ -347,7 +347,7 @@ class WindowingOperator:
         "released": `Arrivals.key` of the last event written; "lowest_held": from where to read again, null: from
         "next_offset", below which everything has been seen; "floor": the watermark to begin with there; "ended": offset
         of the last `$watermark` with an end that is written; "marks": the shell's decisions to repeat; "sources": what
-        those of a re-keyed stream had said there; "heard": the watermark without silence, behind all that has been seen.
+        those of a re-keyed stream had said there; "heard": the watermark without silence, behind "next_offset".
         """
         again = [left, self._hold.lowest_offset, self._outbox.unwritten_end()]
         if self._read < self._next_offset:
@@ -489,7 +489,9 @@ class WindowingOperator:
         origin = self._origin(decoded, low, high)
         keys = (decoded.ts[low:high], *origin, offsets)
         heard = self._silence.heard
-        verdict = judge(decoded, first, last, slice(low, high), keys, self._watermark, disorder, self._resumption, heard)
+        verdict = judge(
+            decoded, first, last, slice(low, high), keys, self._watermark, disorder, self._resumption, heard
+        )
         self._watermark = verdict.watermark
         if heard is not None:
             self._silence.judged(verdict, repeating=self._marks.first_due is not None)

@@ -98,6 +98,12 @@ class Consumer(Protocol):
     def at_end(self, partition: TopicPartition) -> bool:
         """Whether all records (with `committed_only`: all stable ones) have been returned."""
 
+    def has_read(self, partition: TopicPartition, end: int) -> bool:
+        """Whether all records were returned, by the broker's last answer, and those before the offset `end` for sure.
+
+        With `Log.ends` this says how it was when those were asked for, whatever the last answer's age.
+        """
+
     def lag(self, partition: TopicPartition) -> int | None:
         """Offsets between the next record and the end of an assigned partition, transaction markers included.
 
@@ -208,6 +214,9 @@ class Log(Protocol):
 
     def describe(self, topics: Sequence[str]) -> Mapping[str, TopicState]:
         """The states of those topics that exist and are visible."""
+
+    def ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The ends of the stable records now, of those partitions that have an answer. For any thread."""
 
     def add_partitions(self, topic: str, partitions: int) -> None:
         """Raises the topic's number of partitions to `partitions`, if it is lower.
