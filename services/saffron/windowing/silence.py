@@ -77,19 +77,16 @@ class Silence:
 
     def step(self, at: int, now_ms: int, streams: Sequence[SilentStream]) -> Report | None:
         """Looks at the inputs when that is due, and raises event times. Returns what to report, after a look."""
-        if self._asked is not None:
-            asked_at, answer = self._asked
-            if not answer.done():
-                return None
-            self._asked = None
+        report = None
+        if self._asked is not None and self._asked[1].done():
+            (asked_at, answer), self._asked = self._asked, None
             report = self._look(answer, asked_at, streams)
             for stream in streams:
                 self._pass(stream, now_ms)
-            return report
-        if self._due.due(at):
+        if self._asked is None and self._due.due(at):
             own = [one.place[1] for stream in streams for one in self._own(stream)]
             self._asked = at, self._ask(lambda: self._log.ends(own))
-        return None
+        return report
 
     def hear(self, body: Mapping[str, Any], at: int) -> None:
         """Reads a digest of windowing."""
