@@ -176,7 +176,7 @@ ERRORS = {
     "stream: a\nsources:\n- topic: t\n  format: {csv: {columns: []}}": ("one column at least", "LINE 4", ""),
     "stream: a\nsources:\n- topic: t\n  format: csv\n  envelope: lines": ("has no `envelope`", "LINE 5", "is an event"),
     "stream: a\nsources:\n- topic: t\n  format: csv\n  explode: a": ("has no `explode`", "LINE 5", "is an event"),
-    "stream: a\nsilence: 30s\nsources: [{topic: t}]": ("has no `silence`", "LINE 2", "There are"),
+    "stream: a\npatience: 30s\nsources: [{topic: t}]": ("has no `patience`", "LINE 2", "There are"),
     "stream: [": ("no YAML", "LINE 1", ""),
     "": ("empty", "stream: NAME", ""),
 }

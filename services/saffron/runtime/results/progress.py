@@ -11,6 +11,7 @@ committed position belong to one transaction, so they agree.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 
 from saffron.runtime.log import Log, Record, TopicPartition
@@ -57,7 +58,8 @@ def last_written(log: Log, group: str, output: str, is_own: Callable[[Record], b
     """
     found = []
     for index in range(log.partitions(output) or 0):
-        newest = next(filter(is_own, newest_first(log, group, TopicPartition(output, index))), None)
+        with closing(newest_first(log, group, TopicPartition(output, index))) as records:
+            newest = next(filter(is_own, records), None)
         found += [newest] if newest is not None else []
     return max(found, key=_order, default=None)
 
