@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from saffron.runtime.process.clock_watch import steady_ms
 from saffron.runtime.process.config import Settings
-from saffron.runtime.service import run, steady_ms
+from saffron.runtime.service import run
 from saffron.windowing.service import WindowingService
 
 

@@ -22,7 +22,7 @@ from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import DEAD_LETTERS, LATE_BY_SILENCE, LATE_EVENTS, SILENCE
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from saffron.testing.memory_log import Killed, MemoryLog
 from saffron.windowing.service import WindowingService
 
 TOPICS = Topics("t.")
@@ -202,6 +202,29 @@ def test_a_time_in_which_nobody_could_look_does_not_count(live: Bench, how: str)
     assert live.watermark() == 1_000_000 - DISORDER
     live.drive(8 * SECOND)
     assert 10 * SECOND <= live.watermark() - (1_000_000 - DISORDER) <= 16 * SECOND
+
+
+@pytest.mark.parametrize("call", range(0, 60, 3))
+def test_a_member_that_dies_at_any_call_leaves_a_log_that_the_next_one_goes_on_with(live: Bench, call: int) -> None:
+    live.drive(BOUND - SECOND)
+    live.logs[0].kill_at(call)
+    died = False
+    for _ in range(200):
+        try:
+            live.drive(25)
+        except Killed:
+            died = True
+            break
+    assert died
+    live.kill()
+    before = [live.watermark(partition) for partition in (0, 1)]
+    live.join()
+    live.drive(BOUND + 12 * SECOND)
+    for partition in (0, 1):
+        steps = [block.watermark for block in live.blocks(partition)]
+        assert steps == sorted(steps)
+        assert BOUND <= steps[-1] - before[partition] <= BOUND + 12 * SECOND
+        assert [ts for block in live.blocks(partition) for ts in block.columns.ts.tolist()] == [1_000_000]
 
 
 def test_partitions_of_several_members_go_on_together_and_wait_for_one_that_says_nothing(bench: Bench) -> None:
