@@ -30,8 +30,11 @@ from saffron.windowing.silent_inputs import Input, SilentInputs
 
 _LOG = logging.getLogger(__name__)
 _LOOK_MS = 1_000
-_STEP_MS = 500
-"""Least rise of event time, so that two looks make one step at most."""
+_STEP_MS, _STEP_SHARE = 500, 100
+"""Least rise of event time: so that two looks make one step at most, and a hundredth of the silence so far.
+
+A day of silence is some 800 blocks so, and not 86,400.
+"""
 _LIKE_BEFORE = -1
 """In place of an end that does not matter: reports of silent sources come to a routed stream, too."""
 
@@ -146,7 +149,7 @@ class Silence:
                 continue
             since, until = silent
             ms = until - max(since, self._passed.get(where, since))
-            if ms >= min(stream.bound, _STEP_MS):
+            if ms >= max(min(stream.bound, _STEP_MS), (until - since) // _STEP_SHARE):
                 self._passed[where] = until
                 hop.pass_silence(ms, now_ms)
 
