@@ -63,6 +63,9 @@ def summary_of(found: StreamPlan) -> list[str]:
             "a source partition that is silent holds the stream back, since an earlier event may come of it: with "
             "`idle: 10s` in the definition the others go on without it"
         )
+    if record.silence is not None:
+        after = _duration(record.silence)
+        sentences.append(f"where nothing comes to any source for {after}, event time goes on with the clock")
     return sentences
 
 
