@@ -197,7 +197,7 @@ class Log(Protocol):
         `committed_only`: read_committed, so records of open and aborted transactions are not returned.
 
         `patient`: never seeks or pauses, so fetches may wait long at the broker when idle. `lazy`: the broker may
-        gather records for a tenth of a second before it answers.
+        gather records for a second before it answers.
         """
 
     def producer(self, transactional_id: str | None = None, *, client_id: str = "", bulk: bool = False) -> Producer:

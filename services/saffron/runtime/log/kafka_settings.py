@@ -85,7 +85,7 @@ def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
 def _waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
     """Fetch waits at the broker (see `runtime.log.Log.consumer`)."""
     if lazy:
-        return {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1_000_000}
+        return {"fetch.wait.max.ms": 1_000, "fetch.min.bytes": 1_000_000}
     if patient:
         return {"fetch.wait.max.ms": 1_000}
     # A seek or resume waits for the fetch in progress, so fetches are kept short. Added partitions are detected only by
