@@ -94,7 +94,7 @@ class WindowingService:
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
         )
-        self._members = Members(log, self._topics)
+        self._members: Members | None = None
         self._idle_sources = IdleSources(log, self.shell)
         self._steady_ms = steady_ms
         self._silence = Silence(log, self.shell, self._router, background)
@@ -127,7 +127,8 @@ class WindowingService:
         self._producer.flush(_FLUSH_SECONDS)
         self._producer.close()
         self._control.close()
-        self._members.close()
+        if self._members is not None:
+            self._members.close()
         self._silence.close()
         self._formats.close()
 
@@ -244,8 +245,12 @@ class WindowingService:
             self._idle_sources.hear(body, now_ms)
             self._silence.hear(body, at)
 
-        self._members.step(hear)
-        self._idle_sources.step(now_ms, self._idle_bounds())
+        bounds = self._idle_bounds()
+        if self._members is None and (bounds or self._silent_streams):
+            self._members = Members(self._log, self._topics)
+        if self._members is not None:
+            self._members.step(hear)
+        self._idle_sources.step(now_ms, bounds)
         if self._silent_streams and (quiet := self._silence.step(at, now_ms, self._silent_streams)):
             body = service_digest(SERVICE, now_ms, INTERVAL_MS, quiet=quiet)
             self._producer.send(self._topics.health, 0, body, key=SERVICE.encode())
