@@ -7,6 +7,7 @@ from saffron.runtime.telemetry.metric_names import (
     DEAD_LETTERS,
     FILTERED,
     INPUT_INCIDENTS,
+    LATE_BY_SILENCE,
     LATE_EVENTS,
     LEFT_OUT_VALUES,
     LOST_OFFSETS,
@@ -80,12 +81,14 @@ KAFKA_MODELS = Dashboard(
         ),
         Panel(
             "Late events and values that were not kept",
-            "Events a second below the watermark on arrival (raise the stream's disorder bound), and values of another"
+            "Events a second below the watermark on arrival (raise the stream's disorder bound; by silence: its"
+            " silence), and values of another"
             " kind than the inferred schema's or beyond its 1,000 attributes (give the stream a schema). Filtered: what"
             " the condition of a merged stream's source did not pass.",
             "cps",
             (
                 Query(rate(LATE_EVENTS, "stream"), "late: {{stream}}"),
+                Query(rate(LATE_BY_SILENCE, "stream"), "late by silence: {{stream}}"),
                 Query(rate(MISTYPED_VALUES, "stream"), "mistyped: {{stream}}"),
                 Query(rate(LEFT_OUT_VALUES, "stream"), "left out: {{stream}}"),
                 Query(rate(FILTERED, "stream"), "filtered: {{stream}}"),

@@ -17,6 +17,7 @@ from saffron.runtime.telemetry.metric_names import (
     ROUTE_WATERMARK,
     ROUTED_EVENTS,
     ROUTES_WAITING,
+    SILENCE,
     SNAPSHOT_AGE,
     SNAPSHOT_DURATION,
     STAGE_LATENCY,
@@ -95,9 +96,13 @@ STAGES = Dashboard(
         Panel(
             "Watermark behind the clock",
             "Now minus the event time up to which a stream is complete, of the service furthest behind. One partition"
-            " growing while others do not: it is silent, and holds windows open.",
+            " growing while others do not: it is silent, and holds windows open. Silence: how far time without events"
+            " has moved it, where the stream has a `silence`.",
             "s",
-            (Query(f"time() - {gauge('min', WATERMARK, 'stream', 'partition')}", PLACE),),
+            (
+                Query(f"time() - {gauge('min', WATERMARK, 'stream', 'partition')}", PLACE),
+                Query(gauge("max", SILENCE, "stream", "partition"), f"silence: {PLACE}"),
+            ),
         ),
         Panel(
             "State",

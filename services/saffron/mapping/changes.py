@@ -8,6 +8,8 @@ from dataclasses import fields
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
 
 _KNOWN = frozenset({"sources", "name"})
+_MEANING = {"silence": "where nothing comes to any source for so long, event time goes on with the clock"}
+"""What the presence of a field means, where its name does not say it."""
 
 
 def changes_of(before: StreamDefinition, after: StreamDefinition) -> Iterator[str]:
@@ -15,7 +17,8 @@ def changes_of(before: StreamDefinition, after: StreamDefinition) -> Iterator[st
     for one in fields(StreamDefinition):
         old, new = getattr(before, one.name), getattr(after, one.name)
         if one.name not in _KNOWN and old != new:
-            yield f"{one.name}: {_cell(old)} -> {_cell(new)}"
+            meaning = f" ({_MEANING[one.name]})" if one.name in _MEANING and new is not None else ""
+            yield f"{one.name}: {_cell(old)} -> {_cell(new)}{meaning}"
     for source in after.sources:
         known = before.source(source.topic)
         if known is None:

@@ -145,8 +145,8 @@ class SourceDefinition:
 class StreamDefinition:
     """A stream of several topics. `key`: the attribute by which the inner topic is keyed; None: none is.
 
-    `partitions`: of the inner topic; None: as many as the largest source has. `disorder`, `idle`: ms. `dead_letters`:
-    a value that is no such number, truth value or time is a dead letter, and not null.
+    `partitions`: of the inner topic; None: as many as the largest source has. `disorder`, `idle`, `silence`: ms.
+    `dead_letters`: a value that is no such number, truth value or time is a dead letter, and not null.
     """
 
     name: str
@@ -156,6 +156,7 @@ class StreamDefinition:
     disorder: int = 0
     idle: int | None = None
     dead_letters: bool = False
+    silence: int | None = None
 
     def numbered(self, numbers: Mapping[str, int]) -> StreamDefinition:
         """The same, each source with its number in the stream. `numbers`: by topic."""

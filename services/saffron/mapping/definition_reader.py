@@ -34,7 +34,7 @@ from saffron.mapping.yaml_nodes import Node, optional
 from saffron.records.stream import JSON, WITH_REGISTRY, AppliedDefinition, is_name
 from saffron.schema.times import parse_iso
 
-STREAM_FIELDS = ("stream", "key", "partitions", "disorder", "idle", "on_mismatch", "sources")
+STREAM_FIELDS = ("stream", "key", "partitions", "disorder", "idle", "silence", "on_mismatch", "sources")
 SOURCE_FIELDS = (
     "topic", "type", "ts", "attributes", "only", "envelope", "explode", "where", "disorder", "idle", "start",
     "format", "registry",
@@ -73,6 +73,7 @@ def read_definition(text: str) -> StreamDefinition:
         optional(fields, "disorder", Node.milliseconds) or 0,
         optional(fields, "idle", Node.milliseconds) or None,
         mismatch == MISMATCH[1],
+        optional(fields, "silence", Node.milliseconds) or None,
     )
 
 

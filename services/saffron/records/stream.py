@@ -15,7 +15,20 @@ WITH_REGISTRY = ("avro", "protobuf")
 FORMATS = (JSON, JSON_SCHEMA, *WITH_REGISTRY)
 _NAME = re.compile(r"[A-Za-z0-9_-]+", flags=re.ASCII)
 _FIELDS = frozenset(
-    {"name", "topic", "key", "schema", "disorder", "idle", "from", "format", "registry", "generation", "definition"},
+    {
+        "name",
+        "topic",
+        "key",
+        "schema",
+        "disorder",
+        "idle",
+        "silence",
+        "from",
+        "format",
+        "registry",
+        "generation",
+        "definition",
+    },
 )
 
 
@@ -50,7 +63,8 @@ class StreamRecord:
 
     `topic`: full name. `key`: attribute that is the message key. `schema`: JSON Schema of an event; None: inferred.
     `disorder`: how late an event may be; None: 0. `idle`: silence after which a partition follows the others; None:
-    never. For the default stream windowing's settings replace None. `source`: stream that this one is made from.
+    never. `silence`: after which event time goes on without events, where all partitions are silent; None: never. For
+    the default stream windowing's settings replace None. `source`: stream that this one is made from.
     `definition`: of a merged stream, whose events windowing writes to `topic`.
     `generation`: number of streams of this name so far; each has its own internal topics. `unknown`: fields of a later
     format, kept unchanged.
@@ -67,6 +81,7 @@ class StreamRecord:
     registry: str | None = None
     generation: int = 1
     definition: AppliedDefinition | None = None
+    silence: int | None = None
     unknown: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -100,6 +115,7 @@ class StreamRecord:
             schema=optional(body, "schema", dict),
             disorder=_not_below(body, "disorder", 0),
             idle=_not_below(body, "idle", 1),
+            silence=_not_below(body, "silence", 1),
             source=optional(body, "from", str),
             format=form,
             registry=optional(body, "registry", str),
@@ -111,6 +127,7 @@ class StreamRecord:
     def body(self) -> dict[str, Any]:
         """The fields, as the API shows them. Rare fields are left out where they have their default."""
         few = {
+            "silence": self.silence,
             "from": self.source,
             "format": None if self.format == JSON else self.format,
             "registry": self.registry,

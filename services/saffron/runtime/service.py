@@ -13,6 +13,7 @@ from typing import Protocol
 from saffron.errors import GapError, LogError, SaffronError
 from saffron.runtime.log import Log
 from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.process.clock_watch import ClockWatch, wall_ms
 from saffron.runtime.process.config import Settings
 from saffron.runtime.process.own_modules import import_modules
 from saffron.runtime.telemetry.health import Health, HealthServer
@@ -44,6 +45,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
     """Runs a service until SIGTERM or SIGINT. Exit status: 0 when stopped; 1 after an error that a retry cannot fix.
 
     After a log error (no broker, topics missing) the service is created again until it works; /readyz gives the reason.
+    It is created again, too, when the wall clock was set.
     """
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     import_modules(settings.aggregates)
@@ -56,17 +58,20 @@ def run(name: str, settings: Settings, make: Make) -> int:
         while not stop.requested:
             log = connect(settings)
             try:
-                _serve(make(log, settings, metrics, health), health, metrics, stop)
+                set_by = _serve(make(log, settings, metrics, health), health, metrics, stop, ClockWatch())
+                again = f"the clock was set by {set_by / 1000:+,.0f} s" if set_by else ""
             except GapError:
                 raise
             except LogError as error:
-                _LOG.warning("%s: %s; starting again in %g s", name, error, _AGAIN_SECONDS)
-                health.waiting("log", str(error))
+                again = str(error)
+                health.waiting("log", again)
+            finally:
+                log.close()
+            if again:
+                _LOG.warning("%s: %s; starting again in %g s", name, again, _AGAIN_SECONDS)
                 metrics.add(RESTARTS, 1)
                 gc.unfreeze()  # what has failed is garbage now, with its threads and processes
                 stop.wait(_AGAIN_SECONDS, health)
-            finally:
-                log.close()
     except SaffronError as error:
         _LOG.error("%s: %s", name, error)
         return 1
@@ -75,12 +80,8 @@ def run(name: str, settings: Settings, make: Make) -> int:
     return 0
 
 
-def now_ms() -> int:
-    """The wall clock in ms since 1970 UTC."""
-    return time.time_ns() // 1_000_000
-
-
-def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop) -> None:
+def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop, clock: ClockWatch) -> int:
+    """Steps the service until a stop is requested or the clock was set; returns by how many ms."""
     health.done("log")
     # What start-up made (Numba alone: some hundred thousand objects) lives as long as the process. A full collection
     # that walks it holds results up for more than a tenth of a second.
@@ -88,10 +89,11 @@ def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop) -> N
     gc.freeze()
     busy, since = 0.0, time.monotonic()
     moved, moved_at = True, since
-    while not stop.requested:
+    set_by = 0
+    while not stop.requested and not (set_by := clock.set_by()):
         started = time.monotonic()
         idle_wait = _IDLE_WAIT if started - moved_at < _QUIET_SECONDS else _QUIET_WAIT
-        moved = service.step(now_ms(), 0.0 if moved else idle_wait)
+        moved = service.step(wall_ms(), 0.0 if moved else idle_wait)
         ended = time.monotonic()
         if moved:
             busy, moved_at = busy + ended - started, ended
@@ -99,7 +101,8 @@ def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop) -> N
         if ended - since > _BUSY_SECONDS:
             metrics.set(BUSY, min(1.0, busy / (ended - since)))
             busy, since = 0.0, ended
-    service.close(now_ms())
+    service.close(wall_ms())
+    return set_by
 
 
 class _Stop:

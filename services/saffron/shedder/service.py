@@ -32,7 +32,7 @@ from saffron.shedder.shedder_metrics import ShedderMetrics
 
 _LOG = logging.getLogger(__name__)
 _SILENCE_MS = 3_000
-"""Silence (ms) after which a reader is not waited for. Idle readers report twice a second."""
+"""Silence (ms) after which a reader is not waited for. Idle readers report once a second."""
 _FETCH = 64
 _SHARE = 0.85
 """Share of the latency bound available here. The rest is for ordering before `windows` and commits after the engine."""

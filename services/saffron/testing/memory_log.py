@@ -81,6 +81,10 @@ class MemoryLog:
     def writable(self, topic: str) -> bool:
         return self.run("metadata", lambda: topic not in self.broker.unwritable)
 
+    def ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        broker = self.broker
+        return self.run("ends", lambda: {one: broker.partition(one).stable for one in partitions if broker.has(one)})
+
     def add_partitions(self, topic: str, partitions: int) -> None:
         self.run("create", lambda: self.broker.add_partitions(topic, partitions))
 
@@ -181,6 +185,9 @@ class MemoryConsumer:
             return False
         log = self._broker.partition(partition)
         return self._positions.get(partition, -1) >= (log.stable if self._committed_only else log.high)
+
+    def has_read(self, partition: TopicPartition, end: int) -> bool:
+        return self.at_end(partition) and self._positions[partition] >= end
 
     def lag(self, partition: TopicPartition) -> int | None:
         position = self._positions.get(partition)

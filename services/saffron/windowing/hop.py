@@ -177,6 +177,14 @@ class WindowingHop:
             self.operator.advance_watermark(watermark)
             self._start_waiting(now_ms)
 
+    def pass_silence(self, ms: int, now_ms: int) -> None:
+        """Advances the watermark by `ms` in which nothing came, unless the partition holds events back."""
+        before = self.operator.watermark
+        if not self.holding:
+            self.operator.pass_silence(ms)
+        if self.operator.watermark > before:
+            self._start_waiting(now_ms)
+
     # ------------------------------------------------------------ inside
 
     def _must_wait_for_queries(self, now_ms: int) -> bool:

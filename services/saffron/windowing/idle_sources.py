@@ -11,14 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-import orjson
+from typing import Any
 
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.log import Log, TopicPartition
-from saffron.runtime.log.follower import Follower
-from saffron.runtime.log.topics import Topics
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every
 from saffron.windowing.hop import WindowingHop
 
@@ -47,18 +44,15 @@ class WatermarkReport:
 class IdleSources:
     """Idle detection for all streams of one member."""
 
-    def __init__(self, log: Log, topics: Topics, shell: InnerHop) -> None:
+    def __init__(self, log: Log, shell: InnerHop) -> None:
         self._log = log
         self._shell = shell
-        self._follower = Follower(log, topics.health, from_end=True)
         self._reports: dict[tuple[str, int], WatermarkReport] = {}
         self._partition_counts: dict[str, int] = {}
         self._recount = Every(_COUNT_MS)
 
     def step(self, now_ms: int, bounds: Mapping[str, IdleBound]) -> None:
         """Advances the watermarks of silent partitions. `bounds`: by topic, for streams with idle detection."""
-        for record in self._follower.step():
-            self._read(record.value, now_ms)
         if self._recount.due(now_ms):
             self._partition_counts.clear()
         for topic, bound in bounds.items():
@@ -70,20 +64,14 @@ class IdleSources:
         assert isinstance(hop, WindowingHop)
         return not hop.holding and now_ms - hop.last_input_at >= bound and self._shell.at_end(where)
 
-    def close(self) -> None:
-        self._follower.close()
+    def hear(self, body: Mapping[str, Any], now_ms: int) -> None:
+        """Reads a digest of windowing."""
+        if body["partition"] is not None:
+            watermark = NO_WATERMARK if body["watermark"] is None else int(body["watermark"])
+            where = (str(body.get("stem", body["stream"])), int(body["partition"]))
+            self._reports[where] = WatermarkReport(watermark, body.get("silent") is True, now_ms)
 
     # ------------------------------------------------------------ inside
-
-    def _read(self, value: bytes | None, now_ms: int) -> None:
-        try:
-            body = orjson.loads(value or b"")
-            if body["service"] == "windowing" and body["partition"] is not None:
-                watermark = NO_WATERMARK if body["watermark"] is None else int(body["watermark"])
-                where = (str(body.get("stem", body["stream"])), int(body["partition"]))
-                self._reports[where] = WatermarkReport(watermark, body.get("silent") is True, now_ms)
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-            return  # another kind of message
 
     def _follow(self, topic: str, bound: IdleBound, now_ms: int) -> None:
         own = {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
@@ -29,7 +30,7 @@ from saffron.runtime.streams.places import Place, origin_of
 from saffron.runtime.streams.schema_versions import announce
 from saffron.runtime.streams.statuses import Statuses
 from saffron.runtime.streams.stream_formats import Formats
-from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
+from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send, service_digest
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import DEAD_LETTERS
 from saffron.runtime.telemetry.metrics import Metrics
@@ -37,7 +38,9 @@ from saffron.windowing.control_follower import ControlFollower
 from saffron.windowing.ended_queries import SERVICE, EndedQueries
 from saffron.windowing.hop import Pace, Sinks, WindowingHop
 from saffron.windowing.idle_sources import IdleBound, IdleSources
+from saffron.windowing.members import Members
 from saffron.windowing.routing.router import Router
+from saffron.windowing.silence import Silence, SilentStream
 from saffron.windowing.windowing_metrics import WindowingMetrics
 
 _LOG = logging.getLogger(__name__)
@@ -51,9 +54,19 @@ class WindowingService:
     """The service on one group member: all its chains. A `Service` of `runtime.service`."""
 
     def __init__(
-        self, log: Log, settings: Settings, metrics: Metrics, health: Health, *, background: Background | None
+        self,
+        log: Log,
+        settings: Settings,
+        metrics: Metrics,
+        health: Health,
+        *,
+        background: Background | None,
+        steady_ms: Callable[[], int] | None = None,
     ) -> None:
-        """`background`: runs commits and registry requests; own threads if None."""
+        """`background`: runs commits and requests; own threads if None. `steady_ms`: a clock that nobody sets (ms).
+
+        Without `steady_ms` the time given to `step` is that of such a clock.
+        """
         jit.prepare()
         prepare_decoder()
         self._log = log
@@ -81,7 +94,11 @@ class WindowingService:
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
         )
-        self._idle_sources = IdleSources(log, self._topics, self.shell)
+        self._members: Members | None = None
+        self._idle_sources = IdleSources(log, self.shell)
+        self._steady_ms = steady_ms
+        self._silence = Silence(log, self.shell, self._router, background)
+        self._silent_streams: tuple[SilentStream, ...] = ()
         for reason in REASONS:  # a counter that begins at 1 shows no increase
             metrics.add(DEAD_LETTERS, 0, reason)
         self._windowing_metrics = WindowingMetrics(metrics, self.shell, settings.group("windowing"))
@@ -90,9 +107,10 @@ class WindowingService:
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         self._now = now_ms
         moved = False
-        if not self._control.caught_up or self._poll_control.due(now_ms):
+        at = now_ms if self._steady_ms is None else self._steady_ms()
+        if not self._control.caught_up or self._poll_control.due(at):
             moved = self._control.step()
-            self._idle_sources.step(now_ms, self._idle_bounds())
+            self._pass_time(now_ms, at)
         if self._control.caught_up:
             self._ended_queries.step()
             moved |= self._router.step(now_ms)
@@ -109,7 +127,9 @@ class WindowingService:
         self._producer.flush(_FLUSH_SECONDS)
         self._producer.close()
         self._control.close()
-        self._idle_sources.close()
+        if self._members is not None:
+            self._members.close()
+        self._silence.close()
         self._formats.close()
 
     # ------------------------------------------------------------ wiring
@@ -123,6 +143,9 @@ class WindowingService:
             sources = self._control.sources
             wanted = [t for t, s in sources.items() if s == DEFAULT_STREAM or self._exists(self._control.stream_at(t))]
             self._sources = tuple(sorted(wanted))
+            self._silent_streams = tuple(
+                self._silent_stream(topic) for topic in wanted if self._control.stream_at(topic).silence
+            )
         return self._sources
 
     def output(self, where: TopicPartition) -> TopicPartition:
@@ -214,6 +237,27 @@ class WindowingService:
             self._producer.send(message.topic, message.partition, message.value, key=message.key)
             self._metrics.add(DEAD_LETTERS, 1, letter.reason)
         self._producer.flush(_FLUSH_SECONDS)
+
+    def _pass_time(self, now_ms: int, at: int) -> None:
+        """Advances the event time of silent partitions, and of silent streams. `at`: on the clock that nobody sets."""
+
+        def hear(body: dict[str, Any]) -> None:
+            self._idle_sources.hear(body, now_ms)
+            self._silence.hear(body, at)
+
+        bounds = self._idle_bounds()
+        if self._members is None and (bounds or self._silent_streams):
+            self._members = Members(self._log, self._topics)
+        if self._members is not None:
+            self._members.step(hear)
+        self._idle_sources.step(now_ms, bounds)
+        if self._silent_streams and (quiet := self._silence.step(at, now_ms, self._silent_streams)):
+            body = service_digest(SERVICE, now_ms, INTERVAL_MS, quiet=quiet)
+            self._producer.send(self._topics.health, 0, body, key=SERVICE.encode())
+
+    def _silent_stream(self, topic: str) -> SilentStream:
+        record = self._control.stream_at(topic)
+        return SilentStream(record.name, record.stem, topic, record.silence or 0, record.is_routed)
 
     def _idle_bounds(self) -> dict[str, IdleBound]:
         """The idle bounds by topic, for streams with idle detection."""

@@ -22,6 +22,7 @@ from saffron.windowing.hop import WindowingHop
 _COUNTERS = (
     ("events", names.EVENTS_IN),
     ("late", names.LATE_EVENTS),
+    ("late_by_silence", names.LATE_BY_SILENCE),
     ("mistyped", names.MISTYPED_VALUES),
     ("left_out", names.LEFT_OUT_VALUES),
 )
@@ -61,12 +62,15 @@ class WindowingMetrics:
         digests = []
         watermarks: dict[tuple[str, ...], float] = {}
         behind: dict[tuple[str, ...], float] = {}
+        silences: dict[tuple[str, ...], float] = {}
         for where, operator in self._operators():
             labels = (operator.stream, str(operator.partition))
             events = self._count(where, operator)
             watermark = None if operator.watermark == NO_WATERMARK else operator.watermark
             if watermark is not None:
                 watermarks[labels] = watermark / 1000
+            if silence := operator.statistics()["silence"]:
+                silences[labels] = silence / 1000
             if where in self._newest:
                 behind[labels] = (now_ms - self._newest[where]) / 1000
             digest = Digest(
@@ -84,6 +88,7 @@ class WindowingMetrics:
             digests.append((where, digest))
         self._metrics.replace(names.WATERMARK, watermarks)
         self._metrics.replace(names.EVENT_TIME_LAG, behind)
+        self._metrics.replace(names.SILENCE, silences)
         return digests
 
     # ------------------------------------------------------------ inside
@@ -104,8 +109,13 @@ class WindowingMetrics:
 
 
 def _losses(operator: WindowingOperator) -> dict[str, Any]:
-    """Numbers of values that this process did not keep: by attribute (most frequent first), and left-out ones."""
+    """What this process did not keep: values by attribute (most frequent first), left-out ones; and silence."""
     numbers = operator.statistics()
     mistyped = Counter(numbers["mistyped_attributes"]).most_common(_NAMED)
     left_out = numbers["left_out"]
-    return {"mistyped": dict(mistyped) or None, "left_out": left_out or None}
+    return {
+        "mistyped": dict(mistyped) or None,
+        "left_out": left_out or None,
+        "silence": numbers["silence"] or None,
+        "late_by_silence": numbers["late_by_silence"] or None,
+    }

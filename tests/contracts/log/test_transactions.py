@@ -7,7 +7,7 @@ import pytest
 from saffron.errors import AbortableError, FencedError
 from saffron.runtime.log import Committed, TopicPartition
 from tests.contracts.log.subject import Subject
-from tests.contracts.log.talk import drain, member, take, transaction, until, values
+from tests.contracts.log.talk import drain, fill, member, take, transaction, until, values
 
 
 def test_an_aborted_transaction_is_never_seen_by_a_committed_reader(subject: Subject) -> None:
@@ -70,3 +70,25 @@ def test_positions_and_results_become_visible_together(subject: Subject) -> None
     assert consumer.committed(where) == Committed(7, '{"index":3}')
     assert values(drain(subject.reader(target), TopicPartition(target, 0))) == [b"result"]
     consumer.close()
+
+
+def test_the_ends_are_those_of_stable_records_and_tell_whether_all_was_read(subject: Subject) -> None:
+    topic = subject.topic(partitions=2)
+    zero, one = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    fill(subject, topic, b"0", b"1")
+    assert subject.log.ends([zero, one, TopicPartition(topic + "x", 0)]) == {zero: 2, one: 0}
+    reader = subject.reader(topic)
+    assert not reader.has_read(zero, 0), "nothing was returned yet"
+    take(reader, 2)
+    until(lambda: reader.has_read(zero, 2), reader)
+    assert not reader.has_read(zero, 3)
+    writer = subject.log.producer(subject.name())
+    transaction(writer, topic, b"2")
+    writer.flush(10)
+    assert subject.log.ends([zero]) == {zero: 2}, "what an open transaction has written does not count"
+    writer.commit()
+    until(lambda: subject.log.ends([zero])[zero] > 2)
+    end = subject.log.ends([zero])[zero]
+    assert not reader.has_read(zero, end)
+    assert values(take(reader, 1)) == [b"2"]
+    until(lambda: reader.has_read(zero, end), reader)

@@ -66,8 +66,10 @@ def test_the_stream_gets_its_key_and_schema(saffron: Command) -> None:
     assert (row["name"], row["key"], row["partitions"], row["disorder"]) == ("events", "symbol", 2, 0)
     saffron.run("stream", "add", "trades", "--key", "id", status=1)
     saffron.run("stream", "add", "trades", "--key", "id", "--partitions", "3", "--disorder", "2s", "--idle", "1m")
+    saffron.run("stream", "set", "trades", "--silence", "30s")
     row = saffron.json("stream", "list")[1]
     assert (row["topic"], row["partitions"], row["disorder"], row["idle"]) == ("saffron.trades", 3, 2000, 60_000)
+    assert row["silence"] == 30_000
 
 
 def test_wrong_queries_never_reach_the_topic(saffron: Command) -> None:
@@ -235,8 +237,10 @@ def test_three_topics_of_a_company_are_one_stream(saffron: Command, tmp_path: Pa
     assert [row["id"] for row in rows if row["query"] == "unpaid"] == [expected]
     letters = saffron.json("dlq", "list", "--stream", "web_shop")["letters"]
     assert [(one["topic"], one["reason"], one["stream"]) for one in letters] == [("web_orders", "not-json", "web_shop")]
-    saffron.run("stream", "set", "web_shop", "--idle", "1s")
-    assert "idle: 1s" in saffron.run("stream", "show", "web_shop", "--definition").stdout
+    saffron.run("stream", "set", "web_shop", "--idle", "1s", "--silence", "30s")
+    shown = saffron.run("stream", "show", "web_shop", "--definition").stdout
+    assert "idle: 1s" in shown
+    assert "silence: 30s" in shown
     assert saffron.json("stream", "remove", "web_shop")["ended"] == ["unpaid"]
     saffron.run("query", "remove", "unpaid")
 

@@ -26,6 +26,7 @@ from saffron.model_builder.job import Job, Progress
 from saffron.model_builder.reporter import Reporter
 from saffron.runtime import service as frame
 from saffron.runtime.log.topics import topic_specs
+from saffron.runtime.process.clock_watch import ClockWatch
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import METRICS, MODEL_BATCHES, Counter
@@ -65,6 +66,7 @@ FILLED: Mapping[str, set[str]] = {
         "dead_letters",
         "event_time_lag_seconds",
         "events_in",
+        "late_by_silence",
         "late_events",
         "left_out_values",
         "mistyped_values",
@@ -107,6 +109,7 @@ FILLED: Mapping[str, set[str]] = {
         "restarts",
     },
     "frame": {"busy_ratio"},
+    "of a silent stream": {"silence_seconds"},
     "of what goes wrong": {"query_failed", "unreadable_records"},
 }
 LATENCY = LatencyModel("events", (1, 1), LatencyFunction("constant", 3e6, 0.0, 1.0), None, 9, {})
@@ -214,7 +217,7 @@ def test_the_frame_of_a_service_measures_how_busy_it_is(monkeypatch: pytest.Monk
     service = SimpleNamespace(step=step, close=lambda now_ms: None)
     monkeypatch.setattr(time, "monotonic", lambda: next(times) / 4)
     metrics = Metrics()
-    frame._serve(service, Health("test", clock=lambda: 0.0), metrics, cast("Any", stop))
+    frame._serve(service, Health("test", clock=lambda: 0.0), metrics, cast("Any", stop), ClockWatch())
     assert filled(metrics) == FILLED["frame"]
 
 

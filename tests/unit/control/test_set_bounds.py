@@ -12,6 +12,7 @@ from saffron.mapping.definition_reader import read_definition
 LINES = st.sampled_from(
     ["", "{}: 5s\n", "{}: 5s    # an event may be this late\n", '{}: "10 s" # text\n', "{}:  2m  \n", "{}: 1500ms\r\n"]
 )
+VALUES = st.none() | st.integers(0, 10**7)
 SOURCES = "sources:\n- topic: orders  # disorder: 7s\n  disorder: 1s\n  idle: 3s # its own\n"
 
 
@@ -20,17 +21,20 @@ def now(**streams: object) -> StreamContext:
 
 
 @settings(deadline=None)
-@given(LINES, LINES, st.none() | st.integers(0, 10**7), st.none() | st.integers(0, 10**7))
+@given(LINES, LINES, LINES, VALUES, VALUES, VALUES)
 def test_a_bound_is_changed_and_nothing_else(
-    disorders: str, idles: str, disorder: int | None, idle: int | None
+    disorders: str, idles: str, silences: str, disorder: int | None, idle: int | None, silence: int | None
 ) -> None:
-    text = "stream: shop  # of all\n" + disorders.format("disorder") + idles.format("idle") + SOURCES
+    bounds = disorders.format("disorder") + idles.format("idle") + silences.format("silence")
+    text = "stream: shop  # of all\n" + bounds + SOURCES
     before = plan_definition(text, now()).record
-    found = plan_bounds(StreamChange("shop", disorder=disorder, idle=idle), before, now(shop=before)).record
+    change = StreamChange("shop", disorder=disorder, idle=idle, silence=silence)
+    found = plan_bounds(change, before, now(shop=before)).record
     assert found.definition is not None
     changed, known = read_definition(found.definition.text), read_definition(text)
     assert changed.disorder == (known.disorder if disorder is None else disorder)
     assert changed.idle == (known.idle if idle is None else idle or None)
+    assert changed.silence == found.silence == (known.silence if silence is None else silence or None)
     assert changed.sources == known.sources
     for comment in ("# an event may be this late", "# text", "# its own", "# of all"):
         assert (comment in found.definition.text) == (comment in text)

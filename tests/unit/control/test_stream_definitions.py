@@ -12,7 +12,7 @@ from saffron.cli.client import Client
 from saffron.cli.streams.present import present
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange, StreamPlan
-from saffron.control.streams.definitions import plan_definition, sentences_of
+from saffron.control.streams.definitions import plan_definition, sentences_of, summary_of
 from saffron.control.streams.stream_changes import plan_change, plan_update
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.runtime.log import TopicSpec
@@ -102,6 +102,17 @@ def test_what_changes_is_said(client: Client) -> None:
         "source payments: attributes changed; it counts for messages that are not yet read",
         "source trucks is new, as number 2: it is read from its beginning",
     ]
+
+
+def test_silence_is_said_with_what_it_means(client: Client) -> None:
+    meaning = "event time goes on with the clock"
+    assert not [one for one in summary_of(apply(client, SHOP)) if meaning in one]
+    found = apply(client, SHOP + "silence: 30s\n")
+    assert found.record.silence == 30_000
+    assert sentences_of(found) == [f"silence: - -> 30000 (where nothing comes to any source for so long, {meaning})"]
+    assert sentences_of(apply(client, SHOP)) == ["silence: 30000 -> -"]
+    new = SHOP.replace("stream: shop", "stream: other") + "silence: 90s\n"
+    assert summary_of(apply(client, new))[-1] == f"where nothing comes to any source for 90s, {meaning}"
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_what_cannot_be_is_refused() -> None:
             ("POST", "/api/streams", {"name": "s", "topic": 5}, 400, "body"),
             ("POST", "/api/streams", {"name": "s", "partitions": 0}, 400, "body"),
             ("POST", "/api/streams", {"topic": "trades"}, 400, "body"),
-            ("POST", "/api/streams", {"name": "s", "silence": 5}, 400, "body"),
+            ("POST", "/api/streams", {"name": "s", "patience": 5}, 400, "body"),
             ("PATCH", "/api/streams/s", {"idle": 5}, 404, "unknown"),
             ("PATCH", "/api/streams/events", {"idle": -1}, 400, "body"),
             ("PATCH", "/api/streams/events", {"topic": "trades"}, 400, "body"),

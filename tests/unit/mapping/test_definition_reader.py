@@ -34,6 +34,7 @@ key: order_id
 partitions: 6
 disorder: 5s
 idle: 10s
+silence: 30s
 on_mismatch: dead-letter
 sources:
 - topic: orders
@@ -63,7 +64,8 @@ sources:
 
 def test_a_definition_is_read_whole() -> None:
     shop = read_definition(SHOP)
-    assert (shop.name, shop.key, shop.partitions, shop.disorder, shop.idle) == ("shop", "order_id", 6, 5000, 10_000)
+    assert (shop.name, shop.key, shop.partitions) == ("shop", "order_id", 6)
+    assert (shop.disorder, shop.idle, shop.silence) == (5000, 10_000, 30_000)
     assert shop.dead_letters
     orders, payments, shipments, returns = shop.sources
     assert orders.type == TypeRule(constant="orders")
@@ -174,7 +176,7 @@ ERRORS = {
     "stream: a\nsources:\n- topic: t\n  format: {csv: {columns: []}}": ("one column at least", "LINE 4", ""),
     "stream: a\nsources:\n- topic: t\n  format: csv\n  envelope: lines": ("has no `envelope`", "LINE 5", "is an event"),
     "stream: a\nsources:\n- topic: t\n  format: csv\n  explode: a": ("has no `explode`", "LINE 5", "is an event"),
-    "stream: a\nsilence: 30s\nsources: [{topic: t}]": ("has no `silence`", "LINE 2", "There are"),
+    "stream: a\npatience: 30s\nsources: [{topic: t}]": ("has no `patience`", "LINE 2", "There are"),
     "stream: [": ("no YAML", "LINE 1", ""),
     "": ("empty", "stream: NAME", ""),
 }

@@ -63,9 +63,9 @@ def test_a_status_is_read_as_it_was_written(partition: int | None) -> None:
 
 
 def test_a_field_of_a_later_version_is_ignored_and_kept() -> None:
-    record = StreamRecord.read("s", b'{"record": 1, "name": "s", "topic": "t", "silence": 5}')
-    assert record.unknown == {"silence": 5}
-    assert orjson.loads(record.encode())["silence"] == 5
+    record = StreamRecord.read("s", b'{"record": 1, "name": "s", "topic": "t", "patience": 5}')
+    assert record.unknown == {"patience": 5}
+    assert orjson.loads(record.encode())["patience"] == 5
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ def differences(found: StreamPlan) -> list[str]:
     if found.before is None:
         return []
     before, after = found.before.body(), found.record.body()
-    names = [name for name in after if after[name] != before.get(name)]
-    return [f"{name}: {cell(name, before.get(name))} -> {cell(name, after[name])}" for name in names]
+    names = [name for name in {**before, **after} if after.get(name) != before.get(name)]
+    return [f"{name}: {cell(name, before.get(name))} -> {cell(name, after.get(name))}" for name in names]
 
 
 def shown_row(record: StreamRecord, now: StreamContext) -> dict[str, Any]:
@@ -34,6 +34,6 @@ def cell(name: str, value: object) -> object:
         return f"version {value['version']}"
     if name == "format":
         return value or "json"
-    if name in ("disorder", "idle"):
+    if name in ("disorder", "idle", "silence"):
         return "-" if value is None else f"{value} ms"
     return "-" if value is None else value

@@ -38,6 +38,10 @@ Idle = Annotated[
     str | None,
     typer.Option(help="A partition read to its end for this long follows the others' watermark; 0: never."),
 ]
+Silence = Annotated[
+    str | None,
+    typer.Option(help="When nothing came for this long to any partition, event time goes on with the clock; 0: never."),
+]
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 app.command()(definition.infer)
@@ -70,6 +74,7 @@ def add(
     registry: RegistryUrl = None,
     disorder: Disorder = None,
     idle: Idle = None,
+    silence: Silence = None,
     partitions: Annotated[int | None, typer.Option(min=1, help="Create the topic with so many partitions.")] = None,
     *,
     system: options.System,
@@ -89,7 +94,7 @@ def add(
     """
     change = StreamChange(
         name, topic, key, source, _schema(schema), form, registry, _duration(disorder, "--disorder"),
-        _duration(idle, "--idle"), partitions,
+        _duration(idle, "--idle"), partitions, _duration(silence, "--silence"),
     )  # fmt: skip
     with connection(system.connected()) as client:
         _put(client, plan_change, change, json)
@@ -104,6 +109,7 @@ def set_stream(
     registry: RegistryUrl = None,
     disorder: Disorder = None,
     idle: Idle = None,
+    silence: Silence = None,
     *,
     system: options.System,
     json: options.AsJson = False,
@@ -117,11 +123,13 @@ def set_stream(
 
         saffron stream set events --idle 5s
 
+        saffron stream set heartbeats --silence 30s
+
         saffron stream set trades --disorder 2s --schema trade-v2.schema.json
     """
     change = StreamChange(
         name, key=key, schema=_schema(schema), registry=registry, disorder=_duration(disorder, "--disorder"),
-        idle=_duration(idle, "--idle"),
+        idle=_duration(idle, "--idle"), silence=_duration(silence, "--silence"),
     )  # fmt: skip
     with connection(system.connected()) as client:
         _put(client, plan_update, change, json)
@@ -182,7 +190,7 @@ def list_streams(*, system: options.System, json: options.AsJson = False) -> Non
     if json:
         console.print_json(rows)
         return
-    columns = ("name", "topic", "partitions", "key", "from", "format", "schema", "disorder", "idle")
+    columns = ("name", "topic", "partitions", "key", "from", "format", "schema", "disorder", "idle", "silence")
     for row, record in zip(rows, now.streams.values(), strict=True):
         if record.definition is not None:
             row |= {"from": ", ".join(topics_of(record)), "format": f"definition {record.definition.version}"}

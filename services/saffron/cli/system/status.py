@@ -11,6 +11,7 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.system.routes import Routes, routes_of, waiting_sentences
 from saffron.cli.system.scrape import inputs, scrape
+from saffron.cli.system.silence import silence_of
 from saffron.runtime.hops.incident_reports import incident_reports_of
 from saffron.runtime.local.state import SystemState, read_state
 from saffron.runtime.telemetry.metric_names import CONSUMER_LAG
@@ -42,7 +43,10 @@ def status(data: options.Data = None, json: options.AsJson = False) -> None:
         if state.embedded:
             rows.insert(0, ("broker", _pid(state.broker), "ready" if state.broker else "dead", 0, "-", state.bootstrap))
         console.print_table(("name", "pid", "state", "restarts", "lag", "waits for"), rows)
-        _print_routes(routes_of(scrape(state, "windowing")))
+        page = scrape(state, "windowing")
+        _print_routes(routes_of(page))
+        for silent in silence_of(page):
+            console.say(silent.sentence)
         for incident in incident_reports_of(_inputs(state)):
             console.say(f"{incident.where}: {incident.what}; {incident.fix}")
     if state is None or state.phase != "running" or any(one.state != "ready" for one in state.services):
@@ -54,10 +58,12 @@ def document(state: SystemState | None) -> dict[str, Any]:
 
     `lag`: unread messages of a service's input; null if not known. `inputs`: the incidents of its topics, as in
     schemas/health.yaml. `routes`: sources of streams made from other topics. `waiting`: what these streams wait for.
+    `silence`: streams whose event time goes on without events.
     """
     if state is None:
         return {"phase": "stopped", "broker": None, "prefix": None, "services": []}
-    lags, routes = _lags(state), routes_of(scrape(state, "windowing"))
+    lags, page = _lags(state), scrape(state, "windowing")
+    routes = routes_of(page)
     broker = {"bootstrap": state.bootstrap, "pid": state.broker.pid if state.broker else None}
     return {
         "phase": state.phase,
@@ -69,6 +75,7 @@ def document(state: SystemState | None) -> dict[str, Any]:
         "inputs": _inputs(state),
         "routes": [asdict(one) for one in routes.lines],
         "waiting": waiting_sentences(routes),
+        "silence": [asdict(one) for one in silence_of(page)],
         "services": [
             {
                 "name": one.name,

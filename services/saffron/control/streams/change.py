@@ -18,7 +18,7 @@ from saffron.schema.schema import Schema
 
 @dataclass(frozen=True)
 class StreamChange:
-    """The wanted properties of a stream; None: unchanged. Times are in ms; `idle` 0: never."""
+    """The wanted properties of a stream; None: unchanged. Times are in ms; `idle`, `silence` 0: never."""
 
     name: str
     topic: str | None = None
@@ -30,6 +30,7 @@ class StreamChange:
     disorder: int | None = None
     idle: int | None = None
     partitions: int | None = None
+    silence: int | None = None
 
 
 @dataclass(frozen=True)

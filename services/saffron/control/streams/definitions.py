@@ -63,6 +63,9 @@ def summary_of(found: StreamPlan) -> list[str]:
             "a source partition that is silent holds the stream back, since an earlier event may come of it: with "
             "`idle: 10s` in the definition the others go on without it"
         )
+    if record.silence is not None:
+        after = _duration(record.silence)
+        sentences.append(f"where nothing comes to any source for {after}, event time goes on with the clock")
     return sentences
 
 
@@ -70,7 +73,7 @@ def plan_bounds(change: StreamChange, before: StreamRecord, now: StreamContext) 
     """The merged stream with other bounds, by its definition's text. Refused: the change is of anything else."""
     applied = before.definition
     assert applied is not None
-    others = replace(change, disorder=None, idle=None)
+    others = replace(change, disorder=None, idle=None, silence=None)
     by_hand = (
         f"stream {before.name!r} has a definition: change it there and apply it again (`saffron stream show "
         f"{before.name} --definition > {before.name}.yaml`, `saffron stream apply {before.name}.yaml`)"
@@ -78,13 +81,14 @@ def plan_bounds(change: StreamChange, before: StreamRecord, now: StreamContext) 
     if others != StreamChange(change.name):
         raise Refused(409, "definition", by_hand)
     text = applied.text
-    for name, value in (("disorder", change.disorder), ("idle", change.idle)):
+    for name, value in (("disorder", change.disorder), ("idle", change.idle), ("silence", change.silence)):
         text = text if value is None else _with(text, name, value)
     known = read_definition(applied.text)
     wanted = replace(
         known,
         disorder=known.disorder if change.disorder is None else change.disorder,
         idle=known.idle if change.idle is None else change.idle or None,
+        silence=known.silence if change.silence is None else change.silence or None,
     )
     if read_definition(text) != wanted:
         raise Refused(409, "definition", by_hand)
@@ -120,6 +124,7 @@ def _new(text: str, wanted: StreamDefinition, now: StreamContext) -> StreamRecor
         key=wanted.key,
         disorder=wanted.disorder,
         idle=wanted.idle,
+        silence=wanted.silence,
         definition=AppliedDefinition(text, numbers, 1),
     )
     while now.used(record.topic) or inner_topics_used(record, now) or _is_other(record, now):
@@ -145,6 +150,7 @@ def _applied(text: str, wanted: StreamDefinition, before: StreamRecord) -> Strea
         before,
         disorder=wanted.disorder,
         idle=wanted.idle,
+        silence=wanted.silence,
         definition=AppliedDefinition(text, numbers, applied.version + 1),
     )
 

@@ -71,6 +71,7 @@ def _new(change: StreamChange, now: StreamContext) -> StreamRecord:
         schema=change.schema,
         disorder=change.disorder or 0,
         idle=change.idle or None,
+        silence=change.silence or None,
         format=change.format or JSON,
         registry=change.registry,
     )
@@ -113,6 +114,7 @@ def _rekeyed(change: StreamChange, source: str, now: StreamContext) -> StreamRec
         schema=origin.schema if change.schema is None else change.schema,
         disorder=disorder if change.disorder is None else change.disorder,
         idle=idle if change.idle is None else change.idle or None,
+        silence=origin.silence if change.silence is None else change.silence or None,
         source=source,
         format=origin.format,
         registry=origin.registry,
@@ -141,6 +143,7 @@ def _changed(before: StreamRecord, change: StreamChange, now: StreamContext) -> 
         registry=before.registry if change.registry is None else change.registry,
         disorder=before.disorder if change.disorder is None else change.disorder,
         idle=before.idle if change.idle is None else change.idle or None,
+        silence=before.silence if change.silence is None else change.silence or None,
     )
     return with_topics(before, record, change, now)
 

@@ -22,7 +22,7 @@ from saffron.runtime.log import Log
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import Settings
 
-_SET = {"key": str, "schema": dict, "registry": str, "disorder": int, "idle": int}
+_SET = {"key": str, "schema": dict, "registry": str, "disorder": int, "idle": int, "silence": int}
 _ADD = {**_SET, "name": str, "topic": str, "from": str, "format": str, "partitions": int}
 
 

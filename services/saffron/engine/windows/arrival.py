@@ -25,13 +25,16 @@ class Resumption:
 class Verdict:
     """The judgement on k events: `taken`, `late` and `limits` [k], the watermark (ms) at each arrival.
 
-    `watermark`: in force after the records.
+    `watermark`: in force after the records. `heard`: the watermark without silence then, None as it was given.
+    `silenced` [k]: the late ones that are late by silence alone.
     """
 
     taken: NDArray[np.bool_]
     late: NDArray[np.bool_]
     limits: NDArray[np.int64]
     watermark: int
+    heard: int | None
+    silenced: NDArray[np.bool_]
 
 
 def judge(
@@ -43,11 +46,13 @@ def judge(
     watermark: int,
     disorder: int,
     resumption: Resumption | None,
+    heard: int | None = None,
 ) -> Verdict:
     """Judge the events of records first..last-1 (`events`: their range in `decoded`; `keys`: theirs, int64 [k] each).
 
     An event raises the watermark to its ts - disorder, a `$watermark` to its ts; late is what lies below the watermark
-    that its predecessors have raised. Late events raise nothing.
+    that its predecessors have raised. Late events raise nothing. `heard`: the watermark without silence, which raises
+    none of these; None: it is the same.
     """
     rows = decoded.rows[events] - first
     ts = decoded.ts[events]
@@ -65,7 +70,12 @@ def judge(
         known = _at_most(keys, resumption.released) & (keys[-1] < resumption.until)
         late &= ~known
         taken &= ~known
-    return Verdict(taken, late, limits, int(in_force[-1]))
+    silenced = np.zeros_like(late)
+    if heard is not None:
+        raised[0] = heard
+        without = np.maximum.accumulate(raised)
+        silenced, heard = late & (ts >= without[rows]), int(without[-1])
+    return Verdict(taken, late, limits, int(in_force[-1]), heard, silenced)
 
 
 def _at_most(keys: Sequence[NDArray[np.int64]], bound: Sequence[int]) -> NDArray[np.bool_]:

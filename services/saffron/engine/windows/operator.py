@@ -40,6 +40,7 @@ from saffron.engine.windows.marks import Mark, Marks
 from saffron.engine.windows.origin import origin_keys
 from saffron.engine.windows.outbox import Outbox
 from saffron.engine.windows.registered import Change, Notice, Standing
+from saffron.engine.windows.silence import Silence
 from saffron.engine.windows.sources import Sources
 from saffron.errors import SchemaError
 from saffron.language.plan.plan import Plan
@@ -49,8 +50,10 @@ from saffron.schema.origin import ORDER
 from saffron.schema.schema import Schema
 
 CHECKPOINT_EVERY = 1_000_000
-_LATE = "late"
-REASONS: tuple[str, ...] = (_LATE, *get_args(Reason))
+_LATE, _LATE_BY_SILENCE = "late", "late-by-silence"
+_TOO_LATE = {_LATE: "late", _LATE_BY_SILENCE: "late_by_silence"}
+"""By reason the name of its count."""
+REASONS: tuple[str, ...] = (*_TOO_LATE, *get_args(Reason))
 """Of dead letters: all that there are."""
 
 
@@ -113,6 +116,7 @@ class WindowingOperator:
         self._outbox = Outbox()
         self._standing = Standing(stream, compiler)
         self._watermark = NO_WATERMARK
+        self._silence = Silence()
         self._read = 0
         self._next_offset = 0
         self._marks = Marks(disorder_ms)
@@ -195,7 +199,19 @@ class WindowingOperator:
         """Raise the watermark to `ts` (ms), by the shell's decision. `end`: also close all windows opened so far."""
         self._settle()
         self._repeat(None)
+        self._silence.hear(ts)
         self._decide(Mark(self._read, watermark=ts, end=end))
+
+    def pass_silence(self, ms: int) -> None:
+        """Raise the watermark by `ms`, by the shell's decision: so long nothing came. See `silence`.
+
+        Bring all records before it.
+        """
+        self._settle()
+        self._repeat(None)
+        raised = self._silence.raised(self._watermark, ms)
+        if raised > self._watermark:
+            self._decide(Mark(self._read, watermark=raised))
 
     # ------------------------------------------------------------ what goes out
 
@@ -263,6 +279,8 @@ class WindowingOperator:
         return {
             "events": self._counts["events"],
             "late": self._counts["late"],
+            "late_by_silence": self._counts["late_by_silence"],
+            "silence": self._silence.ahead(self._watermark),
             "bad": dict(self._bad),
             "mistyped": self._mistyped.total(),
             "mistyped_attributes": dict(self._mistyped),
@@ -283,6 +301,7 @@ class WindowingOperator:
         taken = block.input
         outbox.resume(block, released=taken["released"], ended=taken["ended"])
         self._watermark = taken["floor"]
+        self._silence = Silence(taken.get("heard"))
         self._next_offset = taken["next_offset"]
         self._read = self._next_offset if taken["lowest_held"] is None else taken["lowest_held"]
         self._marks = Marks.of(taken["marks"], self._read)
@@ -328,7 +347,7 @@ class WindowingOperator:
         "released": `Arrivals.key` of the last event written; "lowest_held": from where to read again, null: from
         "next_offset", below which everything has been seen; "floor": the watermark to begin with there; "ended": offset
         of the last `$watermark` with an end that is written; "marks": the shell's decisions to repeat; "sources": what
-        those of a re-keyed stream had said there.
+        those of a re-keyed stream had said there; "heard": the watermark without silence, behind "next_offset".
         """
         again = [left, self._hold.lowest_offset, self._outbox.unwritten_end()]
         if self._read < self._next_offset:
@@ -347,6 +366,7 @@ class WindowingOperator:
             "positions": self._positions,
             "source": self.source,
             **({} if sources is None else {"sources": sources}),
+            **({} if self._silence.heard is None else {"heard": self._silence.heard}),
         }
 
     # ------------------------------------------------------------ the schema
@@ -468,8 +488,13 @@ class WindowingOperator:
         disorder = NEVER if self._rekeyed else self._marks.disorder
         origin = self._origin(decoded, low, high)
         keys = (decoded.ts[low:high], *origin, offsets)
-        verdict = judge(decoded, first, last, slice(low, high), keys, self._watermark, disorder, self._resumption)
+        heard = self._silence.heard
+        verdict = judge(
+            decoded, first, last, slice(low, high), keys, self._watermark, disorder, self._resumption, heard
+        )
         self._watermark = verdict.watermark
+        if heard is not None:
+            self._silence.judged(verdict, repeating=self._marks.first_due is not None)
         times = np.zeros(high - low, dtype=np.int64) if batch.times is None else np.maximum(batch.times[rows], 0)
         trace = None if batch.traces is None else string_column([batch.traces[row] for row in rows.tolist()])
         arrivals = _taken(Arrivals(_columns(decoded, low, high, times, trace), offsets, origin), verdict.taken)
@@ -478,7 +503,7 @@ class WindowingOperator:
         return [
             (
                 int(rows[event]),
-                _LATE,
+                _LATE_BY_SILENCE if verdict.silenced[event] else _LATE,
                 f"ts {decoded.ts[low + event]} is below {verdict.limits[event]}, the watermark when it arrived",
             )
             for event in late.tolist()
@@ -513,8 +538,8 @@ class WindowingOperator:
             timestamp = 0 if batch.times is None else int(batch.times[row])
             value = None if batch.is_absent(row) else batch.original(row)
             self._dead.append(DeadLetter(int(batch.offsets[row]), timestamp, reason, detail, value))
-            if reason == _LATE:
-                self._counts["late"] += 1
+            if reason in _TOO_LATE:
+                self._counts[_TOO_LATE[reason]] += 1
             else:
                 self._bad[reason] += 1
 

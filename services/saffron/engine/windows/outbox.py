@@ -126,8 +126,9 @@ class Outbox:
             if block is None:
                 return
             left = int(lowest[stop]) if stop < len(lowest) else None
-            floor = min(watermark, int(ts[stop])) if stop < len(ts) else watermark
-            yield block, piece, left, floor
+            # An end that is not written yet comes before what it did not close, also when that is read again.
+            ends = [cut.watermark for cut in self._cuts[:1]]
+            yield block, piece, left, min([watermark, *ts[stop : stop + 1].tolist(), *ends])
 
     def resume(self, block: Block, *, released: Sequence[int] | None, ended: int) -> None:
         """Stand where an earlier owner stood after this block; what was decided here before is forgotten."""

@@ -29,6 +29,7 @@ def _head(name: str, sources: Sequence[ProposedSource]) -> Iterator[str]:
         yield "# key: NAME     # no field has values that all topics share; without a key there is one partition"
     yield "disorder: 5s    # an event may be this late"
     yield "idle: 10s       # a silent topic, read to its end, does not hold back the others"
+    yield "# silence: 30s  # where nothing comes to any topic for so long, event time goes on with the clock"
     yield "sources:"
 
 

@@ -172,6 +172,14 @@ class InnerHop:
         """Whether an input partition has been read to its end."""
         return self._consumer.at_end(where)
 
+    def has_read(self, where: TopicPartition, end: int) -> bool:
+        """See `Consumer.has_read`."""
+        return self._consumer.has_read(where, end)
+
+    def partitions(self, topic: str) -> int:
+        """Number of partitions of an input topic at the last check; 0: unknown."""
+        return self._watch.partitions(topic)
+
     def lag(self, where: TopicPartition) -> int | None:
         """See `Consumer.lag`."""
         return self._consumer.lag(where)

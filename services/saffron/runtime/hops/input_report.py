@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import orjson
-
 from saffron.runtime.hops.input_state import KINDS, LOST, InputTracker
 from saffron.runtime.log import Producer, TopicPartition
 from saffron.runtime.log.topics import Topics
+from saffron.runtime.telemetry.digest import service_digest
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import INPUT_INCIDENTS, LOST_OFFSETS, STREAMS_STANDING
 from saffron.runtime.telemetry.metrics import Metrics
@@ -58,23 +57,8 @@ class InputReport:
         ]
         self._health.detail("inputs", recent_incidents)
         if recent_incidents or troubles:
-            body = orjson.dumps(
-                {
-                    "service": self._service,
-                    "stream": None,
-                    "partition": None,
-                    "at": now_ms,
-                    "interval_ms": interval_ms,
-                    "events": 0,
-                    "results": 0,
-                    "latency_ms": None,
-                    "partial_matches": 0,
-                    "watermark": None,
-                    "lag": None,
-                    "inputs": recent_incidents,
-                    "troubles": troubles,
-                }
-            )
+            own = {"inputs": recent_incidents, "troubles": troubles}
+            body = service_digest(self._service, now_ms, interval_ms, **own)
             self._producer.send(self._topics.health, 0, body, key=self._service.encode())
 
     def _count(self, row: InputRow) -> None:

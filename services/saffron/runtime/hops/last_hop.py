@@ -80,7 +80,7 @@ class LastHop(Generic[C]):
         poll_records: int = 256,
         check_ms: int = CHECK_MS,
     ) -> None:
-        self._topics = topics
+        self._wanted = topics
         self._chain = chain
         self._poll_records = poll_records
         self._now = 0
@@ -114,6 +114,15 @@ class LastHop(Generic[C]):
     def lag(self, where: TopicPartition) -> int | None:
         """See `Consumer.lag`."""
         return self._consumer.lag(where)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The input topics that are subscribed to."""
+        return self._subscribed
+
+    def has_read(self, where: TopicPartition, end: int) -> bool:
+        """See `Consumer.has_read`."""
+        return self._consumer.has_read(where, end)
 
     def partitions(self, topic: str) -> int:
         """Number of partitions of an input topic at the last check; 0: unknown."""
@@ -159,7 +168,7 @@ class LastHop(Generic[C]):
         return found
 
     def _subscribe(self) -> None:
-        topics = tuple(self._topics())
+        topics = tuple(self._wanted())
         if topics and topics != self._subscribed:
             self._subscribed = topics
             self._consumer.subscribe(topics, self._assign, self._revoke, self._lose)

@@ -14,7 +14,7 @@ from enum import Enum
 
 from saffron.errors import LogError
 from saffron.runtime.hops.tags import BlockTag, ClaimTag, read_tag, valid_blocks
-from saffron.runtime.log import Log, Producer, Record, TopicPartition
+from saffron.runtime.log import Consumer, Log, Producer, Record, TopicPartition
 
 _FIRST_RECORDS = 16
 _BATCH = 500
@@ -44,7 +44,8 @@ class Ownership:
         self.checkpoint = -1
         self.tail: tuple[Record, ...] = ()
         self._nonce = nonce
-        self._consumer = log.consumer(f"{where.topic}.owner", committed_only=False, client_id="own-output", lazy=True)
+        self._log = log
+        self._consumer = self._reader(lazy=False)
         self._low, high = self._consumer.watermarks(where)
         self._read_from(max(self._low, high - _FIRST_RECORDS))
         producer.send(where.topic, where.partition, value, headers=ClaimTag(nonce).headers())
@@ -71,6 +72,10 @@ class Ownership:
         self._consumer.close()
 
     # ------------------------------------------------------------ inside
+
+    def _reader(self, *, lazy: bool) -> Consumer:
+        group = f"{self.where.topic}.owner"
+        return self._log.consumer(group, committed_only=False, client_id="own-output", lazy=lazy)
 
     def _read_from(self, offset: int) -> None:
         self._from = offset
@@ -143,6 +148,10 @@ class Ownership:
         self.seen = self.claim
         self.state = ClaimState.OWNED
         self._follow(after)
+        # A claim must be found at once. What is written after it, by whomever, can wait: readers ignore the loser.
+        self._consumer.close()
+        self._consumer = self._reader(lazy=True)
+        self._consumer.assign({self.where: self.seen + 1})
 
     def _follow(self, records: list[Record]) -> None:
         """Reads own output: advances `seen` and `checkpoint`, or detects a higher claim."""

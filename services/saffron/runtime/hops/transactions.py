@@ -51,6 +51,11 @@ class Transactions:
         return self._producer is not None
 
     @property
+    def is_committed(self) -> bool:
+        """Whether no transaction is open, and the last one is known to be committed."""
+        return self._future is None and not self.is_open
+
+    @property
     def waited_ms(self) -> float:
         """Total time waited for room in the producer's queue, in ms."""
         return self._waited_ms + (self._producer.waited_ms if self._producer is not None else 0.0)

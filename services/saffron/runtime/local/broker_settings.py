@@ -49,6 +49,7 @@ log.cleaner.dedupe.buffer.size=4194304
 log.retention.ms=-1
 broker.session.timeout.ms=4000
 broker.heartbeat.interval.ms=500
+metadata.max.idle.interval.ms=5000
 """
 )
 """Broker and controller in one process.
@@ -57,7 +58,8 @@ broker.session.*: in one second a broker that starves on a busy machine is fence
 leader. log.cleaner.dedupe.buffer.size: the default alone would fill a small heap. group.min.session.timeout.ms:
 members may be found dead sooner than the default floor of 6 s allows. log.retention.ms: topics of the user's own keep
 their messages, whose times may be of the past; 30 s after its start the broker would remove those of last week.
-Saffron's topics have a retention each.
+Saffron's topics have a retention each. metadata.max.idle.interval.ms: twice a second a record that says nothing would
+go to disk.
 """
 
 CONTROLLER = (

@@ -98,6 +98,12 @@ class Consumer(Protocol):
     def at_end(self, partition: TopicPartition) -> bool:
         """Whether all records (with `committed_only`: all stable ones) have been returned."""
 
+    def has_read(self, partition: TopicPartition, end: int) -> bool:
+        """Whether all records were returned, by the broker's last answer, and those before the offset `end` for sure.
+
+        With `Log.ends` this says how it was when those were asked for, whatever the last answer's age.
+        """
+
     def lag(self, partition: TopicPartition) -> int | None:
         """Offsets between the next record and the end of an assigned partition, transaction markers included.
 
@@ -191,7 +197,7 @@ class Log(Protocol):
         `committed_only`: read_committed, so records of open and aborted transactions are not returned.
 
         `patient`: never seeks or pauses, so fetches may wait long at the broker when idle. `lazy`: the broker may
-        gather records for a tenth of a second before it answers.
+        gather records for a second before it answers.
         """
 
     def producer(self, transactional_id: str | None = None, *, client_id: str = "", bulk: bool = False) -> Producer:
@@ -211,6 +217,9 @@ class Log(Protocol):
 
     def writable(self, topic: str) -> bool:
         """Whether the user has the right to write to an existing topic, as far as the broker says so."""
+
+    def ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The ends of the stable records now, of those partitions that have an answer. For any thread."""
 
     def add_partitions(self, topic: str, partitions: int) -> None:
         """Raises the topic's number of partitions to `partitions`, if it is lower.

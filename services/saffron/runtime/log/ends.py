@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 
 from saffron.errors import UnavailableError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
@@ -29,8 +29,8 @@ def each_to_end(
             break
 
 
-def newest_first(log: Log, group: str, place: TopicPartition) -> Iterator[Record]:
-    """The committed records of a partition, newest first, read from the end in growing pieces.
+def newest_first(log: Log, group: str, place: TopicPartition) -> Generator[Record, None, None]:
+    """The committed records of a partition, newest first, read from the end in growing pieces. To be closed.
 
     UnavailableError: a transaction is open, whose end decides which records are the newest.
     """

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection
-from confluent_kafka import TopicPartition as Place
-from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from saffron.errors import UnavailableError
 from saffron.runtime.log import TopicPartition, kafka_settings
+from saffron.runtime.log.end_offsets import end_offsets
 from saffron.runtime.process.config import Settings
 
 _SECONDS = 10.0
@@ -76,9 +76,9 @@ class Inspector:
 
     def unstable(self, topics: Mapping[str, int]) -> dict[TopicPartition, int]:
         """Partitions with an open transaction, and the offset where it begins. `topics`: numbers of partitions."""
-        places = {Place(name, one): OffsetSpec.latest() for name, count in topics.items() for one in range(count)}
-        stable = self._offsets(places, IsolationLevel.READ_COMMITTED)
-        ends = self._offsets(places, IsolationLevel.READ_UNCOMMITTED)
+        places = [TopicPartition(name, one) for name, count in topics.items() for one in range(count)]
+        stable = end_offsets(self._admin, places, _SECONDS, stable=True)
+        ends = end_offsets(self._admin, places, _SECONDS, stable=False)
         return {place: offset for place, offset in stable.items() if offset < ends.get(place, 0)}
 
     # ------------------------------------------------------------ inside
@@ -103,16 +103,6 @@ class Inspector:
             self._refused = str(error.str())
         elif error.code() == KafkaError._SSL:
             self._untrusted = str(error.str())
-
-    def _offsets(self, places: Mapping[Place, OffsetSpec], level: IsolationLevel) -> dict[TopicPartition, int]:
-        answers = self._admin.list_offsets(dict(places), isolation_level=level, request_timeout=_SECONDS)
-        found = {}
-        for one, answer in answers.items():
-            try:
-                found[TopicPartition(one.topic, one.partition)] = answer.result().offset
-            except KafkaException:
-                continue  # no leader, or no right to read: other checks report it
-        return found
 
 
 def _config(answer: Any) -> dict[str, str]:

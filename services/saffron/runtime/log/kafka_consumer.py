@@ -122,6 +122,9 @@ class KafkaConsumer:
     def at_end(self, partition: TopicPartition) -> bool:
         return partition in self._ends
 
+    def has_read(self, partition: TopicPartition, end: int) -> bool:
+        return self._ends.get(partition, -1) >= end
+
     def lag(self, partition: TopicPartition) -> int | None:
         if partition not in self._assigned:
             return None

@@ -11,7 +11,8 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AclOperation, AdminClient, NewPartitions, NewTopic
 
 from saffron.errors import LogError, UnavailableError
-from saffron.runtime.log import TopicSpec, TopicState, kafka_settings, require_group
+from saffron.runtime.log import TopicPartition, TopicSpec, TopicState, kafka_settings, require_group
+from saffron.runtime.log.end_offsets import end_offsets
 from saffron.runtime.log.kafka_consumer import KafkaConsumer
 from saffron.runtime.log.kafka_errors import is_denied, is_topic_invisible, translate
 from saffron.runtime.log.kafka_producer import KafkaProducer
@@ -109,6 +110,9 @@ class KafkaLog:
                 return False
             raise translate(error, f"asking for the rights on topic {topic!r}") from error
         return not allowed or AclOperation.WRITE in allowed or AclOperation.ALL in allowed
+
+    def ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return end_offsets(self._client(), partitions, _TIMEOUT, stable=True)
 
     def add_partitions(self, topic: str, partitions: int) -> None:
         if (self.partitions(topic) or 0) >= partitions:

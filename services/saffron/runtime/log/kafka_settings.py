@@ -85,12 +85,12 @@ def base(cluster: Cluster, client_id: str) -> dict[str, Any]:
 def _waits(*, patient: bool, lazy: bool) -> dict[str, Any]:
     """Fetch waits at the broker (see `runtime.log.Log.consumer`)."""
     if lazy:
-        return {"fetch.wait.max.ms": 100, "fetch.min.bytes": 1_000_000}
+        return {"fetch.wait.max.ms": 1_000, "fetch.min.bytes": 1_000_000}
     if patient:
-        return {"fetch.wait.max.ms": 1_000}
+        return {"fetch.wait.max.ms": 2_000}
     # A seek or resume waits for the fetch in progress, so fetches are kept short. Added partitions are detected only by
     # refreshing the metadata.
-    return {"fetch.wait.max.ms": 100, "topic.metadata.refresh.interval.ms": 3_000}
+    return {"fetch.wait.max.ms": 200, "topic.metadata.refresh.interval.ms": 3_000}
 
 
 def consumer(

@@ -11,6 +11,7 @@ committed position belong to one transaction, so they agree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 
 from saffron.runtime.log import Log, Record, TopicPartition
@@ -59,7 +60,8 @@ def last_written(log: Log, group: str, outputs: Iterable[str], is_own: Callable[
     places = [TopicPartition(topic, index) for topic in outputs for index in range(log.partitions(topic) or 0)]
     found = []
     for place in places:
-        newest = next(filter(is_own, newest_first(log, group, place)), None)
+        with closing(newest_first(log, group, place)) as records:
+            newest = next(filter(is_own, records), None)
         found += [newest] if newest is not None else []
     return max(found, key=_order, default=None)
 

@@ -45,7 +45,7 @@ _LOG = logging.getLogger(__name__)
 _CONTROL_MS = 20
 _LOAD_MS = 50
 _LEAST_LOAD_MS = 5
-_IDLE_LOAD_MS = 500
+_IDLE_LOAD_MS = 1_000
 _FLUSH_SECONDS = 10.0
 _ACK_SECONDS = 2.0
 _THREADS = 8
@@ -213,7 +213,7 @@ class ResultService:
     # ------------------------------------------------------------ numbers
 
     def _report_load(self, now_ms: int) -> None:
-        """Sends load reports to the shedder: at once after work was done, twice a second when idle."""
+        """Sends load reports to the shedder: at once after work was done, once a second when idle."""
         for where, chain in self.shell.chains.items():
             if chain.operator is None or chain.replaying:
                 continue

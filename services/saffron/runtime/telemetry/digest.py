@@ -13,7 +13,7 @@ from saffron.runtime.log.topics import Topics
 from saffron.runtime.telemetry.histogram import Buckets
 
 INTERVAL_MS = 1_000
-_RARE = ("shed", "mistyped", "left_out")
+_RARE = ("shed", "mistyped", "left_out", "silence", "late_by_silence")
 """Fields that most digests leave out."""
 _FEW = frozenset({"latency", "stem", *_RARE})
 
@@ -41,6 +41,8 @@ class Digest:
     stem: str | None = None
     mistyped: Mapping[str, int] | None = None
     left_out: int | None = None
+    silence: int | None = None
+    late_by_silence: int | None = None
 
     def body(self) -> bytes:
         """The value of the message."""
@@ -53,6 +55,13 @@ class Digest:
         if self.latency is not None and measured:
             latency = {"p50": _finite(self.latency.quantile(0.5)), "p99": _finite(self.latency.quantile(0.99))}
         return orjson.dumps({**fields, "latency_ms": latency})
+
+
+def service_digest(service: str, now_ms: int, interval_ms: int, **more: Any) -> bytes:
+    """The value of a message about a whole service. `more`: fields of its own."""
+    nothing = {"events": 0, "results": 0, "latency_ms": None, "partial_matches": 0, "watermark": None, "lag": None}
+    head = {"service": service, "stream": None, "partition": None, "at": now_ms, "interval_ms": interval_ms}
+    return orjson.dumps({**head, **nothing, **more})
 
 
 def send(producer: Producer, topics: Topics, digest: Digest) -> None:

@@ -119,6 +119,16 @@ LATE_EVENTS = Counter(
     "events below the watermark on arrival, sent to the dead letters",
     "raise the stream's disorder bound (`stream add --disorder`)",
 )
+LATE_BY_SILENCE = Counter(
+    "saffron_late_by_silence{stream,partition}",
+    "events below the watermark on arrival only because silence had raised it, sent to the dead letters",
+    "the source was late, not silent: raise the stream's `silence` or `disorder` (`saffron stream set`)",
+)
+SILENCE = Gauge(
+    "saffron_silence_seconds{stream,partition}",
+    "how far silence has raised the watermark beyond what the events say",
+    "growing: nothing comes to any partition of the stream; do its producers run?",
+)
 MISTYPED_VALUES = Counter(
     "saffron_mistyped_values{stream,partition}",
     "values of another kind than the inferred schema's, read as null",

@@ -147,6 +147,12 @@ class RouteChain:
         return _REGISTRY if self._awaits_registry else _TOPIC if self._plan.place() is None else None
 
     @property
+    def is_at_rest(self) -> bool:
+        """Whether all that was read has been routed, and is committed."""
+        taken = self._transactions.is_taken_over and not self._queue
+        return taken and self._position == self._committed and self._transactions.is_committed
+
+    @property
     def trouble(self) -> str | None:
         """See `last_hop.Chain`."""
         return self._retry.trouble

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_report import InputRow
 from saffron.runtime.hops.last_hop import LastHop
-from saffron.runtime.log import Log
+from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.stream_formats import Formats
@@ -73,6 +74,22 @@ class Router:
     def report(self) -> None:
         """Updates the metrics."""
         self._metrics.report(self._hops, self._missing)
+
+    def chains(self, stream: str) -> Mapping[TopicPartition, RouteChain]:
+        """This member's chains of a stream, by source partition."""
+        hop = self._hops.get(stream)
+        return {} if hop is None else hop.chains
+
+    def has_read(self, stream: str, where: TopicPartition, end: int) -> bool:
+        """See `Consumer.has_read`."""
+        return self._hops[stream].has_read(where, end)
+
+    def sources(self, stream: str) -> list[TopicPartition]:
+        """All source partitions of a stream; none while not all are known."""
+        hop = self._hops.get(stream)
+        counts = {} if hop is None else {topic: hop.partitions(topic) for topic in hop.topics}
+        known = all(counts.values())
+        return [TopicPartition(topic, one) for topic, count in counts.items() for one in range(count) if known]
 
     @property
     def inputs(self) -> list[InputRow]:

@@ -11,6 +11,7 @@ import pytest
 
 from saffron.cli.client import Client
 from saffron.cli.streams.present import present
+from saffron.cli.streams.rows import differences
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange
 from saffron.control.streams.stream_changes import check_removal, plan_change, plan_update
@@ -61,20 +62,23 @@ def test_a_stream_has_topics_and_a_record_that_keeps_the_contract(client: Client
 
 def test_what_is_said_is_changed_and_nothing_else(client: Client) -> None:
     first = put(client, replace(GIVEN, schema=SCHEMA, disorder=5, idle=7))
-    changes: dict[str, Any] = {"idle": 9, "disorder": 0, "schema": {**SCHEMA, "title": "the same"}}
+    changes: dict[str, Any] = {"idle": 9, "disorder": 0, "silence": 30_000, "schema": {**SCHEMA, "title": "the same"}}
     for verb in (plan_change, plan_update):
         for name, value in changes.items():
             found = verb(StreamChange("quotes", **{name: value}), present(client)).record
             assert found == replace(first, **{name: value})
-    assert put(client, StreamChange("quotes", idle=0)) == replace(first, idle=None)
+    put(client, StreamChange("quotes", silence=30_000))
+    off = plan_update(StreamChange("quotes", silence=0), present(client))
+    assert differences(off) == ["silence: 30000 ms -> -"]
+    assert put(client, StreamChange("quotes", idle=0, silence=0)) == replace(first, idle=None)
     assert not plan_change(StreamChange("quotes"), present(client)).is_change
     assert not plan_change(replace(GIVEN, disorder=5), present(client)).is_change, "the same again changes nothing"
 
 
 def test_what_a_later_version_wrote_stays(client: Client) -> None:
-    client.put(client.topics.streams, "late", b'{"record": 1, "name": "late", "topic": "trades", "silence": 30000}')
+    client.put(client.topics.streams, "late", b'{"record": 1, "name": "late", "topic": "trades", "patience": 30000}')
     put(client, StreamChange("late", idle=5))
-    assert client.streams()["late"].unknown == {"silence": 30_000}
+    assert client.streams()["late"].unknown == {"patience": 30_000}
 
 
 def test_the_default_stream_keeps_the_settings_that_nobody_changes(client: Client) -> None:

@@ -63,6 +63,7 @@ class Digest:
     shed: Mapping[str, Any] | None = None
     mistyped: Mapping[str, int] = field(default_factory=dict)
     left_out: int = 0
+    late_by_silence: int = 0
     watermark: int | None = None
 
 
@@ -212,6 +213,7 @@ def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
             body = orjson.loads(record.value or b"")
             fields = {part: body[part] for part in parts}
             lost = {"mistyped": body.get("mistyped", {}), "left_out": body.get("left_out", 0)}
+            lost["late_by_silence"] = body.get("late_by_silence", 0)
             rest = {"shed": body.get("shed"), "watermark": body.get("watermark")}
             found.append(Digest(stamped=record.timestamp, **rest, **lost, **fields))
     return tuple(found)
