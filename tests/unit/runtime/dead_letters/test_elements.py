@@ -41,10 +41,13 @@ INSIDE = [
     (b'[{"at":"oops"}]', "at", b'[{"at":5}]'),
     (b'{"a.b":1,"a":{"b":2}}', "a.b", b'{"a.b":5,"a":{"b":2}}'),
     (b'{"a":{"b":2}}', "a.b", b'{"a":{"b":5}}'),
-    (b'{"a":{"b":2}}', "a.c", b'{"a":{"b":2},"a.c":5}'),
-    (b'{"a":[{"b":2}]}', "a[2].b", b'{"a":[{"b":2}],"a[2].b":5}'),
+    (b'{"a":{"b":2}}', "a.c", b'{"a":{"b":2,"c":5}}'),
+    (b'{"Records":[{"id":1}]}', "Records[1].at", b'{"Records":[{"id":1,"at":5}]}'),
+    (b'{"b":2}', "a.c", b'{"b":2,"a.c":5}'),
     (b'{"x y":1}', "x y", b'{"x y":5}'),
-    (b'{"a":[1]}', "a[1]", b'{"a":[1],"a[1]":5}'),
+    (b'{"b":1}', '"x y"', b'{"b":1,"x y":5}'),
+    (b'{"a":[1]}', "a[1]", b'{"a":[5]}'),
+    (b'{"a":[1],"a[1]":2}', "a[1]", b'{"a":[1],"a[1]":5}'),
 ]  # fmt: skip
 
 
@@ -56,7 +59,14 @@ def test_a_field_inside_is_corrected_by_its_path(value: bytes, name: str, mended
 def test_a_field_inside_is_left_out_by_its_path() -> None:
     assert correct(b'{"a":[{"b":2,"c":3}],"d":4}', Correction(out=("a[1].b", "d"))) == b'{"a":[{"c":3}]}'
     with pytest.raises(InputError, match="cannot be left out"):
-        correct(b'{"a":[{"b":2}]}', Correction(out=("a[2].b",)))
+        correct(b'{"a":[{"b":2}]}', Correction(out=("a[1].c",)))
+
+
+@pytest.mark.parametrize("name", ["a[2].b", "a[2]", "c[1].d"])
+def test_an_element_that_is_not_there_cannot_be_corrected(name: str) -> None:
+    for correction in (Correction(put={name: 5}), Correction(out=(name,))):
+        with pytest.raises(InputError, match="leads nowhere"):
+            correct(b'{"a":[{"b":2}]}', correction)
 
 
 @pytest.fixture
