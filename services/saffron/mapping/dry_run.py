@@ -11,6 +11,7 @@ from saffron.mapping.definition import SourceDefinition, TimeFormat
 from saffron.mapping.envelopes import Filtered
 from saffron.mapping.mapper import Mapped, Refused, is_type, outcomes_of
 from saffron.mapping.message import Message
+from saffron.schema.likely_times import is_likely
 
 _DAY = 86_400_000
 _UNITS = {
@@ -59,7 +60,7 @@ def read_all(
     refused: dict[str, Refusals] = {}
     misfits: dict[str, tuple[int, Message]] = {}
     examples: list[Mapped] = []
-    ages: list[tuple[int, int]] = []
+    times: list[int] = []
     count = events = finer = filtered = 0
     for message in messages:
         count += 1
@@ -67,8 +68,8 @@ def read_all(
             if isinstance(one, Filtered):
                 filtered += 1
                 continue
-            if isinstance(one, Mapped) and message.time is not None:
-                ages.append((one.ts, message.time))
+            if isinstance(one, Mapped):
+                times.append(one.ts)
             one = judged(one, message, max_future)
             if isinstance(one, Refused):
                 before = refused.get(one.reason, Refusals(0, message, one))
@@ -83,30 +84,25 @@ def read_all(
                 misfits[name] = number + 1, first
             if len(examples) < _SHOWN:
                 examples.append(one)
-    warning = _warning(source, ages, finer)
+    warning = _warning(source, times, finer)
     return Reading(source, count, events, types, attributes, refused, misfits, examples, warning, filtered)
 
 
-def _warning(source: SourceDefinition, times: Sequence[tuple[int, int]], finer: int) -> str:
+def _warning(source: SourceDefinition, times: Sequence[int], finer: int) -> str:
     """What seems wrong with the times. `finer`: how many had digits that are cut."""
     cut = f"{finer:,} times have digits finer than milliseconds, which are cut" if finer else ""
     return "; ".join(filter(None, (_another_unit(source, times), cut)))
 
 
-def _another_unit(source: SourceDefinition, times: Sequence[tuple[int, int]]) -> str:
-    """A hint that another unit of epoch time brings the times near to the messages' own; "" if none does.
-
-    `times`: (event time, message time) in ms. The hint needs a median distance over 300 days, and one under 30 days.
-    """
+def _another_unit(source: SourceDefinition, times: Sequence[int]) -> str:
+    """A hint that another unit of epoch time makes the times likely, where they are not so; "" if none does."""
     form = source.time.form
     if not times or not isinstance(form, TimeFormat) or form not in _UNITS:
         return ""
-    if statistics.median(abs(ts - own) for ts, own in times) < 300 * _DAY:
-        return ""
+    median = statistics.median(times)
     for other, nanoseconds in _UNITS.items():
-        factor = nanoseconds / _UNITS[form]
-        if statistics.median(abs(ts * factor - own) for ts, own in times) < 30 * _DAY:
-            return f"times are far from the messages' own as {form.value}; they fit as {other.value}"
+        if not is_likely(median) and is_likely(median * nanoseconds / _UNITS[form]):
+            return f"times lie outside 1980 to 2100 as {form.value}; they fit as {other.value}"
     return ""
 
 

@@ -24,6 +24,7 @@ _COUNTERS = (
     ("late", names.LATE_EVENTS),
     ("mistyped", names.MISTYPED_VALUES),
     ("left_out", names.LEFT_OUT_VALUES),
+    ("in_seconds", names.TIMES_IN_SECONDS),
 )
 _NAMED = 20
 """Most attributes named in a digest."""
@@ -104,8 +105,8 @@ class WindowingMetrics:
 
 
 def _losses(operator: WindowingOperator) -> dict[str, Any]:
-    """Numbers of values that this process did not keep: by attribute (most frequent first), and left-out ones."""
+    """Numbers of values that this process did not keep, by attribute (most frequent first), and of odd times."""
     numbers = operator.statistics()
     mistyped = Counter(numbers["mistyped_attributes"]).most_common(_NAMED)
-    left_out = numbers["left_out"]
-    return {"mistyped": dict(mistyped) or None, "left_out": left_out or None}
+    rest = {name: numbers[name] or None for name in ("left_out", "in_seconds")}
+    return {"mistyped": dict(mistyped) or None, **rest}

@@ -39,13 +39,14 @@ def _source(one: ProposedSource, sources: Sequence[ProposedSource]) -> Iterator[
     if one.envelope is not Envelope.NONE:
         yield f"  envelope: {one.envelope.value}"
     if one.explode is not None:
-        yield f"  {'' if one.explode.is_sure else '# '}explode: {_path(one.explode.path)}  # {one.explode.reason}"
+        sure = "" if one.explode.is_sure else "# "
+        yield f"  {sure}explode: {_path(one.explode.path)}  # {_comment(one.explode.reason)}"
     yield from _type(one)
     if one.time.path is None:
-        yield f"  ts: message  # {one.time.reason}"
+        yield f"  ts: message  # {_comment(one.time.reason)}"
     else:
         form = one.time.form.value if isinstance(one.time.form, TimeFormat) else _text(one.time.form)
-        yield f"  ts: {{field: {_path(one.time.path)}, format: {form}}}  # {one.time.reason}"
+        yield f"  ts: {{field: {_path(one.time.path)}, format: {form}}}  # {_comment(one.time.reason)}"
     lines = list(_attributes(one, sources))
     if lines:
         yield "  attributes:"
@@ -60,7 +61,7 @@ def _type(one: ProposedSource) -> Iterator[str]:
     if other is not None:
         named = ", ".join(f"{_text(value)}: {_text(name)}" for value, name in other.names.items())
         rule = f"field: {_path(other.path)}" + (f", map: {{{named}}}" if named else "")
-        yield f"  {'' if other.is_sure else '# '}type: {{{rule}}}  # {other.reason}"
+        yield f"  {'' if other.is_sure else '# '}type: {{{rule}}}  # {_comment(other.reason)}"
 
 
 def _csv(form: CsvForm) -> str:
@@ -74,7 +75,7 @@ def _csv(form: CsvForm) -> str:
 
 def _attributes(one: ProposedSource, sources: Sequence[ProposedSource]) -> Iterator[str]:
     if one.key is not None and _name(one.key.path) != _key_name(sources):
-        yield f"    {_text(_key_name(sources))}: {_path(one.key.path)}  # {one.key.reason}"
+        yield f"    {_text(_key_name(sources))}: {_path(one.key.path)}  # {_comment(one.key.reason)}"
     for path in one.numbers:
         yield f"    {_text(_name(path))}: {{from: {_path(path)}, as: number}}  # its texts hold numbers"
 
@@ -93,7 +94,17 @@ def _path(path: Path) -> str:
     return _text(str(path))
 
 
+def _comment(reason: str) -> str:
+    """A reason on one line: names in it are those of messages, and may have any signs."""
+    return "".join(sign if sign.isprintable() else " " for sign in reason)
+
+
 def _text(value: str) -> str:
     """A YAML scalar: plain where it can be, else in double quotes."""
     plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS
-    return value if plain else orjson.dumps(value).decode()
+    return value if plain else "".join(map(_escaped, orjson.dumps(value).decode()))
+
+
+def _escaped(sign: str) -> str:
+    """A sign as it stands in double quotes: YAML would fold some that JSON leaves as they are."""
+    return sign if sign.isprintable() else f"\\U{ord(sign):08x}"

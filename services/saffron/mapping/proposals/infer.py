@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from saffron.mapping.definition import CSV, SourceDefinition, TypeRule
 from saffron.mapping.message import Number
 from saffron.mapping.paths import Path
-from saffron.mapping.proposals.fields import Fields, Topic, fields_of
+from saffron.mapping.proposals.fields import Fields, Topic, fields_of, is_most
 from saffron.mapping.proposals.found_form import found_form
 from saffron.mapping.proposals.found_key import found_keys
 from saffron.mapping.proposals.found_time import found_time
@@ -72,17 +72,13 @@ def _look(topic: Topic) -> _Look:
 
 
 def _arrays(own: Fields) -> list[Path]:
-    """Paths of arrays that hold nothing but objects, one at least, in all events."""
+    """Paths of arrays that hold nearly nothing but objects, one at least, in nearly all events."""
     found = []
     for steps, values in own.values.items():
         lists = [value for _, value in values if isinstance(value, list)]
-        objects = [item for value in lists for item in value]
-        if (
-            own.in_all(steps)
-            and len(lists) == len(values)
-            and objects
-            and all(isinstance(one, dict) for one in objects)
-        ):
+        items = [item for value in lists for item in value]
+        objects = sum(isinstance(one, dict) for one in items)
+        if own.in_most(steps) and len(lists) == len(values) and objects and is_most(objects, len(items)):
             found.append(Path(steps))
     return found
 

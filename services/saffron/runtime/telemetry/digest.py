@@ -13,7 +13,7 @@ from saffron.runtime.log.topics import Topics
 from saffron.runtime.telemetry.histogram import Buckets
 
 INTERVAL_MS = 1_000
-_RARE = ("shed", "mistyped", "left_out")
+_RARE = ("shed", "mistyped", "left_out", "in_seconds")
 """Fields that most digests leave out."""
 _FEW = frozenset({"latency", "stem", *_RARE})
 
@@ -41,6 +41,7 @@ class Digest:
     stem: str | None = None
     mistyped: Mapping[str, int] | None = None
     left_out: int | None = None
+    in_seconds: int | None = None
 
     def body(self) -> bytes:
         """The value of the message."""
