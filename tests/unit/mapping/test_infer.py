@@ -243,6 +243,16 @@ def test_messages_of_another_kind_are_few_and_do_not_decide() -> None:
     assert "ts: {field: changed" in write_definition("s", infer([topic("orders", both)])), "one that is in all"
 
 
+def test_fields_with_names_of_an_event_are_proposed_under_the_names_that_they_have() -> None:
+    values = [{"at": f"2026-05-01T10:00:0{n}Z", "ts": f"{n}.5", "type": f"-{n}", "in": {"id": f"O-{n}"}} for n in "123"]
+    text = write_definition("s", infer([topic("t", values), topic("u", [{"$topic": f"O-{n}"} for n in "123"])]))
+    first, second = read_definition(text).sources
+    (one,) = events_of(topic("t", values).messages[0], first)
+    assert isinstance(one, Mapped)
+    assert (str(one.values["$.ts"]), str(one.values["$.type"]), one.values["in.id"]) == ("1.5", "-1", "O-1")
+    assert str(second.attributes["in.id"].origin) == "$topic"
+
+
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import orjson
 
 from saffron.mapping.definition import CsvForm, Envelope, TimeFormat
+from saffron.mapping.mapper import OWN, RESERVED
 from saffron.mapping.paths import Path
 from saffron.mapping.proposals.proposal import ProposedSource
 
@@ -87,7 +88,8 @@ def _key_name(sources: Sequence[ProposedSource]) -> str:
 
 def _name(path: Path) -> str:
     """The name of the attribute that a path has without a rule."""
-    return ".".join(map(str, path.steps))
+    name = ".".join(map(str, path.steps))
+    return OWN + name if name in RESERVED else name
 
 
 def _path(path: Path) -> str:
