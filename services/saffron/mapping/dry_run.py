@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from saffron.mapping.definition import SourceDefinition, TimeFormat
+from saffron.mapping.definition import SourceDefinition, StreamDefinition, TimeFormat
 from saffron.mapping.envelopes import Filtered
 from saffron.mapping.mapper import Mapped, Refused, is_type, outcomes_of
 from saffron.mapping.message import Message
 from saffron.schema.likely_times import is_likely
+from saffron.schema.schema import MAX_TS
 
 _DAY = 86_400_000
 _UNITS = {
@@ -52,15 +53,17 @@ class Reading:
 
 
 def read_all(
-    source: SourceDefinition, messages: Iterable[Message], *, strict: bool = False, max_future: int = _DAY
+    stream: StreamDefinition, source: SourceDefinition, messages: Iterable[Message], max_future: int = _DAY
 ) -> Reading:
     """Read the messages of a source as its stream would. `max_future`: how far events may be ahead of them (ms)."""
+    strict = stream.dead_letters
     types: Counter[str] = Counter()
     attributes: Counter[str] = Counter()
     refused: dict[str, Refusals] = {}
     misfits: dict[str, tuple[int, Message]] = {}
     examples: list[Mapped] = []
     times: list[int] = []
+    arrived: list[tuple[int, int, int, int]] = []
     count = events = finer = filtered = 0
     for message in messages:
         count += 1
@@ -76,6 +79,7 @@ def read_all(
                 refused[one.reason] = replace(before, count=before.count + 1)
                 continue
             events += 1
+            arrived.append((message.partition, message.offset, one.number, one.ts))
             finer += one.finer
             types[one.type] += 1
             attributes.update(one.values.keys())
@@ -84,14 +88,27 @@ def read_all(
                 misfits[name] = number + 1, first
             if len(examples) < _SHOWN:
                 examples.append(one)
-    warning = _warning(source, times, finer)
+    behind = _late(arrived, stream.disorder_of(source))
+    warning = "; ".join(filter(None, (_another_unit(source, times), behind, _finer(finer))))
     return Reading(source, count, events, types, attributes, refused, misfits, examples, warning, filtered)
 
 
-def _warning(source: SourceDefinition, times: Sequence[int], finer: int) -> str:
-    """What seems wrong with the times. `finer`: how many had digits that are cut."""
-    cut = f"{finer:,} times have digits finer than milliseconds, which are cut" if finer else ""
-    return "; ".join(filter(None, (_another_unit(source, times), cut)))
+def _finer(count: int) -> str:
+    return f"{count:,} times have digits finer than milliseconds, which are cut" if count else ""
+
+
+def _late(arrived: Iterable[tuple[int, int, int, int]], disorder: int) -> str:
+    """A hint on events that would be late; "" if there are none. `arrived`: (partition, offset, number, time in ms)."""
+    newest: dict[int, int] = {}
+    behind = []
+    for partition, _, _, ts in sorted(arrived):
+        newest[partition] = max(ts, newest.get(partition, ts))
+        if ts < newest[partition] - disorder:
+            behind.append(newest[partition] - ts)
+    if not behind:
+        return ""
+    most = f"the furthest is {max(behind):,} ms behind an earlier one of its partition, `disorder` is {disorder:,} ms"
+    return f"{len(behind):,} event{'s' * (len(behind) != 1)} would be late: {most}"
 
 
 def _another_unit(source: SourceDefinition, times: Sequence[int]) -> str:
@@ -115,6 +132,8 @@ def judged(one: Mapped | Refused, message: Message, max_future: int) -> Mapped |
         return one
     if not is_type(one.type):
         return Refused(one.number, "no-type", f"type {one.type!r} is empty or begins with $: `map` gives it another")
+    if abs(one.ts) > MAX_TS:
+        return Refused(one.number, "bad-ts", f"ts {one.ts} is beyond 2^53 ms: is it in another unit?")
     if message.time is None or one.ts <= message.time + max_future:
         return one
     detail = f"ts {one.ts} is more than {max_future} ms ahead of the message's own time {message.time}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saffron.mapping.definition import Envelope, TimeFormat
@@ -256,6 +256,7 @@ def test_fields_with_names_of_an_event_are_proposed_under_the_names_that_they_ha
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 
 
+@settings(deadline=None)
 @given(NAMES, NAMES, NAMES, NAMES)
 def test_any_names_come_through_the_text_of_a_definition(at: str, key: str, price: str, other: str) -> None:
     first = topic("a", [{at: NOON + n, key + "k": f"u{n}", price + "p": f"{n}.5"} for n in range(5)])

@@ -102,7 +102,7 @@ def _warnings(client: Client, wanted: StreamDefinition) -> Iterator[str]:
     """What a person has to know of how the newest messages are read. Nothing is raised: the stream is applied."""
     for source in wanted.sources:
         try:
-            yield from lines_of(read_newest(client, source, _NEWEST, strict=wanted.dead_letters))
+            yield from lines_of(read_newest(client, wanted, source, _NEWEST))
         except SaffronError as error:
             yield f"{source.topic}: its messages could not be tried: {error}"
 

@@ -15,7 +15,7 @@ from saffron.cli.streams import samples
 from saffron.cli.streams.files import text_of
 from saffron.control.streams.readings import read_source, reading_body
 from saffron.errors import InputError
-from saffron.mapping.definition import SourceDefinition
+from saffron.mapping.definition import SourceDefinition, StreamDefinition
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.dry_run import Reading, place_of, read_all
 from saffron.mapping.proposals.definition_writer import write_definition
@@ -92,9 +92,9 @@ def check(
     files = _files(inputs or [], found.sources)
     with _client(system, [one.topic for one in found.sources if one.topic not in files]) as client:
         readings = [
-            read_all(one, samples.of_file(files[one.topic], one.topic, sample), strict=found.dead_letters)
+            read_all(found, one, samples.of_file(files[one.topic], one.topic, sample))
             if one.topic in files
-            else read_newest(_known(client), one, sample, strict=found.dead_letters)
+            else read_newest(_known(client), found, one, sample)
             for one in found.sources
         ]
     if json:
@@ -122,10 +122,10 @@ def _known(client: Client | None) -> Client:
     return client
 
 
-def read_newest(client: Client, source: SourceDefinition, sample: int, *, strict: bool) -> Reading:
+def read_newest(client: Client, stream: StreamDefinition, source: SourceDefinition, sample: int) -> Reading:
     """How a source reads its topic's newest messages."""
     messages = samples.of_source(client, source, sample)
-    return read_source(source, messages, strict=strict, max_future=client.settings.max_future_ms)
+    return read_source(stream, source, messages, client.settings.max_future_ms)
 
 
 def _files(inputs: Sequence[str], sources: Sequence[SourceDefinition]) -> dict[str, Path]:
