@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from saffron.mapping.definition import SourceDefinition, StreamDefinition, TimeFormat
@@ -143,3 +143,31 @@ def judged(one: Mapped | Refused, message: Message, max_future: int) -> Mapped |
 def place_of(message: Message, number: int) -> str:
     """The id of an element: TOPIC/PARTITION/OFFSET, and .NUMBER from the second one of its message on."""
     return f"{message.topic}/{message.partition}/{message.offset}" + (f".{number}" if number else "")
+
+
+def sentences(one: Reading) -> Iterator[str]:
+    """What a person has to know beside the counts."""
+    topic = one.source.topic
+    if not one.messages:
+        yield f"{topic}: no message has been found, so that nothing could be tried"
+    elif not (one.events or one.refused or one.filtered):
+        columns = one.source.csv is not None and not one.source.csv.columns
+        more = (
+            ": each first line is read as names; without names say `format: {csv: {columns: [a, b]}}`"
+            if columns
+            else ""
+        )
+        yield f"{topic}: its messages hold no event{more}"
+    if one.filtered:
+        yield f"{topic}: {one.filtered:,} left out by `where: {one.source.where}`"
+    for reason, each in one.refused.items():
+        first = f"the first is {place_of(each.message, each.first.number)}: {each.first.detail}"
+        yield f"{topic}: {each.count:,} refused ({reason}); {first}"
+    for name, (count, message) in one.misfits.items():
+        what = "1 value" if count == 1 else f"{count:,} values"
+        why = "not as its rule says, and null"
+        if name not in one.source.attributes:
+            why = "beside another field of that name, and left out"
+        yield f"{topic}: {what} of {name!r} {why}; the first in {place_of(message, 0)}"
+    if one.warning:
+        yield f"{topic}: {one.warning}"

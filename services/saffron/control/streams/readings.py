@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
-from saffron.mapping.dry_run import Reading, Refusals, judged, place_of, read_all
+from saffron.mapping.dry_run import Reading, Refusals, judged, place_of, read_all, sentences
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message, written
 from saffron.runtime.streams.source_messages import SourceMessage
@@ -51,6 +51,7 @@ def reading_body(one: Reading) -> dict[str, Any]:
         "refused": refused,
         "misfits": misfits,
         "warning": one.warning or None,
+        "told": list(sentences(one)),
         "examples": [event_body(each) for each in one.examples],
     }
 
