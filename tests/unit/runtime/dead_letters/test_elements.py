@@ -124,7 +124,21 @@ def test_a_letter_names_its_element_and_its_stream(log: MemoryLog) -> None:
     assert desk(log).find("orders/0/0.2") == letter
     names = {"orders": "plain", "t.shop": "shop"}
     assert desk(log).stream_of(letter, names) == "shop"
-    assert desk(log).topics_of(STREAM) == ["orders", "t.shop.admitted"]
+    assert desk(log).of_stream(STREAM, None).topics == ["orders", "t.shop.admitted"]
+
+
+def test_each_of_several_streams_over_a_topic_has_its_own_letter(log: MemoryLog) -> None:
+    other = StreamRecord("other", "t.other", "id", definition=AppliedDefinition(SHOP, {"orders": 0}, 1))
+    place = Place("orders", 0, 0, 0)
+    buried(log, b'{"id":1}', place)
+    buried(log, b'{"id":1}', place, "other")
+    assert [one.stream for one in desk(log).newest(LetterFilter(), 9).letters] == ["shop", "other"]
+    for stream in (STREAM, other):
+        (letter,) = desk(log).newest(desk(log).of_stream(stream, None), 9).letters
+        assert letter.stream == stream.name
+    committed(log, 0)
+    sent(log, "orders/0/0", Correction(put={"at": 7}), sources=Sources([STREAM, other]))
+    assert all(one.attempts for one in desk(log).newest(LetterFilter(), 9).letters), "it came to both"
 
 
 def test_a_mended_message_goes_to_its_source_by_the_definition(log: MemoryLog) -> None:
