@@ -261,3 +261,13 @@ def test_a_query_of_the_past_says_from_where_on_its_names_are_known(
     (notice,) = operator.take_notices()
     assert notice.state == "active"
     assert notice.reason == said or (said is not None and said in str(notice.reason))
+
+
+def test_names_that_come_before_the_first_event_are_known_from_the_beginning() -> None:
+    operator = WindowingOperator(0, "events", infer_events=1, disorder_ms=100)
+    for at, event in enumerate(LATE):
+        operator.ingest(batch([event], at))  # versions of the schema, while all events are held back
+        operator.flush()
+    operator.query("q", QueryRecord("q", 1, ADD, READS.replace("A b", "B b"), "earliest"))
+    (notice,) = operator.take_notices()
+    assert (notice.state, notice.reason) == ("active", None)
