@@ -243,6 +243,22 @@ def test_messages_of_another_kind_are_few_and_do_not_decide() -> None:
     assert "ts: {field: changed" in write_definition("s", infer([topic("orders", both)])), "one that is in all"
 
 
+def framed(payloads: list[bytes]) -> Topic:
+    return Topic("t", [Message(b"\0\0\0\0\7" + one, None, NOON) for one in payloads])
+
+
+def test_frames_of_a_schema_registry_are_seen() -> None:
+    text = write_definition("s", infer([framed([b'{"at":%d,"id":"a"}' % (NOON + n) for n in range(5)])]))
+    assert "  format: json-schema  # its messages have the frame of a schema registry" in text
+    assert "  ts: {field: at, format: epoch_ms}" in text
+    assert read_definition(text).sources[0].format == "json-schema"
+    text = write_definition("s", infer([framed([b"\x02a\n", b"\x02b\n"])]))
+    assert "# format: avro  # or protobuf" in text
+    assert "envelope" not in text
+    with_registry = text.replace("# format: avro", "format: avro").replace("# registry", "registry")
+    assert read_definition(with_registry).sources[0].format == "avro"
+
+
 def test_fields_with_names_of_an_event_are_proposed_under_the_names_that_they_have() -> None:
     values = [{"at": f"2026-05-01T10:00:0{n}Z", "ts": f"{n}.5", "type": f"-{n}", "in": {"id": f"O-{n}"}} for n in "123"]
     text = write_definition("s", infer([topic("t", values), topic("u", [{"$topic": f"O-{n}"} for n in "123"])]))
