@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import fields
 
 from saffron.mapping.definition import SourceDefinition, Start, StreamDefinition
@@ -11,15 +11,20 @@ from saffron.schema.times import iso_text
 _KNOWN = frozenset({"sources", "name"})
 
 
-def changes_of(before: StreamDefinition, after: StreamDefinition) -> Iterator[str]:
-    """The changes, with what each means for events. Sources are compared by their topics."""
+def changes_of(before: StreamDefinition, after: StreamDefinition, once: Collection[str] = frozenset()) -> Iterator[str]:
+    """The changes, with what each means for events. Sources are compared by their topics.
+
+    `once`: those that the stream has read at some time.
+    """
     for one in fields(StreamDefinition):
         old, new = getattr(before, one.name), getattr(after, one.name)
         if one.name not in _KNOWN and old != new:
             yield f"{one.name}: {_cell(old)} -> {_cell(new)}"
     for source in after.sources:
         known = before.source(source.topic)
-        if known is None:
+        if known is None and source.topic in once:
+            yield f"source {source.topic} is back, as number {source.number}: it is read on from its position"
+        elif known is None:
             yield f"source {source.topic} is new, as number {source.number}: it is read from {_start(source)}"
         elif changed := _changed(known, source):
             yield f"source {source.topic}: {', '.join(changed)} changed; it counts for messages that are not yet read"

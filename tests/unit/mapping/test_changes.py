@@ -30,6 +30,13 @@ def test_a_new_source_is_read_from_its_start(start: str, where: str) -> None:
     assert where in sentence
 
 
+def test_a_source_that_comes_back_is_read_on() -> None:
+    before, after = read_definition(HEAD), read_definition(HEAD + "- topic: b\n")
+    (sentence,) = changes_of(before, after, {"a": 0, "b": 1})
+    assert sentence.startswith("source b is back")
+    assert "read on from its position" in sentence
+
+
 @pytest.mark.parametrize(
     ("before", "after", "gone"),
     [
