@@ -13,7 +13,7 @@ _FIRST, _LAST = EARLIEST // 1000, LATEST // 1000
 
 def is_likely(ts: float) -> bool:
     """Whether a time (ms) is likely."""
-    return EARLIEST <= ts < LATEST
+    return EARLIEST <= ts <= LATEST
 
 
 class SecondsCount:

@@ -45,7 +45,9 @@ def found_time(own: Fields, beside: Collection[Steps] = ()) -> ProposedTime:
     if not found:
         return ProposedTime(None, TimeFormat.MILLISECONDS, "no field is a time in all messages: the message's own")
     far, others, _, age, _, steps, form, ages = min(found, key=lambda one: one[:6])
-    where = "all messages" if not others else f"{own.share(len(ages))} of events (the others will be dead letters)"
+    where = (
+        "all messages" if not others else f"{own.share(len(ages))} of events (check says what becomes of the others)"
+    )
     near = "" if far or max(own.times) < 0 else f", within {_span(age)} of the message's own"
     lacks_offset = _ages(own.values[steps], form, own.times, _ELSEWHERE) != ages
     return ProposedTime(Path(steps), form, f"is a time in {where}{near}{_zone(ages) if lacks_offset else ''}")
