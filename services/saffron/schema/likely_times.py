@@ -24,6 +24,8 @@ class SecondsCount:
 
     def add(self, ts: NDArray[np.int64]) -> None:
         """Counts the times of a batch."""
+        if not len(ts) or ts.min() >= _LAST:
+            return
         self._seconds += int(np.count_nonzero((ts >= _FIRST) & (ts < _LAST)))
         self._smaller += int(np.count_nonzero((ts >= 0) & (ts < _FIRST)))
 
