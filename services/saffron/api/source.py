@@ -98,13 +98,14 @@ def _tables(events: Any) -> Iterator[Rows]:
     """Rows of an Arrow table, or of a data frame whose columns have mixed types."""
     import pyarrow as pa
 
-    from saffron.engine.events.formats.tabular import table_events
+    from saffron.engine.events.formats.tabular import require_single, table_events
 
     try:
         reader = pa.RecordBatchReader.from_stream(events)
     except (pa.ArrowException, ValueError) as error:  # of a data frame whose columns hold values of several kinds
         if not hasattr(events, "notna"):
             raise InputError(f"the {type(events).__name__} cannot be read as an Arrow table: {error}") from error
+        require_single("the DataFrame", map(str, events.columns))
         return _objects(events.astype(object).where(events.notna(), None).to_dict("records"))
     kept = [number for number, name in enumerate(reader.schema.names) if not name.startswith(_INDEX)]
     batches = (

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from saffron.carets import display_width, printable
 from saffron.errors import SettingsError
 
 
@@ -58,11 +59,15 @@ def moment(ms: int) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Prints a plain table on standard output, as wide as its content, for other tools to cut and sort."""
-    cells = [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(name), *(len(row[i]) for row in cells), 0) for i, name in enumerate(columns)]
+    """Prints a plain table on standard output, as wide as its content, for other tools to cut and sort.
+
+    A row is a line: names out of messages may have any signs, and those that are not printed are replaced.
+    """
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
+    widths = [max(map(display_width, [name, *(row[i] for row in cells)])) for i, name in enumerate(columns)]
     for line in ([*columns], *cells):
-        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        padded = (cell + " " * (width - display_width(cell)) for cell, width in zip(line, widths, strict=True))
+        text = "  ".join(padded).rstrip()
         print(bold(text) if line == [*columns] else text)
 
 

@@ -13,6 +13,7 @@ from saffron.engine.operators.composition import bound_beside, standing_plans
 from saffron.errors import QueryError, SaffronError
 from saffron.language import Bound, bind, explain_svg, is_name
 from saffron.language.cost.shedding import cannot_act
+from saffron.language.plan.clauses import Output
 from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
@@ -152,7 +153,7 @@ def check_partitions(plan: Plan, stream: StreamRecord, partitions: Partitions) -
     if count is None:
         raise Refused(409, "topic", f"the topic {stream.topic} of stream {plan.stream!r} does not exist")
     grouping = plan.key if isinstance(plan, MatchPlan) else plan.group
-    if count == 1 or (key is not None and key in grouping):
+    if count == 1 or (key is not None and key in grouping) or _is_of_one_event(plan):
         return
     does = "matches" if isinstance(plan, MatchPlan) else "counts"
     by = f"by {', '.join(map(attribute_shown, grouping))}" if grouping else "over all events"
@@ -163,6 +164,15 @@ def check_partitions(plan: Plan, stream: StreamRecord, partitions: Partitions) -
         f"the query {does} {by}, but stream {plan.stream!r} has {count} partitions and {spread}: events of one result "
         f"could lie in several. {_fix(plan, stream, grouping)}",
     )
+
+
+def _is_of_one_event(plan: Plan) -> bool:
+    """Whether each match is one event, and which are found depends on no other event."""
+    if not isinstance(plan, MatchPlan) or plan.positive != 1 or plan.absences or plan.components[0].closure:
+        return False
+    window = plan.window
+    apart = window.opens is None and (window.slide is None or not window.events)
+    return apart and plan.output is Output.ALL and not plan.timeouts
 
 
 def _fix(plan: Plan, stream: StreamRecord, grouping: Sequence[str]) -> str:

@@ -15,9 +15,10 @@ from saffron.control.guard import answer
 from saffron.control.requests import count_of, flag_of, json_body, now_ms
 from saffron.control.tables import Tables
 from saffron.errors import InputError
+from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Letter
-from saffron.runtime.dead_letters.reading import DeadLetters, LetterFilter
+from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.dead_letters.showing import row_of, whole
 
 _MOST_SEARCHED = 2_000
@@ -54,7 +55,7 @@ class DeadLettersApi:
     async def list_letters(self, request: web.Request) -> web.Response:
         """The newest letters first: ?reason=late, &stream=NAME, &count=20."""
         count = count_of(request.query.get("count", "20"))
-        wanted = LetterFilter(request.query.get("reason"), self._topics(request.query.get("stream")))
+        wanted = self._letters.of_stream(self._record(request.query.get("stream")), request.query.get("reason"))
         found = await asyncio.to_thread(self._letters.newest, wanted, count, _MOST_SEARCHED)
         return answer(
             {
@@ -103,15 +104,15 @@ class DeadLettersApi:
         except InputError as error:
             raise Refused(404, "unknown", str(error)) from error
 
-    def _topics(self, stream: str | None) -> list[str] | None:
-        """The topics whose letters belong to a stream, None for all; Refused for an unknown stream."""
+    def _record(self, stream: str | None) -> StreamRecord | None:
+        """The stream of that name, None for all; Refused for an unknown stream."""
         if stream is None:
             return None
         record = self._tables.streams.get(stream)
         if record is None:
             known = ", ".join(self._tables.streams.all())
             raise Refused(400, "stream", f"there is no stream {stream!r}; streams: {known}")
-        return self._letters.topics_of(record)
+        return record
 
     def _stream(self, letter: Letter) -> str | None:
         """The name of a letter's stream, None if it has none."""

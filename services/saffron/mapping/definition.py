@@ -162,6 +162,10 @@ class StreamDefinition:
         """The same, each source with its number in the stream. `numbers`: by topic."""
         return replace(self, sources=tuple(replace(one, number=numbers[one.topic]) for one in self.sources))
 
+    def disorder_of(self, source: SourceDefinition) -> int:
+        """How late an event of a source may be (ms)."""
+        return self.disorder if source.disorder is None else source.disorder
+
     def source(self, topic: str) -> SourceDefinition | None:
         """The source with this topic."""
         return next((one for one in self.sources if one.topic == topic), None)

@@ -26,7 +26,7 @@ from saffron.mapping.definition import (
     TimeRule,
     TypeRule,
 )
-from saffron.mapping.mapper import RESERVED, is_type
+from saffron.mapping.mapper import OWN, RESERVED, is_type
 from saffron.mapping.paths import PATH_FORM, Path, PathError
 from saffron.mapping.times import TimeError, zone_of
 from saffron.mapping.where import condition
@@ -236,6 +236,10 @@ def _attributes(node: Node) -> Mapping[str, AttributeRule]:
             other = f"event_{name.removeprefix('$')}"
             key.error(f"an event has its own `{name}`", f"Name the attribute otherwise, as {other}.")
         found[name] = _attribute(value)
+        own = name.removeprefix(OWN)
+        if own != name and own in RESERVED and found[name].origin != Path((own,)):
+            what = f"`{name}` is the message's own `{own}`, which would be lost where it has one"
+            key.error(what, f"Name the attribute otherwise, or read it from there: from: {own}.")
     return MappingProxyType(found)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from saffron.mapping.definition import SourceDefinition, TimeFormat
+from saffron.mapping.definition import SourceDefinition, StreamDefinition, TimeFormat
 from saffron.mapping.envelopes import Filtered
 from saffron.mapping.mapper import Mapped, Refused, is_type, outcomes_of
 from saffron.mapping.message import Message
+from saffron.schema.likely_times import is_likely
+from saffron.schema.schema import MAX_TS
 
 _DAY = 86_400_000
 _UNITS = {
@@ -51,15 +53,17 @@ class Reading:
 
 
 def read_all(
-    source: SourceDefinition, messages: Iterable[Message], *, strict: bool = False, max_future: int = _DAY
+    stream: StreamDefinition, source: SourceDefinition, messages: Iterable[Message], max_future: int = _DAY
 ) -> Reading:
     """Read the messages of a source as its stream would. `max_future`: how far events may be ahead of them (ms)."""
+    strict = stream.dead_letters
     types: Counter[str] = Counter()
     attributes: Counter[str] = Counter()
     refused: dict[str, Refusals] = {}
     misfits: dict[str, tuple[int, Message]] = {}
     examples: list[Mapped] = []
-    ages: list[tuple[int, int]] = []
+    times: list[int] = []
+    arrived: list[tuple[int, int, int, int]] = []
     count = events = finer = filtered = 0
     for message in messages:
         count += 1
@@ -67,14 +71,15 @@ def read_all(
             if isinstance(one, Filtered):
                 filtered += 1
                 continue
-            if isinstance(one, Mapped) and message.time is not None:
-                ages.append((one.ts, message.time))
+            if isinstance(one, Mapped):
+                times.append(one.ts)
             one = judged(one, message, max_future)
             if isinstance(one, Refused):
                 before = refused.get(one.reason, Refusals(0, message, one))
                 refused[one.reason] = replace(before, count=before.count + 1)
                 continue
             events += 1
+            arrived.append((message.partition, message.offset, one.number, one.ts))
             finer += one.finer
             types[one.type] += 1
             attributes.update(one.values.keys())
@@ -83,30 +88,38 @@ def read_all(
                 misfits[name] = number + 1, first
             if len(examples) < _SHOWN:
                 examples.append(one)
-    warning = _warning(source, ages, finer)
+    behind = _late(arrived, stream.disorder_of(source))
+    warning = "; ".join(filter(None, (_another_unit(source, times), behind, _finer(finer))))
     return Reading(source, count, events, types, attributes, refused, misfits, examples, warning, filtered)
 
 
-def _warning(source: SourceDefinition, times: Sequence[tuple[int, int]], finer: int) -> str:
-    """What seems wrong with the times. `finer`: how many had digits that are cut."""
-    cut = f"{finer:,} times have digits finer than milliseconds, which are cut" if finer else ""
-    return "; ".join(filter(None, (_another_unit(source, times), cut)))
+def _finer(count: int) -> str:
+    return f"{count:,} times have digits finer than milliseconds, which are cut" if count else ""
 
 
-def _another_unit(source: SourceDefinition, times: Sequence[tuple[int, int]]) -> str:
-    """A hint that another unit of epoch time brings the times near to the messages' own; "" if none does.
+def _late(arrived: Iterable[tuple[int, int, int, int]], disorder: int) -> str:
+    """A hint on events that would be late; "" if there are none. `arrived`: (partition, offset, number, time in ms)."""
+    newest: dict[int, int] = {}
+    behind = []
+    for partition, _, _, ts in sorted(arrived):
+        newest[partition] = max(ts, newest.get(partition, ts))
+        if ts < newest[partition] - disorder:
+            behind.append(newest[partition] - ts)
+    if not behind:
+        return ""
+    most = f"the furthest is {max(behind):,} ms behind an earlier one of its partition, `disorder` is {disorder:,} ms"
+    return f"{len(behind):,} event{'s' * (len(behind) != 1)} would be late: {most}"
 
-    `times`: (event time, message time) in ms. The hint needs a median distance over 300 days, and one under 30 days.
-    """
+
+def _another_unit(source: SourceDefinition, times: Sequence[int]) -> str:
+    """A hint that another unit of epoch time makes the times likely, where they are not so; "" if none does."""
     form = source.time.form
     if not times or not isinstance(form, TimeFormat) or form not in _UNITS:
         return ""
-    if statistics.median(abs(ts - own) for ts, own in times) < 300 * _DAY:
-        return ""
+    median = statistics.median(times)
     for other, nanoseconds in _UNITS.items():
-        factor = nanoseconds / _UNITS[form]
-        if statistics.median(abs(ts * factor - own) for ts, own in times) < 30 * _DAY:
-            return f"times are far from the messages' own as {form.value}; they fit as {other.value}"
+        if not is_likely(median) and is_likely(median * nanoseconds / _UNITS[form]):
+            return f"times lie outside 1980 to 2100 as {form.value}; they fit as {other.value}"
     return ""
 
 
@@ -119,6 +132,8 @@ def judged(one: Mapped | Refused, message: Message, max_future: int) -> Mapped |
         return one
     if not is_type(one.type):
         return Refused(one.number, "no-type", f"type {one.type!r} is empty or begins with $: `map` gives it another")
+    if abs(one.ts) > MAX_TS:
+        return Refused(one.number, "bad-ts", f"ts {one.ts} is beyond 2^53 ms: is it in another unit?")
     if message.time is None or one.ts <= message.time + max_future:
         return one
     detail = f"ts {one.ts} is more than {max_future} ms ahead of the message's own time {message.time}"
@@ -128,3 +143,31 @@ def judged(one: Mapped | Refused, message: Message, max_future: int) -> Mapped |
 def place_of(message: Message, number: int) -> str:
     """The id of an element: TOPIC/PARTITION/OFFSET, and .NUMBER from the second one of its message on."""
     return f"{message.topic}/{message.partition}/{message.offset}" + (f".{number}" if number else "")
+
+
+def sentences(one: Reading) -> Iterator[str]:
+    """What a person has to know beside the counts."""
+    topic = one.source.topic
+    if not one.messages:
+        yield f"{topic}: no message has been found, so that nothing could be tried"
+    elif not (one.events or one.refused or one.filtered):
+        columns = one.source.csv is not None and not one.source.csv.columns
+        more = (
+            ": each first line is read as names; without names say `format: {csv: {columns: [a, b]}}`"
+            if columns
+            else ""
+        )
+        yield f"{topic}: its messages hold no event{more}"
+    if one.filtered:
+        yield f"{topic}: {one.filtered:,} left out by `where: {one.source.where}`"
+    for reason, each in one.refused.items():
+        first = f"the first is {place_of(each.message, each.first.number)}: {each.first.detail}"
+        yield f"{topic}: {each.count:,} refused ({reason}); {first}"
+    for name, (count, message) in one.misfits.items():
+        what = "1 value" if count == 1 else f"{count:,} values"
+        why = "not as its rule says, and null"
+        if name not in one.source.attributes:
+            why = "beside another field of that name, and left out"
+        yield f"{topic}: {what} of {name!r} {why}; the first in {place_of(message, 0)}"
+    if one.warning:
+        yield f"{topic}: {one.warning}"

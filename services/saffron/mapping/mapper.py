@@ -143,7 +143,7 @@ def _type(content: Mapping[str, Any], message: Message, rule: TypeRule) -> str:
     if rule.names and found not in rule.names:
         known = ", ".join(list(rule.names)[:5])
         raise MessageError("no-type", f"{described(rule.origin)} is {found!r}, which `map` does not name: {known}")
-    return rule.names.get(found, found)
+    return rule.names.get(found, str(found))  # a number is one as it is written
 
 
 def _time(content: Mapping[str, Any], message: Message, rule: TimeRule) -> tuple[int, bool]:

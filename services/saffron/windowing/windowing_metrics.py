@@ -25,6 +25,7 @@ _COUNTERS = (
     ("late_by_silence", names.LATE_BY_SILENCE),
     ("mistyped", names.MISTYPED_VALUES),
     ("left_out", names.LEFT_OUT_VALUES),
+    ("in_seconds", names.TIMES_IN_SECONDS),
 )
 _NAMED = 20
 """Most attributes named in a digest."""
@@ -109,13 +110,8 @@ class WindowingMetrics:
 
 
 def _losses(operator: WindowingOperator) -> dict[str, Any]:
-    """What this process did not keep: values by attribute (most frequent first), left-out ones; and silence."""
+    """What this process did not keep (values by attribute, most frequent first), odd times, and silence."""
     numbers = operator.statistics()
     mistyped = Counter(numbers["mistyped_attributes"]).most_common(_NAMED)
-    left_out = numbers["left_out"]
-    return {
-        "mistyped": dict(mistyped) or None,
-        "left_out": left_out or None,
-        "silence": numbers["silence"] or None,
-        "late_by_silence": numbers["late_by_silence"] or None,
-    }
+    rest = {name: numbers[name] or None for name in ("left_out", "in_seconds", "silence", "late_by_silence")}
+    return {"mistyped": dict(mistyped) or None, **rest}

@@ -177,7 +177,8 @@ def test_topics_become_a_stream_and_a_query_is_tried_on_their_messages(look: Loo
         order, paid = {"order_id": f"O-{n}", "at": NOON + n}, {"order": {"id": f"O-{n}"}, "at": NOON + 60_000 + n}
         producer.send("orders", 0, orjson.dumps(order), timestamp=NOON + n)
         producer.send("payments", 0, orjson.dumps(paid), timestamp=NOON + 60_000 + n)
-    producer.send("orders", 0, b'{"order_id": 12345678901234567890', timestamp=NOON + 30)
+    producer.send("orders", 0, b'{"order_id":"O","at":%d,"a.b":1,"a":{"b":2}}' % (NOON + 30), timestamp=NOON + 30)
+    producer.send("orders", 0, b'{"order_id": 12345678901234567890', timestamp=NOON + 31)
     producer.flush(1)
 
     async def talk(tab: Tab, url: str) -> None:
@@ -194,7 +195,9 @@ def test_topics_become_a_stream_and_a_query_is_tried_on_their_messages(look: Loo
         await tab.value(click("#check"))
         await tab.until(text("#definition-answer.wait") + "?.includes('orders: 1 refused (not-json)')", "refusal")
         assert await tab.value(text("#messages .badge.failed")) == "not-json"
-        assert await tab.value(count("#messages .badge.active")) == 19
+        assert "'a.b' beside another field of that name" in await tab.value(text("#definition-answer.wait"))
+        assert await tab.value(count("#messages .badge.waiting")) == 1
+        assert await tab.value(count("#messages .badge.active")) == 18
         broken = proposed.replace("epoch_ms", "epoch_xs")
         await tab.value(fill("#definition", broken) + ";" + click("#check"))
         await tab.until(text("#definition-answer.bad") + "?.includes('^^^')", "carets")
@@ -210,7 +213,7 @@ def test_topics_become_a_stream_and_a_query_is_tried_on_their_messages(look: Loo
         await tab.until(text("#query-answer.bad") + "?.includes('^')", "carets", seconds=300)
         await tab.value(fill("#query", PAID) + ";" + click("#try-form .main"))
         await tab.until(
-            text("#query-answer.wait") + "?.startsWith('30 results; from 60 events')", "results", seconds=300
+            text("#query-answer.wait") + "?.startsWith('30 results; from 61 events')", "results", seconds=300
         )
         assert await tab.value(count("#results details")) == 30
         await tab.value("document.querySelector('#results details').open = true")

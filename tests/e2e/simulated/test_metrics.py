@@ -70,6 +70,7 @@ FILLED: Mapping[str, set[str]] = {
         "late_events",
         "left_out_values",
         "mistyped_values",
+        "times_in_seconds",
         "watermark_seconds",
     },
     "shedder": {

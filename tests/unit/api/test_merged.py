@@ -59,3 +59,16 @@ def test_files_by_topic_and_a_definition_go_together(files: dict[str, Path], tmp
         list(saffron.replay(UNPAID, {"orders": files["orders"]}, stream=tmp_path / "shop.yaml"))
     with pytest.raises(InputError, match="begin with FROM shop"):
         list(saffron.replay(UNPAID.replace("FROM shop", ""), files, stream=tmp_path / "shop.yaml"))
+
+
+def test_seconds_that_are_read_as_milliseconds_are_told(tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text(
+        "stream: s\nsources:\n- topic: t\n  ts: {field: at, format: epoch_ms}\n", "utf-8"
+    )
+    (tmp_path / "t.ndjson").write_bytes(b"\n".join(orjson.dumps({"at": 1_777_629_600 + n}) for n in range(3)))
+    text = "QUERY q FROM s PATTERN t a WITHIN 1 s"
+    with pytest.warns(UserWarning, match="times of 3 events lie in 1970"):
+        list(saffron.replay(text, {"t": tmp_path / "t.ndjson"}, stream=tmp_path / "wrong.yaml"))
+    plain = [{"type": "t", "ts": 1_777_629_600 + n} for n in range(3)]
+    with pytest.warns(UserWarning, match="times of 3 events lie in 1970"):
+        list(saffron.replay("QUERY q PATTERN t a WITHIN 1 s", plain))

@@ -23,6 +23,12 @@ from saffron.errors import InputError, QueryError
 from tests.unit.api.samples import EVENTS, MATCHES, SCHEMA, TRENDS
 
 
+def _twice() -> pa.Array[Any]:
+    """A column of structs with two fields of one name."""
+    fields = [pa.field("x", pa.int64())] * 2
+    return pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], fields=fields)
+
+
 def ids(results: Results) -> list[str]:
     return [one.id for one in results]
 
@@ -103,6 +109,12 @@ class TestEventsFromAnywhere:
             ([5], "not-json: a int; each event is a dict with 'type' and 'ts'"),
             ([{"type": "A", "ts": 1, "x": object()}], "not-json: attribute 'x' cannot be written as JSON"),
             (pa.table({"ts": [1]}), "the table: has no column 'type'"),
+            (
+                pa.table([pa.array(["A"]), pa.array([1]), pa.array([2])], names=["type", "x", "x"]),
+                "the table has 'x' twice",
+            ),
+            (pa.table({"type": ["A"], "in": _twice()}), "a struct of the table has 'x' twice"),
+            (pd.DataFrame([["A", 1, 2]], columns=["type", "x", "x"]), "the DataFrame has 'x' twice"),
             ("no/such.ndjson", "no/such.ndjson: no such file"),
         ],
     )

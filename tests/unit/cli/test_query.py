@@ -144,12 +144,23 @@ def test_check_looks_at_the_streams_and_schemas_of_the_running_system(
     monkeypatch.setattr(System, "connected", lambda system: client.settings)
     assert "there is no stream 'trades'; `saffron stream add trades` makes one" in check(f"{TEXT} FROM trades")
     assert check(TEXT) == "query: right\n"
-    schema = Schema({"price": Kind.INT, "name": Kind.STRING}, {"Stock": ("price", "name")}, {})
+    kinds = {"price": Kind.INT, "name": Kind.STRING, "firm.city": Kind.STRING, "owners": Kind.ARRAY}
+    schema = Schema(kinds, {"Stock": tuple(kinds)}, {})
     version = VersionRecord("events", 1, schema_to_record(schema))
     client.put(client.topics.streams, version.key, version.encode())
     told = check("PATTERN SEQ(Stock a, Rise b) WHERE a.price > b.gain WITHIN 1 hour")
     assert "no event of the stream has had this yet" in told
     assert "attribute 'gain' of type Rise" in told
+    for wrong, said in (
+        ("firm", "It is an object; its fields are: firm.city."),
+        ("owners.share", "'owners' is an array: owners[1].share reads its first element."),
+        ("name.first", "'name' is a value, which has no fields."),
+        ("prize", "Did you mean 'price'?"),
+        ("city", "Did you mean firm.city?"),
+    ):
+        told = check(f"PATTERN SEQ(Stock a, Stock b) WHERE a.{wrong} = b.{wrong} WITHIN 1 hour")
+        assert (f"no event of type Stock has had '{wrong}' yet" in told, said in told) == (True, True), told
+    assert "Did you mean 'Stock'?" in check("PATTERN SEQ(Stock a, Stok b) WITHIN 1 hour")
     assert "a string is compared with a number" in check("PATTERN SEQ(Stock a, Stock b) WHERE a.name > 5 WITHIN 1 hour")
     maker = QueryRecord("m", 1, "add", "PATTERN SEQ(Stock a, Stock b) WITHIN 1 hour RETURN a.price AS gain INTO Rise")
     client.put(client.topics.queries, "m", maker.encode())

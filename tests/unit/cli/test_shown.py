@@ -79,6 +79,12 @@ def test_a_table_is_plain_text_that_tools_can_cut(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == "name  n\n"
 
 
+def test_a_row_of_a_table_is_a_line_whatever_names_messages_have(capsys: pytest.CaptureFixture[str]) -> None:
+    console.print_table(("name", "n"), [("a\nb\x1b[31m", 1), ("日本", 2), ("e\u0301", 3)])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["name      n", "a\ufffdb\ufffd[31m  1", "日本      2", "e\u0301         3"]
+
+
 def test_quantiles_from_a_metrics_page_are_those_of_the_service() -> None:
     import numpy as np
 

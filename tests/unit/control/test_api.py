@@ -194,6 +194,19 @@ def test_a_query_that_partitions_would_tear_apart_is_refused() -> None:
         status, body = await ask("POST", "/api/queries", {"text": TEXT.replace("[symbol] AND ", ""), "name": "rally"})
         assert (status, body["error"]["kind"]) == (400, "partitions")
         assert "`saffron stream add events_in_one --from events --partitions 1`" in body["error"]["text"]
+        for text, taken in (
+            ("PATTERN Stock a WITHIN 1 hour", True),
+            ("PATTERN SEQ(Stock a) WHERE a.price > 1 WITHIN 1 hour SLIDE 1 hour RETURN a.price AS p", True),
+            ("PATTERN Stock{1} a WITHIN 9 EVENTS", True),
+            ("PATTERN Stock+ a[] WITHIN 1 hour", False),
+            ("PATTERN SEQ(Stock a, NOT Bond b) WITHIN 1 hour", False),
+            ("PATTERN Stock a WITHIN 9 EVENTS SLIDE 9 EVENTS", False),
+            ("PATTERN Stock a WITHIN 1 hour OPEN ON Bond b", False),
+            ("PATTERN Stock a WITHIN 1 hour OUTPUT NON-OVERLAP", False),
+            ("PATTERN Stock a OR Bond b WITHIN 1 hour", False),
+        ):
+            status, body = await ask("POST", "/api/queries", {"text": text, "name": f"alone{len(text)}"})
+            assert (status == 201, body.get("error", {}).get("kind")) == (taken, None if taken else "partitions"), text
         # A count of a sector is over all of its symbols, which lie in several partitions.
         status, body = await ask("POST", "/api/queries", {"text": SECTORS, "name": "sectors"})
         assert (status, body["error"]["kind"]) == (400, "partitions")

@@ -149,6 +149,8 @@ ERRORS = {
     "stream: a\nsources:\n- topic: t\n  type: {map: {a: b}}": ("needs one of `field`", "LINE 4", ""),
     "stream: a\nsources:\n- topic: t\n  attributes: {ts: a}": ("an event has its own `ts`", "LINE 4", "event_ts"),
     "stream: a\nsources:\n- topic: t\n  attributes: {$topic: a}": ("has its own `$topic`", "LINE 4", "as event_topic"),
+    "stream: a\nsources:\n- topic: t\n  attributes: {$.ts: a}": ("the message's own `ts`", "LINE 4", "from: ts"),
+    "stream: a\nsources:\n- topic: t\n  attributes: {$.$topic: a}": ("own `$topic`", "LINE 4", "otherwise"),
     "stream: a\nsources:\n- topic: t\n  type: $pageview": ("does not begin with $", "LINE 4", "Saffron's own"),
     "stream: a\nsources:\n- topic: t\n  type: ''": ("is not empty", "LINE 4", "Saffron's own"),
     "stream: a\nsources:\n- topic: t\n  type: {constant: $x}": ("does not begin with $", "LINE 4", "Saffron's own"),

@@ -69,9 +69,18 @@ def parsed(text: bytes) -> dict[str, Any]:
     return found
 
 
+def tagged(value: Any) -> Any:
+    """A value in which a number differs from the text of its digits."""
+    if isinstance(value, dict):
+        return {name: tagged(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [tagged(one) for one in value]
+    return ("number", str(value)) if isinstance(value, Number) else value
+
+
 def expected(message: Message, source: SourceDefinition) -> list[dict[str, Any]]:
     return [
-        {**one.values, "type": one.type, "ts": str(one.ts)}
+        tagged({**one.values, "type": one.type, "ts": Number(one.ts)})
         for one in events_of(message, source)
         if isinstance(one, Mapped)
     ]
@@ -85,8 +94,9 @@ def same(source: SourceDefinition, texts: list[bytes]) -> int:
     found = flattener.flatten(batch)
     messages = [Message(text, time=RECEIVED) for text in texts]
     wanted = [(row, one) for row, message in enumerate(messages) for one in expected(message, source)]
-    got = [(int(row), parsed(found.value(event))) for event, row in enumerate(found.rows.tolist())]
+    got = [(int(row), tagged(parsed(found.value(event)))) for event, row in enumerate(found.rows.tolist())]
     assert got == wanted
+    assert all(type(event["type"]) is str for _, event in got)
     misfits = Counter(
         name
         for one in messages
@@ -100,6 +110,13 @@ def same(source: SourceDefinition, texts: list[bytes]) -> int:
     output = flattener._by_kernel(batch)
     assert output is not None
     return int(np.count_nonzero(output.exact == 0))
+
+
+def test_a_number_as_type_is_the_text_of_it_on_both_ways() -> None:
+    source = SourceDefinition(
+        "t", 0, TypeRule(origin=Path(("k",))), attributes={"n": AttributeRule(Path(("n",)), As.NUMBER)}
+    )
+    assert same(source, [b'{"k":5,"n":"1"}', b'{"k":5,"n":"x"}', b'{"k":5.50,"n":{}}', b'{"k":"5","n":[]}']) > 0
 
 
 def test_fields_with_names_of_an_origin_are_kept_beside_it() -> None:

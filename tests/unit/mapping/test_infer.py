@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from saffron.mapping.definition import Envelope, TimeFormat
 from saffron.mapping.definition_reader import read_definition
@@ -213,8 +215,74 @@ def test_names_that_need_no_change_are_taken_as_they_are() -> None:
         (-4, "2026-05-01T06:{n:02d}:00", "it has no offset, and is 4 h behind: add its `zone`"),
         (0, "2026-05-01T10:{n:02d}:00", ""),
         (2, "2026-05-01T12:{n:02d}:00+02:00", ""),
+        (-2, "2026-05-01T10:{n:02d}:00[Europe/Berlin]", ""),
+        (-2, "2026-05-01T08:{n:02d}:00 GMT", ""),
+        (-2, "Fri, 01 May 2026 08:{n:02d}:00 GMT", ""),
+        (-2, "01/May/2026:10:{n:02d}:00 +0200", ""),
+        (-2, "2026/05/01 08:{n:02d}:00", "it has no offset, and is 2 h behind: add its `zone`"),
+        (-2, "177762240{n}", ""),
     ],
 )
 def test_a_time_without_an_offset_that_is_hours_off_needs_a_zone(hours: int, written: str, word: str) -> None:
     (found,) = infer([topic("t", [{"at": written.format(n=n)} for n in range(5)])])
     assert found.time.reason.partition("; ")[2] == word, hours
+
+
+def test_messages_of_another_kind_are_few_and_do_not_decide() -> None:
+    record = {"eventTime": "2026-05-01T10:00:00Z", "eventName": "ListUsers"}
+    trail = [{"Records": [record, record]}] * 18 + [{"Records": [record, "garbage"]}, {"CloudTrailDigest": {"v": 1}}]
+    text = write_definition("s", infer([topic("trail", trail)]))
+    assert "  explode: Records  # its objects have a time" in text
+    assert "is a time in 97% of events (check says what becomes of the others)" in text
+    orders = [{"id": f"O-{n}", "at": NOON + 60_000 * n} for n in range(19)]
+    text = write_definition("s", infer([topic("orders", [*orders, {"ping": True}])]))
+    assert "ts: {field: at, format: epoch_ms}  # is a time in 95% of events" in text
+    text = write_definition("s", infer([topic("orders", [*orders[:8], {"ping": True}])]))
+    assert "ts: message  # no field is a time" in text
+    both = [{"changed": one["at"], **({"at": one["at"]} if number else {})} for number, one in enumerate(orders)]
+    assert "ts: {field: changed" in write_definition("s", infer([topic("orders", both)])), "one that is in all"
+
+
+def framed(payloads: list[bytes]) -> Topic:
+    return Topic("t", [Message(b"\0\0\0\0\7" + one, None, NOON) for one in payloads])
+
+
+def test_frames_of_a_schema_registry_are_seen() -> None:
+    text = write_definition("s", infer([framed([b'{"at":%d,"id":"a"}' % (NOON + n) for n in range(5)])]))
+    assert "  format: json-schema  # its messages have the frame of a schema registry" in text
+    assert "  ts: {field: at, format: epoch_ms}" in text
+    assert read_definition(text).sources[0].format == "json-schema"
+    text = write_definition("s", infer([framed([b"\x02a\n", b"\x02b\n"])]))
+    assert "# format: avro  # or protobuf" in text
+    assert "envelope" not in text
+    with_registry = text.replace("# format: avro", "format: avro").replace("# registry", "registry")
+    assert read_definition(with_registry).sources[0].format == "avro"
+
+
+def test_fields_with_names_of_an_event_are_proposed_under_the_names_that_they_have() -> None:
+    values = [{"at": f"2026-05-01T10:00:0{n}Z", "ts": f"{n}.5", "type": f"-{n}", "in": {"id": f"O-{n}"}} for n in "123"]
+    text = write_definition("s", infer([topic("t", values), topic("u", [{"$topic": f"O-{n}"} for n in "123"])]))
+    first, second = read_definition(text).sources
+    (one,) = events_of(topic("t", values).messages[0], first)
+    assert isinstance(one, Mapped)
+    assert (str(one.values["$.ts"]), str(one.values["$.type"]), one.values["in.id"]) == ("1.5", "-1", "O-1")
+    assert str(second.attributes["in.id"].origin) == "$topic"
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+
+
+@settings(deadline=None)
+@given(NAMES, NAMES, NAMES, NAMES)
+def test_any_names_come_through_the_text_of_a_definition(at: str, key: str, price: str, other: str) -> None:
+    first = topic("a", [{at: NOON + n, key + "k": f"u{n}", price + "p": f"{n}.5"} for n in range(5)])
+    second = topic("b", [{"at": NOON + n, "in": {other + "o": f"u{n}"}} for n in range(5)])
+    sources = infer([first, second])
+    text = write_definition("shop", sources)
+    shop = read_definition(text)
+    assert shop.key is not None
+    for one, written in zip(sources, shop.sources, strict=True):
+        assert one.key is not None
+        assert written.time.origin == one.time.path
+        assert {str(rule.origin) for rule in written.attributes.values()} >= set(map(str, one.numbers))
+        assert all(isinstance(found, Mapped) for found in events_of(first.messages[0], shop.sources[0]))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from saffron.engine.events.raw import batch_of_values
 from saffron.errors import QueryError
-from saffron.mapping.definition import Envelope, SourceDefinition, TypeRule
+from saffron.mapping.definition import Envelope, SourceDefinition, StreamDefinition, TypeRule
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.dry_run import read_all
 from saffron.mapping.envelopes import FILTERED
@@ -212,7 +212,8 @@ def test_what_does_not_pass_is_no_event_and_no_refusal_but_counted() -> None:
         batch_of_values([message.value, b'{"op":"d"}']), [message, Message(b'{"op":"d"}')]
     )
     assert (len(found), len(found.refused), found.filtered) == (2, 2, 3)
-    assert (read_all(source, [message]).filtered, read_all(source, [message]).events) == (2, 2)
+    reading = read_all(StreamDefinition("s", (source,)), source, [message])
+    assert (reading.filtered, reading.events) == (2, 2)
 
 
 def test_it_is_asked_before_the_envelope_is_opened() -> None:

@@ -50,6 +50,7 @@ _OF_ALL = (
     schemas.check_schemas,
     schemas.check_broken,
     schemas.check_losses,
+    schemas.check_times,
     formats.check_formats,
     dead_letters.check_dead_letters,
     keys.check_keys,

@@ -10,7 +10,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
-from saffron.cli.streams.definition import lines_of, read_newest
+from saffron.cli.streams.definition import read_newest
 from saffron.cli.streams.files import text_of
 from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, shown_row
@@ -19,6 +19,7 @@ from saffron.control.streams.definitions import plan_definition, summary_of
 from saffron.errors import InputError, SaffronError
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import read_definition
+from saffron.mapping.dry_run import sentences
 
 _NEWEST = 200
 """Messages of each topic that a definition is tried on when it is applied."""
@@ -102,7 +103,7 @@ def _warnings(client: Client, wanted: StreamDefinition) -> Iterator[str]:
     """What a person has to know of how the newest messages are read. Nothing is raised: the stream is applied."""
     for source in wanted.sources:
         try:
-            yield from lines_of(read_newest(client, source, _NEWEST, strict=wanted.dead_letters))
+            yield from sentences(read_newest(client, wanted, source, _NEWEST))
         except SaffronError as error:
             yield f"{source.topic}: its messages could not be tried: {error}"
 

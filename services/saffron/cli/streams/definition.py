@@ -15,9 +15,9 @@ from saffron.cli.streams import samples
 from saffron.cli.streams.files import text_of
 from saffron.control.streams.readings import read_source, reading_body
 from saffron.errors import InputError
-from saffron.mapping.definition import SourceDefinition
+from saffron.mapping.definition import SourceDefinition, StreamDefinition
 from saffron.mapping.definition_reader import read_definition
-from saffron.mapping.dry_run import Reading, place_of, read_all
+from saffron.mapping.dry_run import Reading, read_all, sentences
 from saffron.mapping.proposals.definition_writer import write_definition
 from saffron.mapping.proposals.fields import Topic
 from saffron.mapping.proposals.infer import infer as propose
@@ -92,9 +92,9 @@ def check(
     files = _files(inputs or [], found.sources)
     with _client(system, [one.topic for one in found.sources if one.topic not in files]) as client:
         readings = [
-            read_all(one, samples.of_file(files[one.topic], one.topic, sample), strict=found.dead_letters)
+            read_all(found, one, samples.of_file(files[one.topic], one.topic, sample))
             if one.topic in files
-            else read_newest(_known(client), one, sample, strict=found.dead_letters)
+            else read_newest(_known(client), found, one, sample)
             for one in found.sources
         ]
     if json:
@@ -122,10 +122,10 @@ def _known(client: Client | None) -> Client:
     return client
 
 
-def read_newest(client: Client, source: SourceDefinition, sample: int, *, strict: bool) -> Reading:
+def read_newest(client: Client, stream: StreamDefinition, source: SourceDefinition, sample: int) -> Reading:
     """How a source reads its topic's newest messages."""
     messages = samples.of_source(client, source, sample)
-    return read_source(source, messages, strict=strict, max_future=client.settings.max_future_ms)
+    return read_source(stream, source, messages, client.settings.max_future_ms)
 
 
 def _files(inputs: Sequence[str], sources: Sequence[SourceDefinition]) -> dict[str, Path]:
@@ -147,7 +147,7 @@ def _show(readings: Sequence[Reading]) -> None:
     columns = ("source", "messages", "events", "refused", "types", "attributes")
     console.print_table(columns, [_cells(one) for one in readings])
     for one in readings:
-        for line in lines_of(one):
+        for line in sentences(one):
             console.say(line)
 
 
@@ -165,31 +165,3 @@ def _cells(one: Reading) -> tuple[object, ...]:
     names = list(one.attributes)
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     return one.source.topic, f"{one.messages:,}", f"{one.events:,}", f"{refused:,}", types or "-", shown or "-"
-
-
-def lines_of(one: Reading) -> Iterator[str]:
-    """What a person has to know beside the table."""
-    topic = one.source.topic
-    if not one.messages:
-        yield f"{topic}: no message has been found, so that nothing could be tried"
-    elif not (one.events or one.refused or one.filtered):
-        columns = one.source.csv is not None and not one.source.csv.columns
-        more = (
-            ": each first line is read as names; without names say `format: {csv: {columns: [a, b]}}`"
-            if columns
-            else ""
-        )
-        yield f"{topic}: its messages hold no event{more}"
-    if one.filtered:
-        yield f"{topic}: {one.filtered:,} left out by `where: {one.source.where}`"
-    for reason, each in one.refused.items():
-        first = f"the first is {place_of(each.message, each.first.number)}: {each.first.detail}"
-        yield f"{topic}: {each.count:,} refused ({reason}); {first}"
-    for name, (count, message) in one.misfits.items():
-        what = "1 value" if count == 1 else f"{count:,} values"
-        why = "not as its rule says, and null"
-        if name not in one.source.attributes:
-            why = "beside another field of that name, and left out"
-        yield f"{topic}: {what} of {name!r} {why}; the first in {place_of(message, 0)}"
-    if one.warning:
-        yield f"{topic}: {one.warning}"

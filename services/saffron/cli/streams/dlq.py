@@ -15,6 +15,7 @@ from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.streams.editor import edit as edited
 from saffron.errors import InputError
+from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.reading import DeadLetters, Found, LetterFilter
@@ -53,7 +54,7 @@ def list_letters(
     """
     with connection(system.connected()) as client:
         desk = _desk(client)
-        found = desk.newest(LetterFilter(reason, _topics(client, stream)), count)
+        found = desk.newest(desk.of_stream(_record(client, stream), reason), count)
         names = _names(client)
     rows = [row_of(one, desk.stream_of(one, names)) for one in found.letters]
     if json:
@@ -140,7 +141,7 @@ def send_again(
         desk, sources = _desk(client), Sources(client.streams().values())
         chosen = [desk.find(one) for one in letters or []]
         if reason is not None:
-            chosen += _not_sent(desk, LetterFilter(reason, _topics(client, stream)), again)
+            chosen += _not_sent(desk, desk.of_stream(_record(client, stream), reason), again)
         value = _by_hand(chosen[0]) if edit else _read(file) if file else None
         correction = Correction(value, dict(map(_assignment, put or [])), tuple(unset or ()))
         settings = client.settings
@@ -168,19 +169,20 @@ def _names(client: Client) -> dict[str, str]:
     return {stream.topic: stream.name for stream in client.streams().values()}
 
 
-def _topics(client: Client, stream: str | None) -> list[str] | None:
-    """The topics of a stream's dead letters, or None for all streams. InputError: there is no such stream."""
+def _record(client: Client, stream: str | None) -> StreamRecord | None:
+    """The stream of that name, or None for all streams. InputError: there is no such stream."""
     if stream is None:
         return None
     record = client.streams().get(stream)
     if record is None:
         raise InputError(f"there is no stream {stream!r}; `saffron stream list` names those that there are")
-    return _desk(client).topics_of(record)
+    return record
 
 
 def _not_sent(desk: DeadLetters, wanted: LetterFilter, again: bool) -> list[Letter]:
     found = desk.newest(wanted, _ALL)
-    return [one for one in reversed(found.letters) if again or not one.attempts]
+    chosen = [one for one in reversed(found.letters) if again or not one.attempts]
+    return list({one.id: one for one in chosen}.values())  # several streams may have refused a message
 
 
 def _try(

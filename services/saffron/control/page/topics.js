@@ -155,7 +155,7 @@ function readParts(read) {
     if (each.reason) return element("pre", { className: "answer bad", textContent: `${head}refused (${each.reason}): ${each.detail}` });
     const { type, ts, ...attributes } = each.event;
     const lines = Object.entries(attributes).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`);
-    const lost = each.misfits.map((name) => `  ${name}: null, since the value is not what its rule says`);
+    const lost = each.misfits.map((name) => `  ${name}: a value is left out: it is not what its rule says, or beside another field of that name`);
     return element("pre", { className: "answer", textContent: [`${head}read as ${type}, ts ${ts} (${utc(ts)})`, ...lines, ...lost].join("\n") });
   });
 }
@@ -186,7 +186,7 @@ byId("check").addEventListener("click", () => run(byId("check"), byId("definitio
   byId("readings").hidden = true;
   const found = await ask("/api/definitions/check", "POST", { definition: byId("definition").value });
   showReadings(found.sources);
-  const told = found.sources.flatMap(sentences);
+  const told = found.sources.flatMap((one) => one.told);
   return told.length ? [told.join("\n"), "wait"] : "every message is read";
 }));
 
@@ -202,15 +202,6 @@ function showReadings(sources) {
   for (const one of sources) messages.set(one.source, one.newest);
   if (!messages.has(byId("looked").value) && sources.length) byId("looked").value = sources[0].source;
   byId("look-answer").textContent = showMessages();
-}
-
-function sentences(one) {
-  const found = [];
-  if (!one.messages) found.push(`${one.source}: no message has been found, so that nothing could be tried`);
-  for (const [reason, each] of Object.entries(one.refused)) found.push(`${one.source}: ${each.count} refused (${reason}); the first is ${each.first}: ${each.detail}`);
-  for (const [name, each] of Object.entries(one.misfits)) found.push(`${one.source}: ${each.count === 1 ? "1 value" : `${each.count} values`} of '${name}' not as its rule says, and null; the first in ${each.first}`);
-  if (one.warning) found.push(`${one.source}: ${one.warning}`);
-  return found;
 }
 
 byId("apply-form").addEventListener("submit", (event) => {

@@ -42,7 +42,8 @@ def sentences_of(found: StreamPlan) -> list[str]:
     """What a plan changes of a merged stream that was there."""
     if found.before is None or found.before.definition is None or found.record.definition is None:
         return []
-    return list(changes_of(definition_of(found.before.definition), definition_of(found.record.definition)))
+    before = found.before.definition
+    return list(changes_of(definition_of(before), definition_of(found.record.definition), before.numbers))
 
 
 def summary_of(found: StreamPlan) -> list[str]:

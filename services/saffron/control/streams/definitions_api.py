@@ -143,7 +143,7 @@ class DefinitionsApi:
         for source in definition.sources:
             messages = messages_of(batches, source.topic)
             shown = message_readings(reversed(messages[-_SHOWN:]), source, strict=strict, max_future=ahead)
-            found = read_source(source, messages, strict=strict, max_future=ahead)
+            found = read_source(definition, source, messages, ahead)
             sources.append({**reading_body(found), "newest": shown})
         return {"name": definition.name, "sources": sources}
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from saffron.mapping.definition import SourceDefinition
-from saffron.mapping.dry_run import Reading, Refusals, judged, place_of, read_all
+from saffron.mapping.definition import SourceDefinition, StreamDefinition
+from saffron.mapping.dry_run import Reading, Refusals, judged, place_of, read_all, sentences
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message, written
 from saffron.runtime.streams.source_messages import SourceMessage
@@ -20,11 +20,11 @@ MOST_SHOWN = 16_384
 
 
 def read_source(
-    source: SourceDefinition, messages: Sequence[SourceMessage], *, strict: bool, max_future: int
+    stream: StreamDefinition, source: SourceDefinition, messages: Sequence[SourceMessage], max_future: int
 ) -> Reading:
     """What becomes of a source's messages, those among them that could not be translated. `max_future`: ms."""
     known = [one.message for one in messages if one.refusal is None]
-    found = read_all(source, known, strict=strict, max_future=max_future)
+    found = read_all(stream, source, known, max_future)
     refused = dict(found.refused)
     for one in messages:
         if one.refusal is not None:
@@ -51,6 +51,7 @@ def reading_body(one: Reading) -> dict[str, Any]:
         "refused": refused,
         "misfits": misfits,
         "warning": one.warning or None,
+        "told": list(sentences(one)),
         "examples": [event_body(each) for each in one.examples],
     }
 

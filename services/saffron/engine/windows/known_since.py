@@ -52,6 +52,7 @@ class KnownSince:
         later = {f"attribute {quoted(one)}": self.attributes[one] for one in plan.unseen if one in self.attributes}
         types = sorted(types_of(plan) & self.types.keys())
         later |= {f"event type {quoted(one)}": self.types[one] for one in types}
+        later = {name: position for name, position in later.items() if position > 0}  # before 0 there is nothing
         if not later:
             return ""
         known = ", ".join(f"{name} from {position}" for name, position in later.items())

@@ -46,6 +46,7 @@ from saffron.errors import SchemaError
 from saffron.language.plan.plan import Plan
 from saffron.records.query import QueryRecord
 from saffron.records.stream import StreamRecord
+from saffron.schema.likely_times import SecondsCount
 from saffron.schema.origin import ORDER
 from saffron.schema.schema import Schema
 
@@ -131,6 +132,7 @@ class WindowingOperator:
         self._counts: Counter[str] = Counter()
         self._bad: Counter[str] = Counter()
         self._mistyped: Counter[str] = Counter()
+        self._seconds = SecondsCount()
         if schema is not None:
             self._take_schema(schema)
 
@@ -285,6 +287,7 @@ class WindowingOperator:
             "mistyped": self._mistyped.total(),
             "mistyped_attributes": dict(self._mistyped),
             "left_out": self._counts["left_out"],
+            "in_seconds": self._seconds.value(),
             "held": len(self._hold),
             "watermark": self._watermark,
         }
@@ -457,6 +460,7 @@ class WindowingOperator:
         """Take decoded records in order: events, watermarks, the end of the stream. Others are dead letters."""
         decoded = self._of_sources(decoded, batch)
         self._mistyped.update(decoded.misfits)
+        self._seconds.add(decoded.ts)
         if self.schema is not None and not self.schema.given:
             self._counts["left_out"] += decoded.unknown_attributes
         letters: list[tuple[int, str, str]] = [(bad.row, bad.reason, bad.detail) for bad in decoded.bad]

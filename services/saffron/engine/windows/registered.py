@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from saffron.engine.events.columns import Columns
+from saffron.engine.events.tables import conformed
 from saffron.engine.operators.composition import bound, made_by, makers_first, types_of
 from saffron.engine.operators.containment import BINDING, failure_text, is_of_query
 from saffron.engine.operators.standing import Compiler
@@ -20,7 +21,7 @@ from saffron.language.plan.clauses import Window
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
 from saffron.records.query import ADD, NOW, QueryRecord, shedder_of
-from saffron.schema.schema import Schema
+from saffron.schema.schema import Kind, Schema
 
 SLOTS = 64
 NO_SLOT = -1
@@ -51,7 +52,7 @@ class Change:
 
 @dataclass
 class Query:
-    """One query in force. `plan`: of the text alone until it is `bound` to the schema. `failure`: why it was stopped
+    """One query in force. `plan`: of the text alone until it is `bound` to a `schema`. `failure`: why it was stopped
     for good, or "": it keeps its name and its slot until it is removed or replaced, and is nobody's maker.
 
     `unseen`: types that it reads and that neither the stream nor another query had when it was bound. `start`: from
@@ -67,6 +68,7 @@ class Query:
     failure: str = ""
     plan: Plan | None = None
     bound: bool = False
+    schema: Schema | None = None
     unseen: frozenset[str] = frozenset()
     start: str = NOW
     later: str = ""
@@ -96,9 +98,14 @@ class Query:
             return []
         fits = np.equal(columns.type.data, columns.type.values.index(opening.type))
         if opening.expr is not None:
-            fits &= holds(opening.expr, columns)
+            fits &= holds(opening.expr, conformed(columns, self._unseen_names(columns)))
         positions: list[int] = columns.seq[fits].tolist()
         return positions
+
+    def _unseen_names(self, columns: Columns) -> Schema:
+        """The attributes that the query reads and no event has had yet, all null."""
+        names = () if self.plan is None else self.plan.unseen
+        return Schema({name: Kind.NULL for name in names if name not in columns.attributes}, {}, {})
 
 
 class Standing:
@@ -183,6 +190,9 @@ class Standing:
             before = known.get(name)
             if before is not None and before.text == query.text and before.bound:
                 query.plan, query.bound, query.later = before.plan, True, before.later
+                query.schema, query.unseen = before.schema, before.unseen
+                if schema is not None and schema != before.schema and not query.failure:
+                    self._bind(query, schema, 0, Change())  # it goes on as it is where that fails, as in `bind`
             elif self._bind(query, None, 0, Change()) and schema is not None:
                 # One that reads a type that nobody makes any more stays as its text says.
                 query.bound = self._bind(query, schema, 0, Change()) or isinstance(query.plan, MatchPlan)
@@ -256,7 +266,7 @@ class Standing:
             state, reason = refused(error)
             change.notices.append(Notice(query.name, query.version, state, reason, position))
             return False
-        query.bound = schema is not None
+        query.bound, query.schema = schema is not None, schema
         if schema is not None and not schema.given:
             known = made_by(other.plan for other in self.queries.values() if other.plan is not None)
             query.unseen = types_of(query.plan) - schema.types.keys() - known.keys()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from saffron.carets import quoted, render
 from saffron.errors import QueryError
 from saffron.language.plan.expressions import Const
 from saffron.language.scope.places import Place, Slot, default_name, name_of
-from saffron.language.syntax.hints import known_attributes, known_names
+from saffron.language.syntax.hints import known_attributes, known_names, near_attribute, structure, suggestion
 from saffron.language.syntax.paths import OWN as OWN_FIELD
 from saffron.language.syntax.paths import attribute_text, own_name
 from saffron.language.syntax.printer import types_text
@@ -114,9 +114,11 @@ class Scope:
             return
         if self._grows:
             self.waits[f"event type {quoted(name)}"] = None
-        if self._open:
-            return
         message, span = f"unknown event type {quoted(name)}", Span(start, name_end(self.text, start, name))
+        if self._open:
+            if hint := suggestion(name, self.schema.types, name_text):
+                self.warn(f"no event has had the type {quoted(name)} yet", span, hint)
+            return
         if self.lenient or (absent and not self.schema.given):
             self.warn(message, span, "NOT of what never comes always holds." if absent else "")
             return
@@ -199,6 +201,11 @@ class Scope:
 
     # -------------------------------------------------------- attributes
 
+    @property
+    def _arrays(self) -> Collection[str]:
+        kinds = {} if self.schema is None else self.schema.kinds
+        return {name for name, kind in kinds.items() if kind is Kind.ARRAY}
+
     def attribute(self, types: EventTypes, name: str, span: Span) -> Found:
         """An attribute that all the types have; of ANY, one that any type of the stream has.
 
@@ -236,8 +243,12 @@ class Scope:
         never = type_name not in self.schema.types and not (self.schema.given or self.unseen) and type_name != ANY
         may_come = self._open and type_name not in self.schema.derived  # results of a query have what it returns
         if not (self.lenient or never or may_come):
-            raise self.schema_error(message, span, known_attributes(f"{type_name} has", list(own), name), unknown=True)
+            known = known_attributes(f"{type_name} has", list(own), self._arrays, name)
+            raise self.schema_error(message, span, known, unknown=True)
         if may_come:
+            hint = structure(own, self._arrays, name) or near_attribute(own, name)
+            if hint:
+                self.warn(f"no event of type {type_name} has had {quoted(own_name(name))} yet", span, hint)
             return
         hint = "It is null, and comparisons with null are false."
         if name in self.schema.kinds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from saffron.carets import NAME_LIMIT, printable, quoted
 from saffron.language.syntax.paths import attribute_text
@@ -40,13 +40,34 @@ def known_names(owner: str, names: Sequence[str], name: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def known_attributes(owner: str, names: Sequence[str], name: str) -> str:
-    """The hint for an unknown attribute, as `known_names`: an object's fields, or the whole path of a field."""
+def structure(names: Sequence[str], arrays: Collection[str], name: str) -> str:
+    """The hint for a name that is an object's, or a field's inside an array or a plain value; "" if it is neither."""
     fields = [one for one in names if one.startswith(f"{name}.")]
     if fields:
         return f"It is an object; its fields are: {listing(fields, attribute_text)}."
+    steps = name.split(".")
+    around = [".".join(steps[:end]) for end in range(1, len(steps)) if ".".join(steps[:end]) in names]
+    if not around:
+        return ""
+    first = attribute_text(around[0])
+    if around[0] not in arrays:
+        return f"{quoted(first)} is a value, which has no fields."
+    inner = attribute_text(name[len(around[0]) + 1 :])
+    return f"{quoted(first)} is an array: {first}[1].{inner} reads its first element."
+
+
+def near_attribute(names: Sequence[str], name: str) -> str:
+    """The hint of an attribute that may be meant: the whole path of a field, or the most similar name."""
+    paths = [one for one in names if one.endswith(f".{name}")]
+    if paths:
+        return f"Did you mean {listing(paths[:1], attribute_text)}?"
+    return suggestion(name, names, attribute_text)
+
+
+def known_attributes(owner: str, names: Sequence[str], arrays: Collection[str], name: str) -> str:
+    """The hint for an unknown attribute, as `known_names`: what it is in a nested message, or what may be meant."""
+    if hint := structure(names, arrays, name):
+        return hint
     if not names:
         return f"{owner}: none."
-    paths = [one for one in names if one.endswith(f".{name}")]
-    near = f"Did you mean {listing(paths[:1], attribute_text)}?" if paths else suggestion(name, names, attribute_text)
-    return f"{owner}: {listing(names, attribute_text)}. {near}".rstrip()
+    return f"{owner}: {listing(names, attribute_text)}. {near_attribute(names, name)}".rstrip()

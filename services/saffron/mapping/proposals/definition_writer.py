@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 import orjson
 
 from saffron.mapping.definition import CsvForm, Envelope, TimeFormat
+from saffron.mapping.mapper import OWN, RESERVED
 from saffron.mapping.paths import Path
 from saffron.mapping.proposals.proposal import ProposedSource
+from saffron.records.stream import JSON
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
@@ -35,18 +37,25 @@ def _head(name: str, sources: Sequence[ProposedSource]) -> Iterator[str]:
 
 def _source(one: ProposedSource, sources: Sequence[ProposedSource]) -> Iterator[str]:
     yield f"- topic: {_text(one.topic)}  # by its newest {one.messages:,} message{'s' * (one.messages != 1)}"
+    if one.form is None:
+        yield "  # its messages have the frame of a schema registry: say which format, and where the registry is"
+        yield "  # format: avro  # or protobuf"
+        yield "  # registry: http://HOST:8081"
+    elif one.form != JSON:
+        yield f"  format: {one.form}  # its messages have the frame of a schema registry"
     if one.csv is not None:
         yield f"  format: {_csv(one.csv)}"
     if one.envelope is not Envelope.NONE:
         yield f"  envelope: {one.envelope.value}"
     if one.explode is not None:
-        yield f"  {'' if one.explode.is_sure else '# '}explode: {_path(one.explode.path)}  # {one.explode.reason}"
+        sure = "" if one.explode.is_sure else "# "
+        yield f"  {sure}explode: {_path(one.explode.path)}  # {_comment(one.explode.reason)}"
     yield from _type(one)
     if one.time.path is None:
-        yield f"  ts: message  # {one.time.reason}"
+        yield f"  ts: message  # {_comment(one.time.reason)}"
     else:
         form = one.time.form.value if isinstance(one.time.form, TimeFormat) else _text(one.time.form)
-        yield f"  ts: {{field: {_path(one.time.path)}, format: {form}}}  # {one.time.reason}"
+        yield f"  ts: {{field: {_path(one.time.path)}, format: {form}}}  # {_comment(one.time.reason)}"
     lines = list(_attributes(one, sources))
     if lines:
         yield "  attributes:"
@@ -61,7 +70,7 @@ def _type(one: ProposedSource) -> Iterator[str]:
     if other is not None:
         named = ", ".join(f"{_text(value)}: {_text(name)}" for value, name in other.names.items())
         rule = f"field: {_path(other.path)}" + (f", map: {{{named}}}" if named else "")
-        yield f"  {'' if other.is_sure else '# '}type: {{{rule}}}  # {other.reason}"
+        yield f"  {'' if other.is_sure else '# '}type: {{{rule}}}  # {_comment(other.reason)}"
 
 
 def _csv(form: CsvForm) -> str:
@@ -75,7 +84,7 @@ def _csv(form: CsvForm) -> str:
 
 def _attributes(one: ProposedSource, sources: Sequence[ProposedSource]) -> Iterator[str]:
     if one.key is not None and _name(one.key.path) != _key_name(sources):
-        yield f"    {_text(_key_name(sources))}: {_path(one.key.path)}  # {one.key.reason}"
+        yield f"    {_text(_key_name(sources))}: {_path(one.key.path)}  # {_comment(one.key.reason)}"
     for path in one.numbers:
         yield f"    {_text(_name(path))}: {{from: {_path(path)}, as: number}}  # its texts hold numbers"
 
@@ -87,14 +96,25 @@ def _key_name(sources: Sequence[ProposedSource]) -> str:
 
 def _name(path: Path) -> str:
     """The name of the attribute that a path has without a rule."""
-    return ".".join(map(str, path.steps))
+    name = ".".join(map(str, path.steps))
+    return OWN + name if name in RESERVED else name
 
 
 def _path(path: Path) -> str:
     return _text(str(path))
 
 
+def _comment(reason: str) -> str:
+    """A reason on one line: names in it are those of messages, and may have any signs."""
+    return "".join(sign if sign.isprintable() else " " for sign in reason)
+
+
 def _text(value: str) -> str:
     """A YAML scalar: plain where it can be, else in double quotes."""
     plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS
-    return value if plain else orjson.dumps(value).decode()
+    return value if plain else "".join(map(_escaped, orjson.dumps(value).decode()))
+
+
+def _escaped(sign: str) -> str:
+    """A sign as it stands in double quotes: YAML would fold some that JSON leaves as they are."""
+    return sign if sign.isprintable() else f"\\U{ord(sign):08x}"

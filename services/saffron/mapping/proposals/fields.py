@@ -13,6 +13,8 @@ from saffron.mapping.message import Message, MessageError, Number
 
 Steps = tuple[str, ...]
 """The names on the way to a leaf."""
+_MOST = 0.9
+"""Of a topic's events, those that decide how it is read."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,19 @@ class Fields:
     def in_all(self, steps: Steps) -> bool:
         """Whether each event has a value at the path."""
         return len(self.values[steps]) == self.count
+
+    def in_most(self, steps: Steps) -> bool:
+        """Whether nearly each event has a value at the path."""
+        return is_most(len(self.values[steps]), self.count)
+
+    def share(self, number: int) -> str:
+        """So many events as a share of all, rounded down."""
+        return f"{100 * number // self.count}%"
+
+
+def is_most(number: int, count: int) -> bool:
+    """Whether so many are nearly all: a topic may have some messages of another kind."""
+    return number >= _MOST * count
 
 
 def fields_of(topic: Topic, source: SourceDefinition) -> Fields:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from saffron.mapping.definition import CSV, SourceDefinition, TypeRule
 from saffron.mapping.message import Number
 from saffron.mapping.paths import Path
-from saffron.mapping.proposals.fields import Fields, Topic, fields_of
+from saffron.mapping.proposals.fields import Fields, Topic, fields_of, is_most
 from saffron.mapping.proposals.found_form import found_form
+from saffron.mapping.proposals.found_frame import found_frame
 from saffron.mapping.proposals.found_key import found_keys
 from saffron.mapping.proposals.found_time import found_time
 from saffron.mapping.proposals.found_type import found_type
@@ -34,7 +35,8 @@ class _Look:
 
 def infer(topics: Sequence[Topic]) -> list[ProposedSource]:
     """A source for each topic, with the key by whose values the topics agree."""
-    looks = [_look(topic) for topic in topics]
+    framed = [found_frame(topic) for topic in topics]
+    looks = [_look(topic) for _, topic in framed]
     keys = found_keys([one.topic for one in looks], [one.fields for one in looks])
     return [
         ProposedSource(
@@ -47,8 +49,9 @@ def infer(topics: Sequence[Topic]) -> list[ProposedSource]:
             key,
             _numbers(one.fields, one.time),
             found_type(one.topic, one.fields, one.source.envelope),
+            form,
         )
-        for one, key in zip(looks, keys, strict=True)
+        for one, key, (form, _) in zip(looks, keys, framed, strict=True)
     ]
 
 
@@ -72,17 +75,13 @@ def _look(topic: Topic) -> _Look:
 
 
 def _arrays(own: Fields) -> list[Path]:
-    """Paths of arrays that hold nothing but objects, one at least, in all events."""
+    """Paths of arrays that hold nearly nothing but objects, one at least, in nearly all events."""
     found = []
     for steps, values in own.values.items():
         lists = [value for _, value in values if isinstance(value, list)]
-        objects = [item for value in lists for item in value]
-        if (
-            own.in_all(steps)
-            and len(lists) == len(values)
-            and objects
-            and all(isinstance(one, dict) for one in objects)
-        ):
+        items = [item for value in lists for item in value]
+        objects = sum(isinstance(one, dict) for one in items)
+        if own.in_most(steps) and len(lists) == len(values) and objects and is_most(objects, len(items)):
             found.append(Path(steps))
     return found
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from saffron.mapping.definition import CsvForm, Envelope, TimeFormat
 from saffron.mapping.paths import Path
+from saffron.records.stream import JSON
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,10 @@ class ProposedExplode:
 
 @dataclass(frozen=True)
 class ProposedSource:
-    """One topic. `numbers`: paths whose texts hold numbers."""
+    """One topic. `numbers`: paths whose texts hold numbers. `form`: what messages are written as.
+
+    None: as Avro or Protobuf, in the frame of a schema registry.
+    """
 
     topic: str
     messages: int
@@ -61,3 +65,4 @@ class ProposedSource:
     key: ProposedKey | None
     numbers: Sequence[Path]
     type: ProposedType | None
+    form: str | None = JSON

@@ -38,7 +38,7 @@ def correct(original: bytes | None, correction: Correction) -> bytes:
         raise InputError("attributes can only be changed in a JSON object, and this is none: give the whole message")
     for name in correction.out:
         around, last = _place(event, name)
-        if last not in around:
+        if not _has(around, last):
             raise InputError(f"attribute {name!r} cannot be left out: the message has {', '.join(event) or 'none'}")
         del around[last]
     for name, one in correction.put.items():
@@ -47,17 +47,31 @@ def correct(original: bytes | None, correction: Correction) -> bytes:
     return written(whole)
 
 
-def _place(event: dict[str, Any], name: str) -> tuple[dict[str, Any], str]:
-    """The object that has a field, and the field's name in it: inside, if the name is the path of a field there."""
+def _place(event: dict[str, Any], name: str) -> tuple[Any, Any]:
+    """The object or array that a name or path is in, and its key there; the field itself may be missing.
+
+    The message's own field of that name counts first. A path of names whose object is missing is a name with dots,
+    which every reader takes for the path. InputError: the path has an element of an array that is not there.
+    """
     try:
         steps = Path.parse(name).steps
     except PathError:
         return event, name
-    around = Path(steps[:-1]).of(event)
-    last = steps[-1]
-    if name in event or not isinstance(around, dict) or last not in around:
+    if name in event:
         return event, name
-    return around, str(last)
+    *before, last = steps
+    around = Path(tuple(before)).of(event)
+    if isinstance(last, str) and isinstance(around, dict):
+        return around, last
+    if isinstance(last, int) and isinstance(around, list) and last <= len(around):
+        return around, last - 1
+    if all(isinstance(step, str) for step in steps):
+        return event, ".".join(map(str, steps))
+    raise InputError(f"{name!r} leads nowhere in the message; it has {', '.join(event) or 'nothing'}")
+
+
+def _has(around: Any, last: Any) -> bool:
+    return isinstance(last, int) or last in around
 
 
 def _parsed(value: bytes) -> Any:

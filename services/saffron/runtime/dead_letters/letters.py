@@ -62,17 +62,22 @@ class Letter:
         return f"{self.topic}/{self.partition}/{self.offset}{index}"
 
 
-def gather(records: Iterable[Record]) -> dict[str, Letter]:
-    """The letters by id, oldest first. Copies only add their attempts. Messages of other kinds are skipped."""
-    found: dict[str, Letter] = {}
+def gather(records: Iterable[Record]) -> list[Letter]:
+    """The letters, oldest first: one of an id and a stream, as several streams may read a topic.
+
+    Copies only add their attempts, which are those of all streams: a message that is sent again comes to each of them.
+    Messages of other kinds are skipped.
+    """
+    found: dict[tuple[str, str], Letter] = {}
+    attempts: dict[str, tuple[Attempt, ...]] = {}
     for record in records:
         try:
             letter = _read(record)
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
-        known = found.get(letter.id, letter)
-        found[letter.id] = replace(known, attempts=_with(known.attempts, record))
-    return found
+        found.setdefault((letter.id, letter.stream), letter)
+        attempts[letter.id] = _with(attempts.get(letter.id, ()), record)
+    return [replace(one, attempts=attempts[one.id]) for one in found.values()]
 
 
 def _read(record: Record) -> Letter:

@@ -24,10 +24,15 @@ _NO_LIMIT = 100_000
 
 @dataclass(frozen=True)
 class LetterFilter:
-    """A filter of letters: by reason, and by topics (full names). None: all."""
+    """A filter of letters: by reason, and by the stream that refused it and its topics (full names). None: all."""
 
     reason: str | None = None
-    topics: Collection[str] | None = None
+    stream: str | None = None
+    topics: Collection[str] = ()
+
+    def takes(self, letter: Letter) -> bool:
+        """Whether a letter is of the stream."""
+        return self.stream is None or (letter.topic in self.topics and letter.stream in ("", self.stream))
 
 
 @dataclass(frozen=True)
@@ -57,15 +62,18 @@ class DeadLetters:
             places = [TopicPartition(self.topics.dead_letters, one) for one in range(self.partitions)]
             ends = {place: consumer.watermarks(place) for place in places}
             starts = {place: max(low, high - look) for place, (low, high) in ends.items() if high > low}
-            letters = gather(each_to_end(consumer, starts, batch=_BATCH, polls=_POLLS)) if starts else {}
-        matching = [one for one in letters.values() if wanted.topics is None or one.topic in wanted.topics]
+            letters = gather(each_to_end(consumer, starts, batch=_BATCH, polls=_POLLS)) if starts else []
+        matching = [one for one in letters if wanted.takes(one)]
         chosen = [one for one in matching if wanted.reason in (None, one.reason)]
         chosen.sort(key=lambda one: (one.at, one.offset), reverse=True)
         whole = all(starts[place] == ends[place][0] for place in starts)
         return Found(chosen[:count], Counter(one.reason for one in matching), len(letters), whole)
 
     def find(self, name: str) -> Letter:
-        """The letter with this id, with or without the topics' prefix. InputError: there is none."""
+        """The letter with this id, with or without the topics' prefix; of several streams' the newest.
+
+        InputError: there is none.
+        """
         id_, place = self._place(name)
         with self._consumer() as consumer:
             low, high = consumer.watermarks(place) if place.partition < self.partitions else (0, 0)
@@ -73,7 +81,7 @@ class DeadLetters:
             letters = gather(record for record in records if record.key in id_)
         if not letters:
             raise InputError(f"there is no dead letter {name!r}; `saffron dlq list` names those that there are")
-        return next(iter(letters.values()))
+        return letters[-1]
 
     def stream_of(self, letter: Letter, names: Mapping[str, str]) -> str | None:
         """The stream of a letter; None: it is gone. `names`: of the streams, by topic."""
@@ -84,10 +92,12 @@ class DeadLetters:
         stream = self.topics.stream_of(letter.topic)
         return stream if stream in names.values() else None
 
-    def topics_of(self, stream: StreamRecord) -> list[str]:
-        """The topics that a stream's letters are about: its own or its sources, and that of its blocks."""
+    def of_stream(self, stream: StreamRecord | None, reason: str | None) -> LetterFilter:
+        """The filter of a stream's letters, which are about its own topic or its sources, and about its blocks."""
+        if stream is None:
+            return LetterFilter(reason)
         own = [stream.topic] if stream.definition is None else list(stream.definition.numbers)
-        return [*own, self.topics.admitted_of(stream.stem)]
+        return LetterFilter(reason, stream.name, [*own, self.topics.admitted_of(stream.stem)])
 
     def original(self, letter: Letter) -> Record | None:
         """The original message, or None if retention removed it or the letter is about a result. UnavailableError."""

@@ -29,6 +29,7 @@ from saffron.runtime.process.config import user_cache_directory
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Merged, Query
 from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedMessages
 from saffron.runtime.streams.event_keys import keys_of
+from saffron.schema.likely_times import seconds_notice
 from saffron.schema.schema import Schema
 
 _INFERRED = (
@@ -163,6 +164,8 @@ class Replay:
             mistyped.update(self.merged.misfits)
         way = "a --schema" if self.merged is None else "`as` in the definition"
         yield from loss_notices(mistyped, sum(one["left_out"] for one in windowing), way)
+        if in_seconds := sum(one["in_seconds"] for one in windowing):
+            yield seconds_notice(in_seconds)
 
     def figures(self) -> dict[str, Any]:
         """The statistics that `--stats` prints."""

@@ -32,6 +32,8 @@ from saffron.schema.schema import Schema
 _TIMES_ONLY = Schema({}, {}, {})
 """A schema without types: only event times are read."""
 _LATE = "late"
+_NO_WATERMARK = "schema"
+"""Without types, only a $watermark with fields of a user's event breaks the schema."""
 _OF_SEVERAL = (Envelope.LINES, Envelope.ARRAY)
 _partition_of = lru_cache(maxsize=65_536)(partition_of)
 
@@ -134,7 +136,7 @@ class SourceReader:
         self._read_by, self._source = definition, source
         self._flattener = Flattener(source, strict=definition.dead_letters)
         self._key = definition.key
-        self._disorder = definition.disorder if source.disorder is None else source.disorder
+        self._disorder = definition.disorder_of(source)
         self._head = _origin(source, self._where)
 
     def _alone(self, unread: Unread, messages: Sequence[Message]) -> Unread:
@@ -174,10 +176,14 @@ def place_among(partition: int, partitions: int, of: int, numbers: Iterable[int]
 
 def _unfit(found: Flattened, decoded: Decoded) -> Iterator[Unread]:
     """Flat events that no stream takes, by their time, size or type."""
+    marks = [mark.row for mark in decoded.watermarks]
     for bad in decoded.bad:
-        yield _unread(found, bad.row, bad.reason, bad.detail)
-    for mark in decoded.watermarks:
-        yield _unread(found, mark.row, "no-type", "its type is $watermark: types that begin with $ are Saffron's own")
+        if bad.reason == _NO_WATERMARK:
+            marks.append(bad.row)
+        else:
+            yield _unread(found, bad.row, bad.reason, bad.detail)
+    for row in marks:
+        yield _unread(found, row, "no-type", "its type is $watermark: types that begin with $ are Saffron's own")
 
 
 def _unread(found: Flattened, event: int, reason: str, detail: str) -> Unread:

@@ -13,7 +13,7 @@ from saffron.runtime.log.topics import Topics
 from saffron.runtime.telemetry.histogram import Buckets
 
 INTERVAL_MS = 1_000
-_RARE = ("shed", "mistyped", "left_out", "silence", "late_by_silence")
+_RARE = ("shed", "mistyped", "left_out", "in_seconds", "silence", "late_by_silence")
 """Fields that most digests leave out."""
 _FEW = frozenset({"latency", "stem", *_RARE})
 
@@ -43,6 +43,7 @@ class Digest:
     left_out: int | None = None
     silence: int | None = None
     late_by_silence: int | None = None
+    in_seconds: int | None = None
 
     def body(self) -> bytes:
         """The value of the message."""

@@ -144,6 +144,11 @@ LEFT_OUT_VALUES = Counter(
     "values of attributes that an inferred schema has no room for (it has at most 1,000)",
     "give the stream a schema with those that queries need (`stream add --schema`)",
 )
+TIMES_IN_SECONDS = Counter(
+    "saffron_times_in_seconds{stream,partition}",
+    "events whose time lies in 1970, and would lie between 1980 and 2100 if it is in seconds",
+    "`ts` of a plain stream is in milliseconds; in a definition correct `format` (`stream check` names the unit)",
+)
 DEAD_LETTERS = Counter(
     "saffron_dead_letters{reason}",
     "messages that were no usable event, and results too large to be sent",

@@ -10,7 +10,7 @@ from prometheus_client.samples import Sample
 
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.checks.cluster.merged import check_merged
-from saffron.cli.checks.cluster.schemas import check_losses
+from saffron.cli.checks.cluster.schemas import check_losses, check_times
 from saffron.cli.system.routes import RouteLine, Routes, routes_of, waiting_sentences
 from saffron.cli.system.scrape import Page
 from saffron.records.stream import AppliedDefinition, StreamRecord
@@ -66,6 +66,13 @@ def test_values_that_are_null_are_mended_in_the_definition() -> None:
     mistyped = replace(digests("windowing", 0)[-1], stream="shop", mistyped={"total": 3})
     (found,) = bad(check_losses(replace(look, digests=(*look.digests, mistyped))))
     assert found.fix.endswith("saffron stream show shop --definition")
+
+
+def test_times_in_seconds_are_mended_in_the_definition() -> None:
+    look = shop()
+    wrong = replace(digests("windowing", 0)[-1], stream="shop", in_seconds=3)
+    (found,) = bad(check_times(replace(look, digests=(*look.digests, wrong))))
+    assert found.fix.startswith("saffron stream check FILE")
 
 
 def test_routes_are_added_up_by_source() -> None:

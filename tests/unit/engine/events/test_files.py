@@ -26,6 +26,13 @@ from saffron.schema.schema import MAX_EVENT_BYTES, Kind, Schema
 LINES = b'{"type":"A","ts":1}\n\n{"type":"A","ts":2}\r\nnot json\n{"type":"A","ts":3}'
 
 
+def _parquet(names: list[str]) -> bytes:
+    """A Parquet file with a row of columns of these names."""
+    out = io.BytesIO()
+    pq.write_table(pa.table([pa.array(["A"]), *[pa.array([1])] * (len(names) - 1)], names=names), out)
+    return out.getvalue()
+
+
 def values(chunks: list[Chunk]) -> list[bytes]:
     return [chunk.batch.value(row) for chunk in chunks for row in range(len(chunk.batch))]
 
@@ -133,7 +140,8 @@ def test_parquet(tmp_path: Path, packing: str) -> None:
         ("events.parquet", b"no parquet", "cannot be read"),
         ("events.csv", b"", "names no column 'type', but nothing"),
         ("events.csv", b"kind,ts\n", "but kind, ts"),
-        ("events.csv", b"type,a,a\n", "names a twice"),
+        ("events.csv", b"type,a,a\n", "the header line has 'a' twice: give each a name of its own"),
+        ("events.parquet", _parquet(["type", "ts", "a", "a"]), "events.parquet has 'a' twice"),
         ("events.csv", b"type,\xff\nA,1\n", "the header cannot be read: line 1 is not UTF-8"),
         (
             "events.csv",

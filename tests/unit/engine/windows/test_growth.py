@@ -87,6 +87,8 @@ class Run:
         self.rng, self.events, self.asks = rng, events, asks
         self.blocks: list[Block] = []
         self.announced = Schema({}, {}, {})
+        self.query: str | None = None
+        self.reported: str | None = None
 
     def go(self, *, dies: bool) -> None:
         operator = WindowingOperator(
@@ -94,6 +96,8 @@ class Run:
         )
         for block in self.blocks:
             operator.resume(block)
+        if self.query is not None:
+            operator.query("q", QueryRecord("q", 1, ADD, self.query))
         at = operator.position()
         stop = self.rng.randrange(at, len(self.events) + 1) if dies else len(self.events)
         while at < stop:
@@ -106,6 +110,7 @@ class Run:
         if not dies:
             operator.advance_watermark(END_OF_TIME, end=True)
             self.flush(operator)
+            self.reported = operator.reported("q")
         elif self.blocks:
             del self.blocks[self.rng.randrange(len(self.blocks)) + 1 :]
 
@@ -130,6 +135,22 @@ def test_no_value_is_lost_however_batches_are_cut_and_owners_die(seed: int, asks
         run.go(dies=True)
     run.go(dies=False)
     assert rows(run.blocks) == expected(events)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_query_is_bound_to_what_is_known_whoever_died_meanwhile(seed: int) -> None:
+    rng = random.Random(seed)
+    events = random_events(rng, 300)
+    run = Run(rng, events, asks=rng.random() < 0.5)
+    run.query = "PATTERN SEQ(A a, C c) WITHIN 10 ms OPEN ON A o WHERE o.price > 1 AND o.name = 'x'"
+    for _ in range(rng.randrange(4)):
+        run.go(dies=True)
+    run.go(dies=False)
+    at = range(len(events))
+    wanted = [n for n, one in zip(at, expected(events), strict=True) if one["type"] == "A" and one.get("name") == "x"]
+    found = [position for block in run.blocks for position in block.opened.get("q", ())]
+    assert found == [n for n in wanted if expected(events)[n].get("price", 0) > 1]
+    assert ("event type 'C'" in (run.reported or "")) == all(one["type"] != "C" for one in events)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -240,3 +261,13 @@ def test_a_query_of_the_past_says_from_where_on_its_names_are_known(
     (notice,) = operator.take_notices()
     assert notice.state == "active"
     assert notice.reason == said or (said is not None and said in str(notice.reason))
+
+
+def test_names_that_come_before_the_first_event_are_known_from_the_beginning() -> None:
+    operator = WindowingOperator(0, "events", infer_events=1, disorder_ms=100)
+    for at, event in enumerate(LATE):
+        operator.ingest(batch([event], at))  # versions of the schema, while all events are held back
+        operator.flush()
+    operator.query("q", QueryRecord("q", 1, ADD, READS.replace("A b", "B b"), "earliest"))
+    (notice,) = operator.take_notices()
+    assert (notice.state, notice.reason) == ("active", None)

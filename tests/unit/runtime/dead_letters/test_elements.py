@@ -41,10 +41,13 @@ INSIDE = [
     (b'[{"at":"oops"}]', "at", b'[{"at":5}]'),
     (b'{"a.b":1,"a":{"b":2}}', "a.b", b'{"a.b":5,"a":{"b":2}}'),
     (b'{"a":{"b":2}}', "a.b", b'{"a":{"b":5}}'),
-    (b'{"a":{"b":2}}', "a.c", b'{"a":{"b":2},"a.c":5}'),
-    (b'{"a":[{"b":2}]}', "a[2].b", b'{"a":[{"b":2}],"a[2].b":5}'),
+    (b'{"a":{"b":2}}', "a.c", b'{"a":{"b":2,"c":5}}'),
+    (b'{"Records":[{"id":1}]}', "Records[1].at", b'{"Records":[{"id":1,"at":5}]}'),
+    (b'{"b":2}', "a.c", b'{"b":2,"a.c":5}'),
     (b'{"x y":1}', "x y", b'{"x y":5}'),
-    (b'{"a":[1]}', "a[1]", b'{"a":[1],"a[1]":5}'),
+    (b'{"b":1}', '"x y"', b'{"b":1,"x y":5}'),
+    (b'{"a":[1]}', "a[1]", b'{"a":[5]}'),
+    (b'{"a":[1],"a[1]":2}', "a[1]", b'{"a":[1],"a[1]":5}'),
 ]  # fmt: skip
 
 
@@ -56,7 +59,14 @@ def test_a_field_inside_is_corrected_by_its_path(value: bytes, name: str, mended
 def test_a_field_inside_is_left_out_by_its_path() -> None:
     assert correct(b'{"a":[{"b":2,"c":3}],"d":4}', Correction(out=("a[1].b", "d"))) == b'{"a":[{"c":3}]}'
     with pytest.raises(InputError, match="cannot be left out"):
-        correct(b'{"a":[{"b":2}]}', Correction(out=("a[2].b",)))
+        correct(b'{"a":[{"b":2}]}', Correction(out=("a[1].c",)))
+
+
+@pytest.mark.parametrize("name", ["a[2].b", "a[2]", "c[1].d"])
+def test_an_element_that_is_not_there_cannot_be_corrected(name: str) -> None:
+    for correction in (Correction(put={name: 5}), Correction(out=(name,))):
+        with pytest.raises(InputError, match="leads nowhere"):
+            correct(b'{"a":[{"b":2}]}', correction)
 
 
 @pytest.fixture
@@ -114,7 +124,21 @@ def test_a_letter_names_its_element_and_its_stream(log: MemoryLog) -> None:
     assert desk(log).find("orders/0/0.2") == letter
     names = {"orders": "plain", "t.shop": "shop"}
     assert desk(log).stream_of(letter, names) == "shop"
-    assert desk(log).topics_of(STREAM) == ["orders", "t.shop.admitted"]
+    assert desk(log).of_stream(STREAM, None).topics == ["orders", "t.shop.admitted"]
+
+
+def test_each_of_several_streams_over_a_topic_has_its_own_letter(log: MemoryLog) -> None:
+    other = StreamRecord("other", "t.other", "id", definition=AppliedDefinition(SHOP, {"orders": 0}, 1))
+    place = Place("orders", 0, 0, 0)
+    buried(log, b'{"id":1}', place)
+    buried(log, b'{"id":1}', place, "other")
+    assert [one.stream for one in desk(log).newest(LetterFilter(), 9).letters] == ["shop", "other"]
+    for stream in (STREAM, other):
+        (letter,) = desk(log).newest(desk(log).of_stream(stream, None), 9).letters
+        assert letter.stream == stream.name
+    committed(log, 0)
+    sent(log, "orders/0/0", Correction(put={"at": 7}), sources=Sources([STREAM, other]))
+    assert all(one.attempts for one in desk(log).newest(LetterFilter(), 9).letters), "it came to both"
 
 
 def test_a_mended_message_goes_to_its_source_by_the_definition(log: MemoryLog) -> None:

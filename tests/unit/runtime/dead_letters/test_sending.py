@@ -84,7 +84,7 @@ def test_the_newest_come_first_and_are_counted_by_reason(world: World) -> None:
     assert [one.id for one in found.letters] == [third, second]
     assert (dict(found.reasons), found.looked_at, found.whole) == ({"schema": 2, "not-json": 1}, 3, True)
     assert [one.id for one in world.desk.newest(LetterFilter("schema"), 9).letters] == [third, first]
-    assert world.desk.newest(LetterFilter(topics=["p.other"]), 9).letters == []
+    assert world.desk.newest(LetterFilter(stream="other", topics=["p.other"]), 9).letters == []
     part = world.desk.newest(LetterFilter(), 9, look=1)
     assert ([one.id for one in part.letters], part.whole) == ([third, second], False)
 
@@ -106,7 +106,7 @@ def test_a_result_has_a_letter_but_no_message_that_could_be_sent(world: World) -
     assert (letter.id, letter.value, world.desk.original(letter)) == (name, None, None)
     assert world.desk.stream_of(letter, {"p.events": "events"}) == "events"
     assert world.desk.stream_of(letter, {}) is None
-    found = world.desk.newest(LetterFilter(topics=world.desk.topics_of(world.stream)), 9)
+    found = world.desk.newest(world.desk.of_stream(world.stream, None), 9)
     assert {one.id for one in found.letters} == {name, other}
     with pytest.raises(
         ResendRefusedError, match=r"is a result, .*: it cannot be sent again\. Change query rises"

@@ -64,6 +64,7 @@ class Digest:
     mistyped: Mapping[str, int] = field(default_factory=dict)
     left_out: int = 0
     late_by_silence: int = 0
+    in_seconds: int = 0
     watermark: int | None = None
 
 
@@ -212,8 +213,8 @@ def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
         with suppress(orjson.JSONDecodeError, KeyError, TypeError):  # a stranger's message
             body = orjson.loads(record.value or b"")
             fields = {part: body[part] for part in parts}
-            lost = {"mistyped": body.get("mistyped", {}), "left_out": body.get("left_out", 0)}
-            lost["late_by_silence"] = body.get("late_by_silence", 0)
+            lost = {"mistyped": body.get("mistyped", {})}
+            lost |= {part: body.get(part, 0) for part in ("left_out", "in_seconds", "late_by_silence")}
             rest = {"shed": body.get("shed"), "watermark": body.get("watermark")}
             found.append(Digest(stamped=record.timestamp, **rest, **lost, **fields))
     return tuple(found)

@@ -12,6 +12,7 @@ from saffron.engine.events.decoding.losses import loss_notices
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import QueryError, SchemaError
 from saffron.language.cost.shedding import cannot_act
+from saffron.schema.likely_times import seconds_notice
 from saffron.schema.schema import Schema
 
 _INTO = re.compile(r"\bINTO\b", re.IGNORECASE)
@@ -61,6 +62,17 @@ def check_losses(look: Look) -> Iterator[Finding]:
             for sentence in loss_notices(newest.mistyped, newest.left_out):
                 place = f"stream {stream}, partition {partition}"
                 yield warning("schemas", sentence, place, _fix(look, str(stream)))
+
+
+def check_times(look: Look) -> Iterator[Finding]:
+    """Findings on streams whose event times seem to be in another unit."""
+    for (service, stream, partition), digests in sorted(look.sources().items(), key=str):
+        if service == "windowing" and (count := digests[-1].in_seconds):
+            record = look.streams.get(str(stream))
+            fix = "`ts` is in milliseconds since 1970: correct the producer, or read the topic by a definition"
+            if record is not None and record.definition is not None:
+                fix = "saffron stream check FILE names the source; correct its `format`, as epoch_s"
+            yield warning("times", seconds_notice(count), f"stream {stream}, partition {partition}", fix)
 
 
 def _fix(look: Look, stream: str) -> str:

@@ -11,7 +11,7 @@ import orjson
 
 from saffron.engine.events.decoding.infer import INFER_EVENTS
 from saffron.engine.events.formats.csv_records import Record, csv_records
-from saffron.engine.events.formats.tabular import BATCH_ROWS
+from saffron.engine.events.formats.tabular import BATCH_ROWS, require_single
 from saffron.engine.events.formats.tabular_rows import Rows
 from saffron.engine.events.raw import Refusal
 from saffron.errors import InputError
@@ -68,9 +68,7 @@ def _header(name: str, record: Record) -> list[str]:
     header = [(column or "").strip() for column in record.cells]
     if "type" not in header:
         raise InputError(f"{name}: the header line names no column 'type', but {', '.join(header) or 'nothing'}")
-    twice = {column for column in header if header.count(column) > 1}
-    if twice:
-        raise InputError(f"{name}: the header line names {', '.join(sorted(twice))} twice")
+    require_single(f"{name}: the header line", header)
     return header
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
@@ -34,12 +35,20 @@ def table_events(name: str, columns: Sequence[str], batches: Iterable[pa.RecordB
     """The rows of Arrow batches, as of a Parquet file's; `name` is what an error calls the table."""
     if "type" not in columns:
         raise InputError(f"{name}: has no column 'type', which names the type of each event")
+    require_single(name, columns)
     row = 1
     for batch in batches:
         names = batch.schema.names
         values = [_values(column, array) for column, array in zip(names, batch.columns, strict=True)]
         yield rows_of((dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)), row)
         row += batch.num_rows
+
+
+def require_single(name: str, columns: Iterable[str]) -> None:
+    """InputError: two columns, or two fields of a struct, have one name, so that one of them would be lost."""
+    twice = sorted(one for one, count in Counter(columns).items() if count > 1)
+    if twice:
+        raise InputError(f"{name} has {', '.join(map(repr, twice))} twice: give each a name of its own")
 
 
 def _values(name: str, array: Any) -> list[Any]:
@@ -88,6 +97,7 @@ def _lists(array: Any) -> list[Any]:
 def _structs(array: Any) -> list[Any]:
     """Each struct of a column as an object."""
     names = [field.name for field in array.type]
+    require_single("a struct of the table", names)
     rows = zip(*(_values("", part) for part in array.flatten()), strict=True)
     return [
         dict(zip(names, row, strict=True)) if valid.as_py() else None

@@ -1,0 +1,39 @@
+"""Likely times of events: those from 1980 to 2100. A unit that is wrong by a thousand leads out of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+EARLIEST, LATEST = 315_532_800_000, 4_102_444_800_000
+"""1980 and 2100, in ms since 1970."""
+_FIRST, _LAST = EARLIEST // 1000, LATEST // 1000
+"""Likely times in seconds."""
+
+
+def is_likely(ts: float) -> bool:
+    """Whether a time (ms) is likely."""
+    return EARLIEST <= ts <= LATEST
+
+
+class SecondsCount:
+    """Counts times (ms) that seem to be in seconds: they lie in 1970, and would be likely as seconds."""
+
+    def __init__(self) -> None:
+        self._seconds = self._smaller = 0
+
+    def add(self, ts: NDArray[np.int64]) -> None:
+        """Counts the times of a batch."""
+        if not len(ts) or ts.min() >= _LAST:
+            return
+        self._seconds += int(np.count_nonzero((ts >= _FIRST) & (ts < _LAST)))
+        self._smaller += int(np.count_nonzero((ts >= 0) & (ts < _FIRST)))
+
+    def value(self) -> int:
+        """How many; 0 where more than one in a hundred is smaller: a clock that began at 0 has come as far."""
+        return 0 if self._smaller * 100 > self._seconds else self._seconds
+
+
+def seconds_notice(count: int) -> str:
+    """A sentence for the user on times that seem to be in seconds."""
+    return f"times of {count:,} events lie in 1970, and would lie between 1980 and 2100 if they are in seconds"
