@@ -129,6 +129,17 @@ class Outbox:
             floor = min(watermark, int(ts[stop])) if stop < len(ts) else watermark
             yield block, piece, left, floor
 
+    def checkpoint(self, schema: Schema | None) -> Block:
+        """A block behind the last one, with nothing but a checkpoint, without its `input`."""
+        return Block(
+            columns=empty_columns(schema),
+            first_seq=self.written_seq,
+            next_seq=self.written_seq,
+            watermark=self.watermark,
+            counter=self.counter,
+            controls=(Control(self.written_seq, "checkpoint", self.in_force.checkpoint()),),
+        )
+
     def resume(self, block: Block, *, released: Sequence[int] | None, ended: int) -> None:
         """Stand where an earlier owner stood after this block; what was decided here before is forgotten."""
         self._parts, self._controls, self._cuts, self._opened = [], [], [], {}
