@@ -11,10 +11,12 @@ import orjson
 import pytest
 
 import saffron
+from saffron.api import subscribe as api
 from saffron.api.result import Result
 from saffron.errors import InputError, LogError, SaffronError, UnavailableError
 from saffron.runtime.log import Producer, kafka_log
 from saffron.runtime.log.topics import topic_specs
+from saffron.runtime.process.config import Settings
 from saffron.testing.memory_broker import MemoryBroker
 from saffron.testing.memory_log import MemoryLog
 from tests.unit.api.samples import EVENTS, MATCHES, TRENDS
@@ -100,6 +102,20 @@ def test_a_start_that_is_gone_is_warned_of(producer: Producer, found: list[Resul
         pytest.warns(UserWarning, match="trends/0 has no offset 1000"),
     ):
         list(results)
+
+
+def test_partitions_that_are_added_are_read_whole(
+    producer: Producer, found: list[Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "_LOOK_AGAIN", 0.0)
+    write(producer, found[:1])
+    with subscribe("peaks", end=True) as results:
+        log = kafka_log.connect(Settings())
+        log.add_partitions("t.complex-events", 3)
+        write(producer, found[1:2], partition=2)
+        assert [one.id for one in results] == [found[1].id]
+        assert results.positions["complex-events/2"] == 1
+        log.close()
 
 
 def test_a_system_that_is_not_there(producer: Producer) -> None:
