@@ -23,7 +23,8 @@ from saffron.errors import InputError
 if TYPE_CHECKING:
     from saffron.engine.windows.operator import DeadLetter
     from saffron.runtime.replay.both import Merged
-    from saffron.runtime.replay.live import LiveReplay
+    from saffron.runtime.replay.live import LiveReplay, LiveState
+    from saffron.schema.schema import Schema
 
 T = TypeVar("T")
 LETTERS_KEPT = 100
@@ -39,7 +40,11 @@ class Live:
     """
 
     def __init__(
-        self, live: LiveReplay, schema: Any, names: Sequence[str], on_dead_letter: Callable[[DeadLetter], None] | None
+        self,
+        live: LiveReplay,
+        schema: Schema | None,
+        names: Sequence[str],
+        on_dead_letter: Callable[[DeadLetter], None] | None,
     ) -> None:
         self._live: LiveReplay | None = live
         self._schema = schema
@@ -244,7 +249,7 @@ def open(  # noqa: A001  saffron.open, as gzip.open
     return Live(live, known, [query.name for query in given], on_dead_letter)
 
 
-def _state_of(snapshot: bytes) -> Any:
+def _state_of(snapshot: bytes) -> LiveState:
     from saffron.runtime.replay.live import LiveState
     from saffron.runtime.results.snapshots import decode
 
