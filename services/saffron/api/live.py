@@ -53,7 +53,7 @@ class Live:
         self._letters: deque[DeadLetter] = deque(maxlen=LETTERS_KEPT)
         self._lost = 0
         self._found: Counter[str] = Counter()
-        self._failed: dict[str, str] = {}
+        self._failed = dict(live.failed)
         self._thread: ThreadPoolExecutor | None = None
 
     # ------------------------------------------------------------ events in, results out

@@ -142,6 +142,7 @@ class TestFailures:
                 assert [one.query for one in live.feed({"type": "A", "ts": 2, "s": "bad"})] == ["goes_on"]
             assert list(live.failed) == ["fails"]
             restored = saffron.open([fails, goes_on], snapshot=live.snapshot())
+            assert restored.failed == live.failed
             assert [one.query for one in restored.feed({"type": "A", "ts": 3, "s": "good"})] == ["goes_on"]
             alone = saffron.open(fails)
             with pytest.warns(UserWarning, match="failed"):

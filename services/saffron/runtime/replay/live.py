@@ -36,6 +36,8 @@ class LiveState:
 class LiveReplay:
     """A replay in one partition, fed by hand. `run`: its queries and settings; `state`: the snapshot to go on from.
 
+    `failed`: by name why a query has failed.
+
     QueryError: a query does not bind. InputError: the snapshot is of other queries or settings.
     """
 
@@ -44,7 +46,7 @@ class LiveReplay:
         (self._chain,) = run.begin()
         self._next = 0
         self._again: deque[RawBatch] = deque()
-        self._failed: dict[str, str] = {}
+        self.failed: dict[str, str] = {}
         if state is not None:
             self._restore(state)
         self._known = self._chain.windowing.schema
@@ -83,13 +85,13 @@ class LiveReplay:
         for notice in self._chain.windowing.take_notices():
             if notice.state in ("rejected", "failed"):
                 new[notice.name] = notice.reason or notice.state
-        new = {name: reason for name, reason in new.items() if name not in self._failed}
-        self._failed |= new
+        new = {name: reason for name, reason in new.items() if name not in self.failed}
+        self.failed |= new
         return new
 
     def unseen(self) -> dict[str, str]:
         """By query the names that no event has had yet, as a sentence."""
-        found = {name: self._chain.windowing.reported(name) for name in self._run.names if name not in self._failed}
+        found = {name: self._chain.windowing.reported(name) for name in self._run.names if name not in self.failed}
         return {name: report for name, report in found.items() if report}
 
     # ------------------------------------------------------------ snapshots
@@ -105,7 +107,7 @@ class LiveReplay:
             **self._settings(),
             "first": first,
             "next": self._next,
-            "failed": self._failed,
+            "failed": self.failed,
             "refused": [[at, *why] for at, why in refused.items()],
         }
         made = batch_of_values(values)
@@ -115,7 +117,7 @@ class LiveReplay:
         self._require(state.about)
         chain = {name[len(_CHAIN) :]: array for name, array in state.arrays.items() if name.startswith(_CHAIN)}
         self._chain.restore(chain)
-        self._failed = dict(state.about["failed"])
+        self.failed = dict(state.about["failed"])
         self._next = state.about["next"]
         ends = np.asarray(state.arrays[_ENDS], dtype=np.int64)
         starts = np.concatenate([[0], ends[:-1]]).astype(np.int64) if len(ends) else ends
@@ -159,7 +161,7 @@ class LiveReplay:
 
     def _require_queries(self) -> None:
         """Raises the errors of the queries, once none of them is left."""
-        if len(self._failed) < len(self._run.names):
+        if len(self.failed) < len(self._run.names):
             return
         self._chain.engines.finish()
-        raise FailedError("; ".join(self._failed.values()))
+        raise FailedError("; ".join(self.failed.values()))
