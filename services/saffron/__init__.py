@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from saffron.api.aggregate import aggregate as aggregate
     from saffron.api.backfill import backfill as backfill
     from saffron.api.function import function as function
+    from saffron.api.live import Live as Live
+    from saffron.api.live import open as open  # noqa: A004
     from saffron.api.query import Query as Query
     from saffron.api.query import compile as compile  # noqa: A004
     from saffron.api.result import Compressed as Compressed
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from saffron.api.result import Trend as Trend
     from saffron.api.results import Results as Results
     from saffron.api.results import replay as replay
+    from saffron.api.subscribe import Subscription as Subscription
+    from saffron.api.subscribe import subscribe as subscribe
     from saffron.errors import QueryError as QueryError
     from saffron.errors import SaffronError as SaffronError
 
@@ -33,18 +37,22 @@ __version__ = "0.2.0"
 _HOMES = {
     "Compressed": "api.result",
     "Event": "api.result",
+    "Live": "api.live",
     "Match": "api.result",
     "Query": "api.query",
     "QueryError": "errors",
     "Result": "api.result",
     "Results": "api.results",
     "SaffronError": "errors",
+    "Subscription": "api.subscribe",
     "Trend": "api.result",
     "aggregate": "api.aggregate",
     "backfill": "api.backfill",
     "compile": "api.query",
     "function": "api.function",
+    "open": "api.live",
     "replay": "api.results",
+    "subscribe": "api.subscribe",
 }
 
 

@@ -20,7 +20,8 @@ from saffron.experiments.virtual import VirtualReplay, VirtualRun
 from saffron.experiments.virtual_pace import Rate
 from saffron.experiments.virtual_truth import Found
 from saffron.language.cost.shedders import AUTO, NONE
-from saffron.runtime.replay.fused import Merged, Query
+from saffron.runtime.replay.both import Merged
+from saffron.runtime.replay.fused import Query
 
 BOUND_MS = 1000.0
 TRAIN = 0.3

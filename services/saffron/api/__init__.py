@@ -2,6 +2,8 @@
 
 query       compile: a checked query, with its explanation and drawing
 source      files, tables, data frames and dicts as raw batches of events
+live        open: events fed by hand, and their results at once
+subscribe   subscribe: results from Kafka, as they come
 results     replay: results one by one, counted, or as a table
 result      a match or a trend as a Python object
 table       results as Arrow tables, with types from the plan

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from saffron.api.explanation import Explanation
     from saffron.engine.windows.operator import DeadLetter
-    from saffron.runtime.replay.fused import Merged
+    from saffron.runtime.replay.both import Merged
     from saffron.runtime.replay.replay import Replay
 
 SHOWN = 10

@@ -34,7 +34,8 @@ from saffron.experiments.virtual_training import Trained, train
 from saffron.experiments.virtual_truth import Found, compared
 from saffron.language.cost.shedders import AUTO, NONE
 from saffron.language.plan.match_plan import MatchPlan
-from saffron.runtime.replay.fused import Chain, Engines, Merged, Query
+from saffron.runtime.replay.both import Merged
+from saffron.runtime.replay.fused import Chain, Engines, Query
 from saffron.runtime.replay.replay import Replay
 from saffron.schema.schema import Schema
 
@@ -130,7 +131,8 @@ class VirtualReplay(Replay):
 
     # ------------------------------------------------------------ inside
 
-    def _bound(self, schema: Schema) -> list[Query]:
+    def _bound(self, schema: Schema | None) -> list[Query]:
+        assert schema is not None, "a replay over files has one"
         bound = super()._bound(schema)
         spared = self._spared = exempt(self.plans, schema, self._acting.shedder, aggregates=self._run.aggregates)
         if spared:

@@ -14,7 +14,7 @@ from saffron.engine.shed.operator import ShedderOperator
 from saffron.experiments.virtual_cost import Cost, Work
 from saffron.experiments.virtual_latency import Latencies
 from saffron.experiments.virtual_server import Server
-from saffron.runtime.replay.fused import Merged
+from saffron.runtime.replay.both import Merged
 from saffron.runtime.telemetry.load import WorkDone, load_of
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,8 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.columns import masked
 from saffron.engine.match.shedding.orders import read_order
 from saffron.experiments.virtual_cost import Work
-from saffron.runtime.replay.fused import Engines, Merged
+from saffron.runtime.replay.both import Merged
+from saffron.runtime.replay.fused import Engines
 
 
 class Server:

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from saffron.runtime.replay.fused import Merged
+from saffron.runtime.replay.both import Merged
 
 _NO_CONTENT = ("shed", "exact")
 """What an aggregate says of shedding; it is right if all else is."""

@@ -25,8 +25,8 @@ from saffron.history.rows import attribute_name, event_fields
 from saffron.history.running import EngineTask, binder, start_engines
 from saffron.history.session import prepared
 from saffron.history.spark_errors import translated_errors
+from saffron.runtime.replay.binding import bind_all
 from saffron.runtime.replay.fused import Query
-from saffron.runtime.replay.replay import bind_all
 from saffron.schema.functions import own
 from saffron.schema.schema import Kind, Schema
 

@@ -17,7 +17,8 @@ from saffron.engine.operators.aggregates import UserAggregate, register, registe
 from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan
 from saffron.runtime.process.config import user_cache_directory
-from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Merged, Query
+from saffron.runtime.replay.both import Merged
+from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Query
 from saffron.schema.functions import own
 from saffron.schema.functions.function import Function
 from saffron.schema.schema import END_OF_TIME, Schema

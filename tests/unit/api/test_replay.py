@@ -47,7 +47,18 @@ def test_import_is_fast_since_it_loads_nothing() -> None:
 
 
 def test_all_that_it_offers_is_there() -> None:
-    for name in ("compile", "replay", "aggregate", "Query", "Results", "Match", "Trend", "Event", "QueryError"):
+    for name in (
+        "compile",
+        "replay",
+        "open",
+        "subscribe",
+        "aggregate",
+        "Query",
+        "Results",
+        "Match",
+        "Trend",
+        "QueryError",
+    ):
         assert name in dir(saffron)
         assert getattr(saffron, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

@@ -62,11 +62,23 @@ def random_events(rng: random.Random) -> list[dict[str, Any]]:
     return found
 
 
+STRICT = (
+    "PATTERN SEQ(A, B) WHERE A.x < NEXT(B).x WITHIN 8 ms TIME STRICT RETURN COUNT(*), MAX(B.x)",
+    "PATTERN SEQ(NOT C c, A+, B) WHERE A.x <= NEXT(A).x AND A.x < NEXT(B).x WITHIN 9 ms TIME STRICT RETURN COUNT(*)",
+)
+"""What these compare is there from the first event on, and what they hold back for their trees is kept."""
+
+
 def results(
-    schema: Schema, events: list[dict[str, Any]], cuts: list[int], texts: Sequence[str] = QUERIES
+    schema: Schema,
+    events: list[dict[str, Any]],
+    cuts: list[int],
+    texts: Sequence[str] = QUERIES,
+    *,
+    interpreted: bool = False,
 ) -> list[bytes]:
     queries = [Query(f"q{number}", text) for number, text in enumerate(texts)]
-    chain = Chain(queries, schema, compile_text, partition=0, disorder=3)
+    chain = Chain(queries, schema, compile_text, partition=0, disorder=3, interpreted=interpreted)
     merged = []
     for low, high in zip([0, *cuts], [*cuts, len(events)], strict=True):
         merged += [
@@ -103,6 +115,18 @@ def test_events_that_are_compared_by_what_comes_late(seed: int) -> None:
     assert len(right) > 10
     missing = {place(one) for one in wanted} - {place(one) for one in found}
     assert {query for query, _ in missing} <= {"q2"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_trees_of_time_strict_go_on(seed: int) -> None:
+    """Interpreted, since plain Python notices where an array is too small."""
+    rng = random.Random(seed)
+    events = random_events(rng)
+    cuts = list(range(1, len(events)))
+    wanted = results(grown(Schema({}, {}, {}), events), events, [], STRICT, interpreted=True)
+    assert len(wanted) > 2
+    found = results(grown(Schema({}, {}, {}), events[:1]), events, cuts, STRICT, interpreted=True)
+    assert [orjson.loads(one) | {"exact": True} for one in found] == [orjson.loads(one) for one in wanted]
 
 
 def place(result: bytes) -> tuple[str, str]:

@@ -15,8 +15,9 @@ from saffron.history.numbering import Numbering, first_numbers, range_of
 from saffron.history.partitioning import partitionings_of, queries_by_key
 from saffron.history.rows import columns_of
 from saffron.history.running import EngineTask, binder, lines_of, run
+from saffron.runtime.replay.binding import bind_all
 from saffron.runtime.replay.fused import Query
-from saffron.runtime.replay.replay import Replay, bind_all
+from saffron.runtime.replay.replay import Replay
 from saffron.schema.schema import Schema
 
 

@@ -18,7 +18,7 @@ from saffron.errors import InputError
 if TYPE_CHECKING:
     from saffron.cli.replays.places import Places
     from saffron.engine.windows.operator import DeadLetter
-    from saffron.runtime.replay.fused import Merged
+    from saffron.runtime.replay.both import Merged
 
 
 _DAY = 86_400_000

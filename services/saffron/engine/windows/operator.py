@@ -228,6 +228,12 @@ class WindowingOperator:
         self._ready = []
         return blocks
 
+    def checkpoint(self) -> Block:
+        """A block without events behind all that was flushed: `resume` begins with it, whatever came before."""
+        block = replace(self._outbox.checkpoint(self.schema), input=self._input(None, self._watermark))
+        self._outbox.written(block)
+        return block
+
     def _cut(self, positions: Mapping[str, Any] | None = None) -> list[Block]:
         """What has been decoded so far as blocks; `positions`: as in `flush`."""
         blocks = []
@@ -343,6 +349,12 @@ class WindowingOperator:
     def position(self) -> int:
         """The offset of the next record to bring: after `resume`, of the first one that must be read again."""
         return self._read
+
+    @property
+    def needed(self) -> int:
+        """The offset from which whoever takes over from a `checkpoint` now would have to read again."""
+        held = self._hold.lowest_offset
+        return self._read if held is None else min(held, self._read)
 
     def _input(self, left: int | None, floor: int) -> dict[str, Any]:
         """`Block.input`: what `resume` needs.

@@ -130,6 +130,17 @@ class Outbox:
             ends = [cut.watermark for cut in self._cuts[:1]]
             yield block, piece, left, min([watermark, *ts[stop : stop + 1].tolist(), *ends])
 
+    def checkpoint(self, schema: Schema | None) -> Block:
+        """A block behind the last one, with nothing but a checkpoint, without its `input`."""
+        return Block(
+            columns=empty_columns(schema),
+            first_seq=self.written_seq,
+            next_seq=self.written_seq,
+            watermark=self.watermark,
+            counter=self.counter,
+            controls=(Control(self.written_seq, "checkpoint", self.in_force.checkpoint()),),
+        )
+
     def resume(self, block: Block, *, released: Sequence[int] | None, ended: int) -> None:
         """Stand where an earlier owner stood after this block; what was decided here before is forgotten."""
         self._parts, self._controls, self._cuts, self._opened = [], [], [], {}

@@ -17,14 +17,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.operators.containment import Failure
-from saffron.engine.operators.results import Results, interleaved
+from saffron.engine.operators.operator import State
 from saffron.engine.operators.standing import Compiler
 from saffron.engine.operators.stopwatch import Stopwatch, no_time
 from saffron.engine.trends.trend_operator import TrendOperator
@@ -32,6 +32,7 @@ from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import FailedError, SaffronError
 from saffron.language.cost.shedders import NONE
 from saffron.records.query import ADD, QueryRecord
+from saffron.runtime.replay.both import Merged
 from saffron.schema.schema import END_OF_TIME, Schema
 
 BLOCK_EVENTS = 16_384
@@ -42,6 +43,8 @@ INTERPRETED_SECONDS = 0.5
 """Time that an interpreted chain spends on blocks before it compiles: half of what compiling a query takes."""
 INTERPRETED_RECORDS = 256
 """Records that it takes at a time."""
+_BLOCK, _MATCHER, _TRENDS = "block", "matcher.", "trends."
+"""Names in a snapshot: of the block that windowing resumes with, and before those of each engine."""
 DEFAULT_STREAM = "events"
 QUERY_VERSION = 1
 """Version of all queries, which never change here."""
@@ -92,10 +95,13 @@ class Engines:
 
     def compile(self) -> None:
         """Goes on with machine code from where the engines stand. The results of the last block must have been read."""
-        states = self.matcher.snapshot(), self.trends.snapshot()
-        self.matcher, self.trends = self._match(compiled=True), self._trend(compiled=True)
-        self.matcher.restore(states[0])
-        self.trends.restore(states[1])
+        self.restore(self.matcher.snapshot(), self.trends.snapshot(), compiled=True)
+
+    def restore(self, matcher: State, trends: State, *, compiled: bool) -> None:
+        """Goes on with new engines from these snapshots."""
+        self.matcher, self.trends = self._match(compiled=compiled), self._trend(compiled=compiled)
+        self.matcher.restore(matcher)
+        self.trends.restore(trends)
         self._note()
 
     def apply(self, block: Block) -> Merged:
@@ -114,6 +120,11 @@ class Engines:
             more = f" ({others} more failed, too)" if others else ""
             raise FailedError(f"query {one.name} failed: {one.reason}{more}") from one.error
 
+    @property
+    def failed(self) -> Sequence[Failure]:
+        """The queries that have failed, in this order."""
+        return self._failures
+
     def _note(self) -> None:
         self._failures += [*self.matcher.failures(), *self.trends.failures()]
 
@@ -129,14 +140,15 @@ class Engines:
 class Chain:
     """The chain of one partition: windowing and both engines.
 
-    `stream`: the one that the queries are over. `merged`: its events are those of a merged stream. `interpreted`: it
-    compiles no kernel before that pays. `opening`: its first blocks, with schema and queries.
+    `schema`: None: it grows with the events. `stream`: the one that the queries are over. `merged`: its events are of a
+    merged stream. `interpreted`: it compiles no kernel before that pays. `opening`: its first blocks, with schema and
+    queries.
     """
 
     def __init__(
         self,
         queries: Sequence[Query],
-        schema: Schema,
+        schema: Schema | None,
         compiler: Compiler,
         *,
         partition: int,
@@ -183,11 +195,32 @@ class Chain:
             self._ingest(batch.part(done, len(batch)))
             yield from self._released()
 
+    def advance(self, ts: int) -> Iterator[Merged]:
+        """Results that a watermark completes: no event with a smaller ts will come."""
+        self.windowing.advance_watermark(ts)
+        yield from self._released()
+
     def finish(self) -> Iterator[Merged]:
         """Results that the end of the stream completes (an infinite watermark)."""
         self.windowing.advance_watermark(END_OF_TIME, end=True)
         yield from self._released()
         self.engines.finish()
+
+    def snapshot(self) -> State:
+        """All state between two batches as flat arrays, but for the records from `windowing.position()` on."""
+        block = self.windowing.checkpoint()
+        self.engines.apply(block)
+        return {
+            _BLOCK: np.frombuffer(encode_block(block), np.uint8),
+            **{f"{_MATCHER}{name}": array for name, array in self.engines.matcher.snapshot().items()},
+            **{f"{_TRENDS}{name}": array for name, array in self.engines.trends.snapshot().items()},
+        }
+
+    def restore(self, state: State) -> None:
+        """Take over a snapshot of the same queries. Bring the records from `windowing.position()` on next."""
+        self.windowing.resume(decode_block(state[_BLOCK].tobytes()))
+        matcher, trends = _part(state, _MATCHER), _part(state, _TRENDS)
+        self.engines.restore(matcher, trends, compiled=not self._interpreted)
 
     def blocks(self, batches: Iterable[RawBatch]) -> Iterator[Block]:
         """The blocks of a whole stream, its end included, without the engines."""
@@ -234,41 +267,6 @@ class Chain:
         }
 
 
-class Merged:
-    """Results of both engines over one block, ordered by position. Deadlines come before events."""
-
-    def __init__(self, parts: Sequence[Results]) -> None:
-        self.parts = [part for part in parts if len(part)]
-        positions = [part.position for part in self.parts]
-        sizes = [len(part) for part in self.parts]
-        order = np.argsort(np.concatenate(positions), kind="stable") if positions else np.zeros(0, dtype=np.int64)
-        self._part, self._row = interleaved(sizes, order)
-
-    def __len__(self) -> int:
-        return len(self._row)
-
-    def counts(self) -> dict[str, int]:
-        """Number of results by query."""
-        counts: dict[str, int] = {}
-        for part in self.parts:
-            by_query: NDArray[np.int64] = np.bincount(part.query, minlength=len(part.names))
-            counts |= {name: counts.get(name, 0) + int(n) for name, n in zip(part.names, by_query, strict=True)}
-        return counts
-
-    def json(self, chunk: int = 4096) -> Iterator[list[bytes]]:
-        """The results as JSON objects, `chunk` at a time, without those that only other queries read."""
-        if len(self.parts) == 1:
-            for start in range(0, len(self), chunk):
-                yield _there(self.parts[0].json(start, min(start + chunk, len(self))))
-            return
-        cuts = np.flatnonzero(np.diff(self._part)) + 1
-        for rows in np.split(np.arange(len(self)), cuts) if len(self) else ():
-            part = self.parts[int(self._part[rows[0]])]
-            first, last = int(self._row[rows[0]]), int(self._row[rows[-1]]) + 1
-            for start in range(first, last, chunk):
-                yield _there(part.json(start, min(start + chunk, last)))
-
-
-def _there(texts: list[bytes]) -> list[bytes]:
-    """The results without those of a query that failed while they were rendered, and those that are not written."""
-    return texts if all(texts) else [text for text in texts if text]
+def _part(state: State, prefix: str) -> State:
+    """The arrays of one engine."""
+    return {name[len(prefix) :]: array for name, array in state.items() if name.startswith(prefix)}

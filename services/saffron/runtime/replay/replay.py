@@ -6,7 +6,6 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,15 @@ from saffron.engine.explain.kernel_text import kernel_sources
 from saffron.engine.kernels import generated, jit
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.operators.aggregates import registered
-from saffron.engine.operators.composition import Binder, bind_together, makers_first, reads
 from saffron.engine.windows.operator import DeadLetter
 from saffron.errors import InputError, QueryError, SaffronError
 from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.process.config import user_cache_directory
-from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Merged, Query
+from saffron.runtime.replay.binding import bind_all
+from saffron.runtime.replay.both import Merged
+from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Query
 from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedMessages
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.schema.likely_times import seconds_notice
@@ -46,9 +46,10 @@ _SHOWN = 200
 class Replay:
     """A replay of queries over one stream of events.
 
-    `merged`: the messages of a merged stream, whose batches these are. `interpret`: queries whose kernels are not
-    compiled yet begin at once, interpreted. `warn`: called with each warning before a query starts, in case the query
-    does not end. Once results have begun: `names`, `plans`, `weights` (by name) and
+    `merged`: the messages of a merged stream, whose batches these are. `grows`: a schema that is not given grows with
+    the events (none is inferred from the first ones), and names that no event has had yet may come. `interpret`:
+    queries whose kernels are not compiled yet begin at once, interpreted. `warn`: called with each warning before a
+    query starts, in case the query does not end. Once results have begun: `names`, `plans`, `weights` (by name) and
     `warnings` of the queries, and `schema`, given or inferred.
     """
 
@@ -62,6 +63,7 @@ class Replay:
         partitions: int = 1,
         key: str | None = None,
         merged: MergedMessages | InnerFiles | None = None,
+        grows: bool = False,
         interpret: bool = True,
         warn: Callable[[str], None] = lambda warning: None,
     ) -> None:
@@ -79,6 +81,7 @@ class Replay:
         self._key = key
         self.merged = merged
         self.stream = DEFAULT_STREAM
+        self._grows = grows and schema is None
         self._interpret = interpret
         self._warn = warn
         self._chains: list[Chain] = []
@@ -99,12 +102,19 @@ class Replay:
         """Creates the chains. Returns all batches, with those from which the schema was inferred."""
         source = self._timed(batches)
         head = first_events(source) if self.schema is None else []
-        schema = self.schema = self.schema or infer_schema(head)
+        self.begin(head)
+        return itertools.chain(head, source)
+
+    def begin(self, head: Sequence[RawBatch] = ()) -> Sequence[Chain]:
+        """Creates the chains, one a partition. `head`: the first batches, to infer a schema from if there is none."""
+        if not self._grows:
+            self.schema = self.schema or infer_schema(head)
+        schema = self.schema
         try:
             queries = self._bound(schema)
         except QueryError as error:
-            if self.merged is not None:
-                raise  # the definition says the names: hints at a schema would mislead
+            if self.merged is not None or schema is None:
+                raise  # the definition says the names, or nothing does: hints at a schema would mislead
             raise _explained(error, schema, head) from error
         interpreted = self._interpret and self._would_compile(queries, schema)
         self._chains = [
@@ -121,14 +131,25 @@ class Replay:
             )
             for partition in range(self.partitions)
         ]
-        return itertools.chain(head, source)
+        return self._chains
 
-    def _would_compile(self, queries: Sequence[Query], schema: Schema) -> bool:
+    def warn_under(self, schema: Schema) -> None:
+        """Warns of what the queries are under a schema that has grown, as far as nobody was warned of it yet."""
+        try:
+            found = bind_all(self.queries, schema, self._bind).warnings
+        except SaffronError:
+            return  # a query is refused: windowing says so
+        for warning in found:
+            if warning not in self.warnings:
+                self.warnings.append(warning)
+                self._warn(warning)
+
+    def _would_compile(self, queries: Sequence[Query], schema: Schema | None) -> bool:
         """Whether compiling would hold up the first answer. It must do so with aggregates of the user's own: one that
         does not compile is an error before any result.
         """
-        if self._aggregates:
-            return False
+        if self._aggregates or schema is None:
+            return not self._aggregates
         shed = {query.name: query.shed for query in queries}
         try:
             sources = [one for plan in self.plans for one in kernel_sources(plan, schema, shed[plan.name])]
@@ -190,7 +211,7 @@ class Replay:
             "dropped_partial_matches": sum(dropped),
         }
 
-    def _bound(self, schema: Schema) -> list[Query]:
+    def _bound(self, schema: Schema | None) -> list[Query]:
         bound = bind_all(self.queries, schema, self._bind)
         self.warnings += bound.warnings
         for warning in bound.warnings:
@@ -204,7 +225,7 @@ class Replay:
         return bound.queries
 
     def _bind(self, text: str, schema: Schema | None, name: str) -> Bound:
-        return bind(text, schema, name=name, lenient=self.lenient, aggregates=self._aggregates)
+        return bind(text, schema, name=name, lenient=self.lenient, aggregates=self._aggregates, unseen=self._grows)
 
     def _compile(self, text: str, schema: Schema | None, name: str) -> Plan:
         return self._bind(text, schema, name).plan
@@ -255,60 +276,6 @@ def _bad_records(head: Sequence[RawBatch]) -> Iterator[str]:
         for bad in decoder.decode(batch).bad:
             shown = batch.value(bad.row)[:_SHOWN].decode("utf-8", "replace")
             yield f"{bad.reason}: {bad.detail}\n{shown}"
-
-
-@dataclass(frozen=True)
-class BoundQueries:
-    """Queries bound together. `stream`: the one that all are over.
-
-    `plans` and `warnings`: in the order given. `queries`: by their own names, each after those whose results it reads.
-    `weights`: by name.
-    """
-
-    queries: list[Query]
-    plans: list[Plan]
-    weights: dict[str, float]
-    warnings: list[str]
-    stream: str
-
-
-def bind_all(queries: Sequence[Query], schema: Schema, bind_one: Binder) -> BoundQueries:
-    """The bound queries. QueryError: one is invalid. InputError: two have one name, or are over different streams."""
-    found: list[Query] = []
-    plans: list[Plan] = []
-    weights: dict[str, float] = {}
-    warnings: list[str] = []
-    for query, bound in zip(queries, bind_together([(q.name, q.text) for q in queries], schema, bind_one), strict=True):
-        warnings += bound.warnings
-        name = bound.plan.name
-        if any(plan.name == name for plan in plans):
-            raise InputError(f"two queries are called {name!r}; QUERY at the head of a text names it")
-        plans.append(bound.plan)
-        weights[name] = bound.weight
-        found.append(replace(query, name=name))
-    warnings += _unread(plans)
-    order = makers_first(lambda text, of, name: bind_one(text, of, name).plan, {q.name: q.text for q in found})
-    return BoundQueries(
-        sorted(found, key=lambda query: order.index(query.name)), plans, weights, warnings, stream_of(plans)
-    )
-
-
-def _unread(plans: Sequence[Plan]) -> Iterator[str]:
-    """A warning for each query whose results are events of other queries, of which there is none here."""
-    for maker in plans:
-        if not maker.delivery.written and not any(reads(plan, maker) for plan in plans):
-            yield f"the results of {maker.name} are events of other queries, and none reads them; PUBLISH writes them"
-
-
-def stream_of(plans: Sequence[Plan]) -> str:
-    """The stream that queries are over. InputError: they are over several, and a replay has one."""
-    streams = {plan.stream: plan.name for plan in plans}
-    if len(streams) > 1:
-        (one, first), (other, second) = list(streams.items())[:2]
-        raise InputError(
-            f"query {first} is over stream {one}, and {second} over {other} (FROM): replay each stream by itself"
-        )
-    return next(iter(streams), DEFAULT_STREAM)
 
 
 def first_events(source: Iterator[RawBatch]) -> list[RawBatch]:

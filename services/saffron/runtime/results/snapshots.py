@@ -38,6 +38,12 @@ class Snapshot:
     state: State
 
 
+def encode(snapshot: Snapshot) -> bytes:
+    """The content of a snapshot's file."""
+    body = b"".join(_parts(snapshot))
+    return body + hashlib.blake2b(body, digest_size=_DIGEST).digest()
+
+
 class Snapshots:
     """The snapshots of one chain in one directory. Every member that may own the chain must reach the directory."""
 
@@ -70,7 +76,7 @@ class Snapshots:
                 self.skipped.append(f"{path.name}: newer than the committed position {limit}")
                 continue
             try:
-                snapshot = _decode(path.read_bytes())
+                snapshot = decode(path.read_bytes())
                 of = snapshot.reader.get("topic", "" if known else topic)
                 if of == topic:
                     return snapshot
@@ -111,7 +117,7 @@ def _parts(snapshot: Snapshot) -> Iterator[bytes | memoryview]:
         yield array.reshape(-1).view(np.uint8).data
 
 
-def _decode(data: bytes) -> Snapshot:
+def decode(data: bytes) -> Snapshot:
     """The snapshot in `data`. ValueError: damaged, or of another format."""
     if data[: len(_MAGIC)] != _MAGIC:
         raise ValueError("not a snapshot of this version")

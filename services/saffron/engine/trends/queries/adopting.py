@@ -61,7 +61,7 @@ def _rows(
 
 
 def _values(values: NDArray[Any], old: TrendQuery, fresh: TrendQuery) -> Floats:
-    """[stored attributes, vertices]: each where `fresh` looks for it."""
+    """[stored attributes and, behind them, what waits for the trees; vertices]: each where `fresh` looks for it."""
     known = {name: row for row, (name, _) in enumerate(old.needs.attributes[: old.needs.stored])}
     found = np.full((fresh.needs.stored, values.shape[1]), np.nan)
     for row, (name, _) in enumerate(fresh.needs.attributes[: fresh.needs.stored]):
@@ -70,4 +70,4 @@ def _values(values: NDArray[Any], old: TrendQuery, fresh: TrendQuery) -> Floats:
             found[row] = values[known[name]]
         elif whole in known:
             found[row] = 0.0  # so far every number was a float64
-    return found
+    return np.concatenate([found, values[old.needs.stored :]])

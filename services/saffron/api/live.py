@@ -1,0 +1,262 @@
+"""`saffron.open`: queries that are fed events by hand, and give their results at once."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import chain
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import orjson
+
+from saffron.api.query import QueryLike, SchemaLike, compile_all
+from saffron.api.result import Result, result_of
+from saffron.api.source import source_of
+from saffron.errors import InputError
+
+if TYPE_CHECKING:
+    from saffron.engine.windows.operator import DeadLetter
+    from saffron.runtime.replay.both import Merged
+    from saffron.runtime.replay.live import LiveReplay, LiveState
+    from saffron.schema.schema import Schema
+
+T = TypeVar("T")
+LETTERS_KEPT = 100
+_MILLISECOND = timedelta(milliseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Live:
+    """Standing queries in this process. Each event that is fed gives its results at once.
+
+    It is a context manager, also with `async with`. Use it in one thread at a time; the coroutines (`afeed`,
+    `aadvance`, `aflush`) run one after another, in a thread of their own, and the event loop goes on meanwhile.
+    """
+
+    def __init__(
+        self,
+        live: LiveReplay,
+        schema: Schema | None,
+        names: Sequence[str],
+        on_dead_letter: Callable[[DeadLetter], None] | None,
+    ) -> None:
+        self._live: LiveReplay | None = live
+        self._schema = schema
+        self._names = tuple(names)
+        self._on_dead_letter = on_dead_letter
+        self._letters: deque[DeadLetter] = deque(maxlen=LETTERS_KEPT)
+        self._lost = 0
+        self._found: Counter[str] = Counter()
+        self._failed = dict(live.failed)
+        self._thread: ThreadPoolExecutor | None = None
+
+    # ------------------------------------------------------------ events in, results out
+
+    def feed(self, events: Any) -> list[Result]:
+        """Take one event or many, and return what they complete, in the order of detection.
+
+        `events`: a dict with "type", "ts" and attributes; or many in any form that `saffron.replay` takes. How they are
+        divided among calls changes no result. A bad or late event is a dead letter (`dead_letters`), with a warning at
+        the first one.
+        """
+        live = self._open()
+        source = source_of([events] if isinstance(events, Mapping) else events)
+        return self._results(live, chain.from_iterable(map(live.feed, source.batches(self._schema))))
+
+    def advance(self, ts: int | datetime) -> list[Result]:
+        """Let event time pass without an event: none with a smaller `ts` will come. Return what that completes.
+
+        Windows that end before `ts` close, and a NOT at the end of a pattern is decided. An event with a smaller ts is
+        late from here on.
+        """
+        live = self._open()
+        if isinstance(ts, datetime):
+            ts = (ts.replace(tzinfo=ts.tzinfo or UTC) - _EPOCH) // _MILLISECOND
+        return self._results(live, live.advance(ts))
+
+    def flush(self) -> list[Result]:
+        """End the stream: return what its end completes. No event can be fed after it."""
+        live = self._open()
+        found = self._results(live, live.finish())
+        self.close()
+        return found
+
+    async def afeed(self, events: Any) -> list[Result]:
+        """`feed`, while the event loop goes on: `for match in await live.afeed(event)`."""
+        return await self._aside(partial(self.feed, events))
+
+    async def aadvance(self, ts: int | datetime) -> list[Result]:
+        """`advance`, while the event loop goes on."""
+        return await self._aside(partial(self.advance, ts))
+
+    async def aflush(self) -> list[Result]:
+        """`flush`, while the event loop goes on."""
+        return await self._aside(self.flush)
+
+    # ------------------------------------------------------------ state
+
+    def snapshot(self) -> bytes:
+        """All state, for `saffron.open(..., snapshot=...)`: it goes on as if there had been no cut."""
+        from saffron.runtime.results.snapshots import Snapshot, encode
+
+        state = self._open().snapshot()
+        return encode(Snapshot(int(state.about["next"]), state.about, state.arrays))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the queries."""
+        return self._names
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Name of a query -> number of results since it was opened."""
+        return {name: self._found[name] for name in self._names}
+
+    @property
+    def dead_letters(self) -> list[DeadLetter]:
+        """The newest hundred bad and late events: reason, detail, offset (among the events fed), value."""
+        return list(self._letters)
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Name -> reason, of queries that have failed. The others go on; once none is left, `feed` raises an error."""
+        return dict(self._failed)
+
+    def close(self) -> None:
+        """Release everything. What only the end of the stream would complete is not reported: see `flush`."""
+        live, self._live = self._live, None
+        if live is None:
+            return
+        if self._thread is not None:
+            self._thread.shutdown(wait=False)
+        if self._lost > 1:
+            self._warn(f"{self._lost:,} events were bad or late in all", 3)
+        for name, report in live.unseen().items():
+            self._warn(f"query {name}: {report}", 3)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            await self._aside(self.close)
+
+    def __repr__(self) -> str:
+        state = "closed" if self._live is None else f"{sum(self._found.values()):,} results"
+        return f"<saffron.Live of {', '.join(self._names)}: {state}>"
+
+    # ------------------------------------------------------------ inside
+
+    def _open(self) -> LiveReplay:
+        if self._live is None:
+            raise InputError("this was closed (or flushed): saffron.open begins anew")
+        return self._live
+
+    def _results(self, live: LiveReplay, merged: Iterator[Merged]) -> list[Result]:
+        from saffron.engine.match.output.listing import whole
+
+        lines: list[bytes] = []
+        for one in merged:
+            if len(one):
+                self._found.update(one.counts())
+                lines += chain.from_iterable(one.json())
+        self._tell(live)
+        return [result_of(data) for data in whole(map(orjson.loads, lines))]
+
+    def _tell(self, live: LiveReplay) -> None:
+        """Dead letters, and failed queries."""
+        for letter in live.dead_letters():
+            self._letters.append(letter)
+            self._lost += 1
+            if self._on_dead_letter is not None:
+                self._on_dead_letter(letter)
+            elif self._lost == 1:
+                place = f"event {letter.offset}: {letter.reason}: {letter.detail}"
+                self._warn(f"an event was bad or late: {place} (Live.dead_letters has the newest)", 5)
+        for name, reason in live.failures().items():
+            self._failed[name] = reason
+            self._warn(f"query {name} failed: {reason}", 5)
+
+    @staticmethod
+    def _warn(message: str, level: int) -> None:
+        warnings.warn(message, stacklevel=level)
+
+    async def _aside(self, work: Callable[[], T]) -> T:
+        """Work in the thread of this object, behind all earlier work."""
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "saffron-live")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+def open(  # noqa: A001  saffron.open, as gzip.open
+    queries: QueryLike | Sequence[QueryLike],
+    schema: SchemaLike | None = None,
+    *,
+    lenient: bool = False,
+    disorder: int | timedelta = 0,
+    snapshot: bytes | None = None,
+    compiled: bool = False,
+    on_dead_letter: Callable[[DeadLetter], None] | None = None,
+) -> Live:
+    """Open queries that are fed events by hand: `with saffron.open(queries) as live: for match in live.feed(event)`.
+
+    `queries`: one, or several with different names. `schema`: of the events; else that of the compiled queries; else it
+    grows with the events, and names in a query that no event has had yet are null until one has.
+    `lenient`: names in a query that the schema lacks are warnings, not errors.
+    `disorder`: the most that an event may be late, in ms or as a timedelta; events wait so long for earlier ones.
+    `snapshot`: of the same queries, schema and disorder, to go on from.
+    `compiled`: compile before the first event. Else kernels begin interpreted, and are compiled once that pays, in the
+    midst of an event.
+    `on_dead_letter`: called with each bad or late event, instead of a warning at the first.
+
+    Raises QueryError for a query that is wrong or does not fit the schema; InputError for a snapshot that is damaged or
+    of other queries.
+    """
+    from saffron.runtime.replay.fused import Query as Text
+    from saffron.runtime.replay.live import LiveReplay
+    from saffron.runtime.replay.replay import Replay  # this loads Numba
+
+    given, known = compile_all(queries, schema)
+    told = [warning for query in given for warning in query.warnings]
+    for warning in told:
+        warnings.warn(warning, stacklevel=2)
+    run = Replay(
+        [Text(query.given_name, query.text) for query in given],
+        schema=known,
+        lenient=lenient,
+        disorder=round(disorder / _MILLISECOND) if isinstance(disorder, timedelta) else disorder,
+        grows=True,
+        interpret=not compiled,
+        warn=lambda warning: None if warning in told else warnings.warn(warning, stacklevel=6),
+    )
+    live = LiveReplay(run, None if snapshot is None else _state_of(snapshot))
+    return Live(live, known, [query.name for query in given], on_dead_letter)
+
+
+def _state_of(snapshot: bytes) -> LiveState:
+    from saffron.runtime.replay.live import LiveState
+    from saffron.runtime.results.snapshots import decode
+
+    try:
+        found = decode(snapshot)
+    except (ValueError, KeyError) as error:
+        raise InputError(f"this is no whole snapshot: {error}") from error
+    if "queries" not in found.reader:
+        raise InputError("this is a snapshot of a service, not of Live.snapshot")
+    return LiveState(found.reader, found.state)

@@ -1,0 +1,227 @@
+"""`saffron.subscribe`: the results of a running system, from Kafka, as objects."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import orjson
+
+from saffron.api.result import Result, result_of
+from saffron.errors import InputError, LogError, SaffronError
+from saffron.runtime.log import Consumer, Log, Record, TopicPartition, kafka_log
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.process import config
+
+if TYPE_CHECKING:
+    from saffron.runtime.process.config import Settings
+
+Start = Literal["latest", "earliest"] | Mapping[str, int]
+_TOPICS = ("complex-events", "trends")
+_RECORDS = 1000
+_WAIT = 0.2
+_LOOK_AGAIN = 30.0
+"""Seconds between two looks at how many partitions there are."""
+
+
+class Subscription:
+    """The committed results of queries, as they come: an iterator, and an async iterator. Use one of them.
+
+    It waits for coming results until it is closed, unless it was told to end. `positions` say where to go on.
+    """
+
+    def __init__(
+        self, log: Log, settings: Settings, queries: frozenset[str] | None, timeout: float | None, *, end: bool
+    ) -> None:
+        self._log = log
+        self._queries = queries
+        self._timeout = timeout
+        self._ends = end
+        self._names = {Topics(settings.prefix).named(short): short for short in _TOPICS}
+        self._consumer: Consumer = log.consumer(
+            settings.group("subscribe"), committed_only=True, client_id="subscribe", patient=True
+        )
+        self._read: dict[TopicPartition, int] = {}
+        self._given: dict[TopicPartition, int] = {}
+        self._looked = time.monotonic()
+        self._reading = threading.Lock()
+        self._closed = False
+        self._results = self._all()
+        self._thread: ThreadPoolExecutor | None = None
+        self._asked: asyncio.Future[Result | None] | None = None
+
+    def begin(self, start: Start) -> None:
+        """Read from `start` on. InputError: it names a partition that is not there. LogError: a topic is not there."""
+        partitions = self._partitions()
+        if isinstance(start, str):
+            end = ("earliest", "latest").index(start)
+            self._read = {one: self._consumer.watermarks(one)[end] for one in partitions}
+        else:
+            named = {self._shown(one): one for one in partitions}
+            if unknown := start.keys() - named.keys():
+                raise InputError(f"start: there is no partition {min(unknown)}; there are {', '.join(named)}")
+            self._read = {one: start.get(name, 0) for name, one in named.items()}
+        self._given = dict(self._read)
+        self._consumer.assign(self._read)
+
+    @property
+    def positions(self) -> dict[str, int]:
+        """By partition the offset behind the last result that was given, as `start` takes it: {"trends/0": 17, ...}."""
+        return {self._shown(one): offset for one, offset in self._given.items()}
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Result:
+        return next(self._results)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Result:
+        if self._asked is None:
+            self._thread = self._thread or ThreadPoolExecutor(1, "saffron-subscribe")
+            self._asked = asyncio.get_running_loop().run_in_executor(self._thread, self._next)
+        found = await asyncio.shield(self._asked)  # whoever gives up waiting loses no result
+        self._asked = None
+        if found is None:
+            raise StopAsyncIteration
+        return found
+
+    def close(self) -> None:
+        """End it, also from another thread: whoever waits for a result is told that there are no more."""
+        self._closed = True
+        with self._reading:
+            self._log.close()
+        if self._thread is not None:
+            self._thread.shutdown(wait=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.close)
+
+    # ------------------------------------------------------------ inside
+
+    def _next(self) -> Result | None:
+        return next(self._results, None)
+
+    def _all(self) -> Iterator[Result]:
+        from saffron.engine.match.output.listing import whole
+
+        yield from map(result_of, whole(self._bodies()))
+
+    def _bodies(self) -> Iterator[Mapping[str, Any]]:
+        from saffron.runtime.result_formats.reading import result_json
+
+        for record in self._records():
+            where = TopicPartition(record.topic, record.partition)
+            if self._queries is not None and (record.key or b"").decode() not in self._queries:
+                self._given[where] = record.offset + 1
+                continue
+            value = result_json(record)
+            if value is None:
+                place = f"{record.topic}/{record.partition}/{record.offset}"
+                raise SaffronError(f"{place} is no result: is it written by another program, or a later version?")
+            body = orjson.loads(value)
+            if body.get("chunk", 0) + 1 == body.get("chunks", 1):
+                self._given[where] = record.offset + 1
+            yield body
+
+    def _records(self) -> Iterator[Record]:
+        """The committed records, until it is closed, at the end, or after a silence."""
+        last = time.monotonic()
+        while True:
+            with self._reading:
+                if self._closed:
+                    return
+                self._look()
+                records = self._consumer.poll(_RECORDS, _WAIT)
+                lost = self._consumer.out_of_range()
+                ended = self._ends and not records and all(map(self._consumer.at_end, self._read))
+            for where, one in lost.items():
+                told = f"{self._shown(where)} has no offset {one.wanted}, and is read from {one.first} on"
+                warnings.warn(f"results are missing: {told}", stacklevel=2)
+            for record in records:
+                self._read[TopicPartition(record.topic, record.partition)] = record.offset + 1
+            yield from records
+            if records:
+                last = time.monotonic()
+            elif ended or (self._timeout is not None and time.monotonic() - last > self._timeout):
+                return
+
+    def _look(self) -> None:
+        """Read partitions that were added, from their first record on."""
+        if time.monotonic() - self._looked < _LOOK_AGAIN:
+            return
+        self._looked = time.monotonic()
+        new = {one: 0 for one in self._partitions() if one not in self._read}
+        if new:
+            self._read |= new
+            self._given |= new
+            self._consumer.assign(self._read)
+
+    def _partitions(self) -> list[TopicPartition]:
+        found = []
+        for topic in self._names:
+            count = self._log.partitions(topic)
+            if count is None:
+                raise LogError(f"there is no topic {topic!r}: `saffron up` creates the topics; is the prefix right?")
+            found += [TopicPartition(topic, number) for number in range(count)]
+        return found
+
+    def _shown(self, where: TopicPartition) -> str:
+        return f"{self._names[where.topic]}/{where.partition}"
+
+
+def subscribe(
+    queries: str | Sequence[str] | None = None,
+    *,
+    start: Start = "latest",
+    end: bool = False,
+    timeout: float | None = None,
+    brokers: str | None = None,
+    prefix: str | None = None,
+    data: str | os.PathLike[str] | None = None,
+) -> Subscription:
+    """The results of a running system: `with saffron.subscribe("rally") as results: for match in results: ...`.
+
+    Only committed results are read, so each comes once, in the order of its partition. `async with` and `async for`
+    work, too.
+
+    `queries`: names of the queries; None: all. `start`: what comes from now on ("latest"), all that is still there
+    ("earliest"), or the `positions` of an earlier subscription; partitions that these do not name are read whole.
+    `end`: stop at the end of what is there. `timeout`: stop after so many seconds without a result of any query.
+    `brokers`, `prefix`, `data`: the system, as `--brokers`, `--prefix` and `--data` of the command name it.
+
+    Raises UnavailableError if nothing runs there; LogError; InputError for a start that does not fit.
+    """
+    from saffron.runtime.local.state import connect
+
+    settings = connect(config.load({"data": data, "bootstrap": brokers, "prefix": prefix}))
+    names = frozenset([queries] if isinstance(queries, str) else queries) if queries is not None else None
+    subscription = Subscription(kafka_log.connect(settings), settings, names, timeout, end=end)
+    try:
+        subscription.begin(start)
+    except BaseException:
+        subscription.close()
+        raise
+    return subscription

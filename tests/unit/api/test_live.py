@@ -1,0 +1,234 @@
+"""`saffron.open`: results at once, event time without events, snapshots, bad events, failures, coroutines."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+import saffron
+from saffron.engine.operators import aggregates
+from saffron.engine.windows.operator import DeadLetter
+from saffron.errors import InputError, QueryError, SaffronError
+from saffron.runtime.replay import fused
+from saffron.schema.functions import own
+from tests.unit.api.samples import EVENTS, MATCHES, SCHEMA, TRENDS
+
+ORDERS: dict[str, Any] = {
+    "oneOf": [
+        {"type": "object", "properties": {"type": {"const": name}, "ts": {}, "id": {"type": "integer"}}}
+        for name in ("Order", "Pay")
+    ]
+}
+UNPAID = "QUERY unpaid PATTERN SEQ(Order o, NOT Pay p) WHERE [id] WITHIN 10 s RETURN o.id AS id"
+
+
+def order(ts: int, number: int = 1) -> dict[str, Any]:
+    return {"type": "Order", "ts": ts, "id": number}
+
+
+class TestFeeding:
+    def test_results_come_with_the_event_that_completes_them(self) -> None:
+        with saffron.open(MATCHES) as live:
+            found = [len(live.feed(event)) for event in EVENTS]
+            (match,) = live.feed({**EVENTS[0], "ts": 9500}) or live.feed({**EVENTS[3], "ts": 9600, "x": 3})
+            assert isinstance(match, saffron.Match)
+            assert match.returns["who"] == "ann"
+            assert live.counts == {"peaks": 3}
+        assert found == [0, 0, 0, 2, 0]
+
+    def test_all_is_as_in_a_replay(self) -> None:
+        wanted = [one.to_dict() for one in saffron.replay([MATCHES, TRENDS], EVENTS, schema=SCHEMA)]
+        with saffron.open([MATCHES, TRENDS], SCHEMA) as live:
+            assert [one.to_dict() for one in [*live.feed(EVENTS), *live.flush()]] == wanted
+
+    def test_events_may_be_all_that_a_replay_reads(self, tmp_path: Path) -> None:
+        path = tmp_path / "events.ndjson"
+        path.write_bytes(b"".join(orjson.dumps(event) + b"\n" for event in EVENTS[:3]))
+        with saffron.open(MATCHES) as live:
+            assert live.feed(path) == []
+            assert len(live.feed(event for event in EVENTS[3:])) == 2
+
+    def test_what_is_no_event_is_refused(self) -> None:
+        with saffron.open(MATCHES) as live, pytest.raises(InputError, match="events are a int"):
+            live.feed(3)
+
+    def test_a_text_that_does_not_fit_the_schema(self) -> None:
+        with pytest.raises(QueryError, match="unknown attribute 'y'"):
+            saffron.open("PATTERN SEQ(Rise a, Fall b) WHERE a.y > 1 WITHIN 1 s", SCHEMA)
+
+    def test_a_graph_with_all_its_chunks_is_one_result(self) -> None:
+        with saffron.open("PATTERN SEQ(Rise+ a[], Fall b) WITHIN 9 s OUTPUT COMPRESSED") as live:
+            (graph,) = [one for event in EVENTS[:4] for one in live.feed(event)]
+        assert isinstance(graph, saffron.Compressed)
+        assert graph.count == 3
+
+
+class TestEventTime:
+    def test_a_not_at_the_end_is_decided_when_time_has_passed(self) -> None:
+        with saffron.open(UNPAID, ORDERS) as live:
+            assert live.feed(order(1000)) == []
+            assert live.advance(11_000) == []
+            (late,) = live.advance(11_001)
+            assert late.returns == {"id": 1}
+            assert live.advance(5_000) == []
+
+    def test_time_may_be_a_datetime(self) -> None:
+        with saffron.open(UNPAID, ORDERS) as live:
+            live.feed(order(0))
+            assert len(live.advance(datetime(1970, 1, 1, 0, 0, 10, 1000, tzinfo=UTC))) == 1
+
+    def test_an_event_may_be_late_by_the_disorder(self) -> None:
+        with saffron.open(UNPAID, ORDERS, disorder=timedelta(seconds=2)) as live:
+            assert live.feed([order(5000, 2), order(4000, 1)]) == []
+            assert [one.returns["id"] for one in live.advance(20_000)] == [1, 2]
+
+    def test_the_end_of_the_stream_completes_what_waits(self) -> None:
+        live = saffron.open(UNPAID, ORDERS)
+        live.feed(order(1000))
+        assert len(live.flush()) == 1
+        with pytest.raises(InputError, match="was closed"):
+            live.feed(order(2000))
+        live.close()
+
+
+class TestBadEvents:
+    def test_the_first_is_warned_of_and_all_are_kept(self) -> None:
+        live = saffron.open(UNPAID, ORDERS)
+        live.feed(order(5000))
+        with pytest.warns(UserWarning, match=r"event 1: late: ts 1 is below 5000"):
+            live.feed(order(1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            live.feed([{"type": "Order"}, "no event"])
+        assert [one.reason for one in live.dead_letters] == ["late", "no-ts", "not-json"]
+        with pytest.warns(UserWarning, match="3 events were bad or late in all"):
+            live.close()
+
+    def test_whoever_wants_them_is_called(self) -> None:
+        letters: list[DeadLetter] = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            live = saffron.open(UNPAID, ORDERS, on_dead_letter=letters.append)
+            live.feed([order(5000), order(1)])
+        assert [one.offset for one in letters] == [1]
+
+    def test_names_that_no_event_has_had_are_told_at_the_end(self) -> None:
+        live = saffron.open(UNPAID)
+        live.feed(order(1000))
+        with pytest.warns(UserWarning, match=r"query unpaid: no event has had this yet.*'Pay'"):
+            live.close()
+
+
+class TestFailures:
+    def test_one_query_fails_and_the_others_go_on(self) -> None:
+        @saffron.function(name="picky")
+        def picky(name: str) -> str:
+            if name == "bad":
+                raise ValueError("not this one")
+            return name
+
+        try:
+            fails = "QUERY fails PATTERN SEQ(A a, A b) WHERE [picky(s)] WITHIN 1 s"
+            goes_on = "QUERY goes_on PATTERN SEQ(A a, A b) WITHIN 1 s"
+            live = saffron.open([fails, goes_on])
+            live.feed({"type": "A", "ts": 1, "s": "good"})
+            with pytest.warns(UserWarning, match="query fails failed"):
+                assert [one.query for one in live.feed({"type": "A", "ts": 2, "s": "bad"})] == ["goes_on"]
+            assert list(live.failed) == ["fails"]
+            restored = saffron.open([fails, goes_on], snapshot=live.snapshot())
+            assert restored.failed == live.failed
+            assert [one.query for one in restored.feed({"type": "A", "ts": 3, "s": "good"})] == ["goes_on"]
+            alone = saffron.open(fails)
+            with pytest.warns(UserWarning, match="failed"):
+                alone.feed({"type": "A", "ts": 2, "s": "bad"})
+            with pytest.raises(SaffronError, match="not this one"):
+                alone.feed({"type": "A", "ts": 3, "s": "good"})
+        finally:
+            own.forget("picky")
+
+    def test_a_query_that_the_first_events_refute_is_told(self) -> None:
+        live = saffron.open("PATTERN SEQ(A+ a[], B b) WITHIN 1 s RETURN sum(a[].x) AS s")
+        with pytest.warns(UserWarning, match="failed: query error"):
+            live.feed({"type": "A", "ts": 1, "x": "text"})
+        with pytest.raises(SaffronError, match="query error"):
+            live.feed({"type": "A", "ts": 2, "x": "text"})
+
+    def test_a_condition_that_the_first_events_make_void_is_warned_of(self) -> None:
+        live = saffron.open("PATTERN SEQ(A a, B b) WHERE a.x > 1 WITHIN 1 s")
+        with pytest.warns(UserWarning, match="a string is compared with a number"):
+            live.feed([{"type": "A", "ts": 1, "x": "text"}, {"type": "B", "ts": 1}])
+
+
+class TestSnapshots:
+    def test_it_goes_on_where_it_was_cut(self) -> None:
+        live = saffron.open([MATCHES, TRENDS])
+        for event in EVENTS[:3]:
+            live.feed(event)
+        kept = live.snapshot()
+        wanted = [one.to_dict() for one in [*live.feed(EVENTS[3:]), *live.flush()]]
+        again = saffron.open([MATCHES, TRENDS], snapshot=kept)
+        assert [one.to_dict() for one in [*again.feed(EVENTS[3:]), *again.flush()]] == wanted
+        assert len(wanted) > 2
+
+    def test_before_the_first_event(self) -> None:
+        live = saffron.open(MATCHES, snapshot=saffron.open(MATCHES).snapshot())
+        assert len(live.feed(EVENTS)) == 2
+
+    def test_of_other_queries_or_settings(self) -> None:
+        kept = saffron.open(MATCHES).snapshot()
+        with pytest.raises(InputError, match="other queries"):
+            saffron.open(UNPAID, snapshot=kept)
+        with pytest.raises(InputError, match="other disorder: 0, not 5"):
+            saffron.open(MATCHES, disorder=5, snapshot=kept)
+        with pytest.raises(InputError, match="other schema"):
+            saffron.open(MATCHES, SCHEMA, snapshot=kept)
+
+    def test_damaged(self) -> None:
+        kept = saffron.open(MATCHES).snapshot()
+        for data in (b"", kept[:-1], kept[:100] + b"?" + kept[101:]):
+            with pytest.raises(InputError, match="no whole snapshot"):
+                saffron.open(MATCHES, snapshot=data)
+
+    def test_interpreted_and_compiled_take_over_from_each_other(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(fused, "INTERPRETED_SECONDS", 60.0)
+        wanted = [one.id for one in saffron.replay([MATCHES, TRENDS], EVENTS)]
+        live = saffron.open([MATCHES, TRENDS])
+        found = []
+        for at, event in enumerate(EVENTS):
+            live = saffron.open([MATCHES, TRENDS], snapshot=live.snapshot(), compiled=at % 2 == 0)
+            found += live.feed(event)
+        assert [one.id for one in [*found, *live.flush()]] == wanted
+
+    def test_an_aggregate_of_the_users_own(self) -> None:
+        @saffron.aggregate(name="product", initial=1.0)
+        def product(acc: float, x: float) -> float:
+            return acc * x
+
+        try:
+            text = "PATTERN SEQ(Rise+ a[], Fall b) WHERE [user] WITHIN 5 s RETURN product(a[].n) AS p"
+            live = saffron.open(text)
+            live.feed(EVENTS[:3])
+            live = saffron.open(text, snapshot=live.snapshot())
+            assert [one.returns["p"] for one in live.feed(EVENTS[3:])] == [3, 3]
+        finally:
+            aggregates.forget("product")
+
+
+def test_coroutines_run_one_after_another() -> None:
+    async def fed() -> list[saffron.Result]:
+        found: list[saffron.Result] = []
+        async with saffron.open([MATCHES, TRENDS]) as live:
+            for some in await asyncio.gather(*(live.afeed(event) for event in EVENTS)):
+                found += some
+            found += await live.aadvance(21_000)
+            found += await live.aflush()
+        return found
+
+    wanted = saffron.replay([MATCHES, TRENDS], EVENTS)
+    assert [one.id for one in asyncio.run(fed())] == [one.id for one in wanted]
