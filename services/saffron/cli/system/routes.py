@@ -57,6 +57,7 @@ def waiting_sentences(routes: Routes) -> list[str]:
 _WAITS = {
     "take-over": "source partitions that wait until the last owner's transaction is over: {}",
     "registry": "source partitions that wait for the schema registry: {}",
+    "table": "source partitions that wait until a table is loaded: {}",
     "topic": "it waits for a topic that is missing (`saffron doctor` names it)",
 }
 

@@ -27,7 +27,7 @@ from saffron.language.plan.plan import Plan
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.process.config import user_cache_directory
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Merged, Query
-from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedMessages
+from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedMessages, table_notices
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.schema.schema import Schema
 
@@ -161,6 +161,7 @@ class Replay:
             mistyped.update(one["mistyped_attributes"])
         if self.merged is not None:
             mistyped.update(self.merged.misfits)
+            yield from table_notices(self.merged.tables, self.merged.not_found)
         way = "a --schema" if self.merged is None else "`as` in the definition"
         yield from loss_notices(mistyped, sum(one["left_out"] for one in windowing), way)
 
