@@ -69,8 +69,8 @@ class RoutePlan:
     `place`: how `$watermark`s name the chain's source (see `engine.events.decoding.exact.Source`); None: not all
     partitions of the sources are known yet. `loading`: whether a table is not whole yet. `reader`: makes the reader
     that begins at a watermark. `start`: where a partition is read from that was never read. `idle`: silence after which
-    the source is not waited for (ms); None: never. `stamp`: the time of an event's message, from that of its source's (-1:
-    none) and the present (ms). `translate`: for messages that are not JSON. `letter`: the message of a dead letter.
+    the source is not waited for (ms); None: never. `stamp`: the time of an event's message, from that of its source's
+    (-1: none) and the present (ms). `translate`: of messages that are not JSON. `letter`: a dead letter's message.
     `retry_ms`: wait after being fenced. `commit_executor`: runs commits.
     """
 
