@@ -243,9 +243,10 @@ def table_notices(tables: Mapping[str, Table], not_found: Mapping[str, int]) -> 
     """What a user has to know of look-ups: rows that were left out, and keys that no row has."""
     for name, table in tables.items():
         if table.bad.count:
-            yield f"table {name}: {table.bad.count:,} rows were left out; the first is {table.bad.first}"
+            yield f"table {name}: rows that were left out: {table.bad.count:,}; the first is {table.bad.first}"
     for attribute, count in not_found.items():
-        yield f"{attribute}: {count:,} events have a key that no row of the table has; the attribute is null there"
+        have = "1 event has" if count == 1 else f"{count:,} events have"
+        yield f"{attribute}: {have} a key that no row of the table has; the attribute is null there"
 
 
 def _tables(definition: StreamDefinition, messages: Mapping[str, Sequence[Parts]]) -> Mapping[str, Table]:
