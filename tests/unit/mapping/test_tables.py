@@ -131,7 +131,7 @@ def test_tables_from_files(tmp_path: FilePath) -> None:
     assert [some.finder(TAKEN)(key) for key in (b"1", b"2")] == [b'"none"', b'"silver"']
     assert some.bad.first.startswith("customers.ndjson, line 3: ")
     rows = tmp_path / "customers.csv"
-    rows.write_text('id,tier,limit\n1,gold,10\n2,,x\n3,"a ""b""",+7,8\n4,silver\n')
+    rows.write_text('\ufeffid,tier,limit\n1,gold,10\n2,,x\n3,"a ""b""",+7,8\n4,silver\n')
     limit = (Path(("limit",)), As.NUMBER)
     some = table(TAKEN, limit, definition=TableDefinition("c", Path(("id",)), file=str(rows)))
     list(load(some))
@@ -139,6 +139,9 @@ def test_tables_from_files(tmp_path: FilePath) -> None:
         (b'"gold"', b"10"), (None, None), (None, None), (b'"silver"', b""),
     ]  # fmt: skip
     assert some.bad.count == 2, "limit x, and a cell too many"
+    rows.write_text("id,tier,id\n")
+    with pytest.raises(InputError, match="names 'id' twice"):
+        list(load(some))
     rows.unlink()
     with pytest.raises(InputError, match=r"table c: .* cannot be read"):
         list(load(some))

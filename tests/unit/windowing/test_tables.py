@@ -8,7 +8,11 @@ from typing import Any
 import orjson
 import pytest
 
-from saffron.runtime.log import TopicSpec
+from saffron.mapping.definition_reader import read_definition
+from saffron.runtime.log import Record, TopicPartition, TopicSpec
+from saffron.runtime.streams.merging import InnerEvent, SourceReader
+from saffron.runtime.streams.messages import Messages, batch_of
+from saffron.runtime.streams.stream_tables import empty_tables
 from saffron.runtime.telemetry.metric_names import (
     ROUTES_WAITING,
     TABLE_BAD_ROWS,
@@ -114,6 +118,27 @@ def test_rows_that_come_later_count_for_what_is_read_later(tmp_path: Path) -> No
     assert shop.metrics.value(TABLE_BAD_ROWS, NAME, "customers") == 1
     assert shop.metrics.value(TABLE_BYTES, NAME, "customers") > LOADED * 40
     assert sum(shop.metrics.value(TABLE_MISSES, NAME, f"orders/{one}") for one in range(2)) >= 2
+
+
+def test_a_source_that_is_gone_is_read_on_without_tables_that_are_gone() -> None:
+    where = TopicPartition("orders", 0)
+    one, two = (
+        read_definition(f"stream: s\nsources: [{{topic: {topic}}}]\n{more}")
+        for topic, more in (
+            ("orders", "tables: [{name: t, topic: x, key: k}]\nadd: {a: {table: t, key: k}}"),
+            ("o", ""),
+        )
+    )
+    now = [one]
+    reader = SourceReader(where, lambda: now[-1], 1, 10**9, tables=lambda: empty_tables(now[-1]))
+    record = Record("orders", 0, 0, 5, None, b'{"k": 1}')
+    batch = batch_of([record])
+    (first,) = reader.read(batch, Messages([record], batch)).events
+    now.append(two)
+    (second,) = reader.read(batch, Messages([record], batch)).events
+    assert isinstance(first, InnerEvent)
+    assert isinstance(second, InnerEvent)
+    assert (b'"a":false' in first.value, b'"a"' in second.value) == (True, False)
 
 
 def test_a_stream_waits_for_a_table_that_is_missing(tmp_path: Path) -> None:

@@ -145,12 +145,13 @@ class SourceReader:
 
     def _use(self, definition: StreamDefinition) -> None:
         """Reads by `definition` from now on, if it still has the source."""
+        self._add = definition.add  # the tables are its own also where the source is no longer in it
         source = definition.source(self._where.topic)
         if source is None or definition is self._read_by:
             return
         self._read_by, self._source = definition, source
         self._flattener = Flattener(source, strict=definition.dead_letters)
-        self._key, self._add, self._strict = definition.key, definition.add, definition.dead_letters
+        self._key, self._strict = definition.key, definition.dead_letters
         self._disorder = definition.disorder if source.disorder is None else source.disorder
         self._head = _origin(source, self._where)
 
