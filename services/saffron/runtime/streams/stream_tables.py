@@ -11,6 +11,7 @@ from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table import Table
 from saffron.mapping.tables.table_definition import TableDefinition, columns_of
 from saffron.mapping.tables.table_files import load
+from saffron.records.stream import AppliedDefinition
 from saffron.runtime.log import Log, Record
 from saffron.runtime.log.follower import Follower
 
@@ -34,15 +35,15 @@ def apply_record(table: Table, record: Record) -> None:
 
 
 class StreamTables:
-    """The tables of the definition in force. `current`: returns it with its version; None: the stream has none.
+    """The tables of the definition in force. `current`: returns it as it was applied, and read; None: the stream has none.
 
     A topic is followed from its beginning, and always; a file is read once for each version of the definition.
     """
 
-    def __init__(self, log: Log, current: Callable[[], tuple[int, StreamDefinition] | None]) -> None:
+    def __init__(self, log: Log, current: Callable[[], tuple[AppliedDefinition, StreamDefinition] | None]) -> None:
         self._log = log
         self._current = current
-        self._version: int | None = None
+        self._applied: AppliedDefinition | None = None
         self._feeds: dict[str, _Feed] = {}
 
     @property
@@ -56,7 +57,7 @@ class StreamTables:
         now = self._current()
         if now is None or not now[1].tables:
             return False
-        return now[0] != self._version or not all(feed.is_whole for feed in self._feeds.values())
+        return now[0] != self._applied or not all(feed.is_whole for feed in self._feeds.values())
 
     @property
     def troubles(self) -> list[str]:
@@ -66,7 +67,7 @@ class StreamTables:
     def step(self, now_ms: int) -> bool:
         """Takes what is new; True if there was anything. Never waits for a message."""
         now = self._current()
-        if now is not None and now[0] != self._version:
+        if now is not None and now[0] != self._applied:
             self._use(*now)
         moved = False
         for feed in self._feeds.values():
@@ -76,11 +77,11 @@ class StreamTables:
     def close(self) -> None:
         for feed in self._feeds.values():
             feed.close()
-        self._feeds, self._version = {}, None
+        self._feeds, self._applied = {}, None
 
     # ------------------------------------------------------------ inside
 
-    def _use(self, version: int, stream: StreamDefinition) -> None:
+    def _use(self, applied: AppliedDefinition, stream: StreamDefinition) -> None:
         """Holds the tables of this definition from now on; those of topics that are the same stay as they are."""
         feeds: dict[str, _Feed] = {}
         for one in stream.tables:
@@ -91,7 +92,7 @@ class StreamTables:
                 feeds[one.name] = _Feed(self._log, table)
         for old in self._feeds.values():
             old.close()
-        self._feeds, self._version = feeds, version
+        self._feeds, self._applied = feeds, applied
 
 
 @dataclass

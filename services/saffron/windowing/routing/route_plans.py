@@ -51,7 +51,7 @@ class RoutePlans:
         self._letter_partitions = log.partitions(self._letters) or 1
         self._target_partitions = log.partitions(current().topic) or 1
         self._read: tuple[AppliedDefinition, StreamDefinition] | None = None
-        self.tables = StreamTables(log, self._versioned)
+        self.tables = StreamTables(log, self._applied)
 
     def plan(self, where: TopicPartition, group: str) -> RoutePlan:
         """The plan of the chain of one source partition."""
@@ -116,9 +116,9 @@ class RoutePlans:
     def _is_loading(self) -> bool:
         return self.tables.is_loading
 
-    def _versioned(self) -> tuple[int, StreamDefinition] | None:
+    def _applied(self) -> tuple[AppliedDefinition, StreamDefinition] | None:
         applied, definition = self._current().definition, self.definition
-        return None if applied is None or definition is None else (applied.version, definition)
+        return None if applied is None or definition is None else (applied, definition)
 
     def _in_force(self) -> StreamDefinition:
         definition = self.definition
