@@ -35,7 +35,7 @@ def apply_record(table: Table, record: Record) -> None:
 
 
 class StreamTables:
-    """The tables of the definition in force. `current`: returns it as it was applied, and read; None: the stream has none.
+    """The tables of the definition in force. `current`: returns it as applied, and read; None: the stream has none.
 
     A topic is followed from its beginning, and always; a file is read once for each version of the definition.
     """
