@@ -21,6 +21,10 @@ from saffron.runtime.telemetry.metric_names import (
     MODEL_VERSION,
     REBALANCES,
     STREAMS_STANDING,
+    TABLE_BAD_ROWS,
+    TABLE_BYTES,
+    TABLE_MISSES,
+    TABLE_ROWS,
     TIMES_IN_SECONDS,
     TRANSACTION_ABORTS,
     UNREADABLE_RECORDS,
@@ -95,6 +99,25 @@ KAFKA_MODELS = Dashboard(
                 Query(rate(LEFT_OUT_VALUES, "stream"), "left out: {{stream}}"),
                 Query(rate(FILTERED, "stream"), "filtered: {{stream}}"),
                 Query(rate(TIMES_IN_SECONDS, "stream"), "times in seconds: {{stream}}"),
+            ),
+        ),
+        Panel(
+            "Tables: memory and rows",
+            "What each member of windowing holds of the tables that events are looked up in. Take fewer columns, or"
+            " keep fewer rows.",
+            "bytes",
+            (
+                Query(gauge("max", TABLE_BYTES, "stream", "table"), "{{stream}}: {{table}}"),
+                Query(gauge("max", TABLE_ROWS, "stream", "table"), "rows of {{stream}}: {{table}}"),
+            ),
+        ),
+        Panel(
+            "Tables: what was not found",
+            "Look-ups a second whose key no row has (is `key` the right attribute?), and rows that could not be read.",
+            "cps",
+            (
+                Query(rate(TABLE_MISSES, "stream"), "not found: {{stream}}"),
+                Query(gauge("max", TABLE_BAD_ROWS, "stream", "table"), "bad rows of {{stream}}: {{table}}"),
             ),
         ),
         Panel(

@@ -70,7 +70,7 @@ def merged_source(stream: str | os.PathLike[str], events: Any, partitions: int |
         raise InputError('with `stream`, events are files by topic: {"orders": "orders.ndjson", ...}')
     path = Path(stream)
     try:
-        definition = read_definition(path.read_text("utf-8"))
+        definition = read_definition(path.read_text("utf-8")).beside(path.parent)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     files = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import fields
 
 from saffron.mapping.definition import SourceDefinition, Start, StreamDefinition
 from saffron.schema.times import iso_text
 
-_KNOWN = frozenset({"sources", "name"})
+_KNOWN = frozenset({"sources", "name", "tables", "add"})
 _MEANING = {"silence": "where nothing comes to any source for so long, event time goes on with the clock"}
 """What the presence of a field means, where its name does not say it."""
 
@@ -23,6 +23,12 @@ def changes_of(before: StreamDefinition, after: StreamDefinition, once: Collecti
         if one.name not in _KNOWN and old != new:
             meaning = f" ({_MEANING[one.name]})" if one.name in _MEANING and new is not None else ""
             yield f"{one.name}: {_cell(old)} -> {_cell(new)}{meaning}"
+    if before.tables != after.tables:
+        yield f"tables: {_names(one.name for one in before.tables)} -> {_names(one.name for one in after.tables)}"
+    for name in {**before.add, **after.add}:
+        if before.add.get(name) != after.add.get(name):
+            what = "changed" if name in before.add and name in after.add else "is new" if name in after.add else "ends"
+            yield f"{name}, of a table, {what}; it counts for messages that are not yet read"
     for source in after.sources:
         known = before.source(source.topic)
         if known is None and source.topic in once:
@@ -65,6 +71,10 @@ def _types(definition: StreamDefinition, *, others: bool = True) -> set[str] | N
 
 def _changed(before: SourceDefinition, after: SourceDefinition) -> list[str]:
     return [one.name for one in fields(SourceDefinition) if getattr(before, one.name) != getattr(after, one.name)]
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(names) or "-"
 
 
 def _cell(value: object) -> object:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path as FilePath
 from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
+from saffron.mapping.kinds import As
 from saffron.mapping.paths import Path
+from saffron.mapping.tables.table_definition import NO_ADDS, AddRule, TableDefinition
 from saffron.records.stream import FORMATS as RECORD_FORMATS
 from saffron.records.stream import JSON
 
@@ -36,14 +39,6 @@ class Header:
 
 Origin = Path | Header | OfMessage
 """Where a value comes from: the message's JSON, a header, or the message itself."""
-
-
-class As(Enum):
-    """What a value is read as, whatever it is written as."""
-
-    NUMBER = "number"
-    TEXT = "text"
-    BOOLEAN = "boolean"
 
 
 class TimeFormat(Enum):
@@ -146,6 +141,7 @@ class StreamDefinition:
     """A stream of several topics. `key`: the attribute by which the inner topic is keyed; None: none is.
 
     `partitions`: of the inner topic; None: as many as the largest source has. `disorder`, `idle`, `silence`: ms.
+    `tables`: what is looked up when an event is read; `add`: the attributes that come of it.
     `dead_letters`: a value that is no such number, truth value or time is a dead letter, and not null.
     """
 
@@ -157,6 +153,8 @@ class StreamDefinition:
     idle: int | None = None
     dead_letters: bool = False
     silence: int | None = None
+    tables: tuple[TableDefinition, ...] = ()
+    add: Mapping[str, AddRule] = field(default_factory=lambda: NO_ADDS)
 
     def numbered(self, numbers: Mapping[str, int]) -> StreamDefinition:
         """The same, each source with its number in the stream. `numbers`: by topic."""
@@ -165,6 +163,11 @@ class StreamDefinition:
     def disorder_of(self, source: SourceDefinition) -> int:
         """How late an event of a source may be (ms)."""
         return self.disorder if source.disorder is None else source.disorder
+
+    def beside(self, folder: FilePath) -> StreamDefinition:
+        """The same, with the tables' files looked for beside the definition's own file, in `folder`."""
+        tables = (one if one.file is None else replace(one, file=str(folder / one.file)) for one in self.tables)
+        return replace(self, tables=tuple(tables))
 
     def source(self, topic: str) -> SourceDefinition | None:
         """The source with this topic."""

@@ -12,7 +12,6 @@ from saffron.language.syntax.hints import known_names
 from saffron.mapping.definition import (
     CSV,
     FORMATS,
-    As,
     AttributeRule,
     CsvForm,
     Envelope,
@@ -26,15 +25,29 @@ from saffron.mapping.definition import (
     TimeRule,
     TypeRule,
 )
+from saffron.mapping.kinds import As
 from saffron.mapping.mapper import OWN, RESERVED, is_type
-from saffron.mapping.paths import PATH_FORM, Path, PathError
+from saffron.mapping.paths import Path
+from saffron.mapping.tables.table_definition import NO_ADDS
+from saffron.mapping.tables.table_reader import read_adds, read_tables
 from saffron.mapping.times import TimeError, zone_of
 from saffron.mapping.where import condition
-from saffron.mapping.yaml_nodes import Node, optional
+from saffron.mapping.yaml_nodes import Node, optional, path_of
 from saffron.records.stream import JSON, WITH_REGISTRY, AppliedDefinition, is_name
 from saffron.schema.times import parse_iso
 
-STREAM_FIELDS = ("stream", "key", "partitions", "disorder", "idle", "silence", "on_mismatch", "sources")
+STREAM_FIELDS = (
+    "stream",
+    "key",
+    "partitions",
+    "disorder",
+    "idle",
+    "silence",
+    "on_mismatch",
+    "sources",
+    "tables",
+    "add",
+)
 SOURCE_FIELDS = (
     "topic", "type", "ts", "attributes", "only", "envelope", "explode", "where", "disorder", "idle", "start",
     "format", "registry",
@@ -65,15 +78,20 @@ def read_definition(text: str) -> StreamDefinition:
     mismatch = fields["on_mismatch"].scalar() if "on_mismatch" in fields else MISMATCH[0]
     if mismatch not in MISMATCH:
         fields["on_mismatch"].error(f"`on_mismatch` is {' or '.join(MISMATCH)}")
+    sources = tuple(_source(item, number) for number, item in enumerate(items))
+    tables = read_tables(fields["tables"], sources) if "tables" in fields else ()
+    key = optional(fields, "key", Node.scalar)
     return StreamDefinition(
         name,
-        tuple(_source(item, number) for number, item in enumerate(items)),
-        optional(fields, "key", Node.scalar),
+        sources,
+        key,
         optional(fields, "partitions", lambda node: node.whole(1, MAX_PARTITIONS)),
         optional(fields, "disorder", Node.milliseconds) or 0,
         optional(fields, "idle", Node.milliseconds) or None,
         mismatch == MISMATCH[1],
         optional(fields, "silence", Node.milliseconds) or None,
+        tables,
+        read_adds(fields["add"], tables, sources, key) if "add" in fields else NO_ADDS,
     )
 
 
@@ -107,7 +125,7 @@ def _source(node: Node, number: int) -> SourceDefinition:
         _attributes(fields["attributes"]) if "attributes" in fields else MappingProxyType({}),
         optional(fields, "only", Node.flag) or False,
         optional(fields, "envelope", lambda one: one.choice(Envelope)) or Envelope.NONE,
-        optional(fields, "explode", _path),
+        optional(fields, "explode", path_of),
         _where(fields["where"], csv) if "where" in fields else None,
         optional(fields, "disorder", Node.milliseconds),
         optional(fields, "idle", Node.milliseconds),
@@ -245,7 +263,7 @@ def _attributes(node: Node) -> Mapping[str, AttributeRule]:
 
 def _attribute(node: Node) -> AttributeRule:
     if node.is_text:
-        return AttributeRule(_path(node))
+        return AttributeRule(path_of(node))
     fields = node.fields(ATTRIBUTE_FIELDS)
     return AttributeRule(_origin(node, fields, "from"), optional(fields, "as", lambda one: one.choice(As)))
 
@@ -258,12 +276,4 @@ def _origin(node: Node, fields: Mapping[str, Node], path: str) -> Origin:
     value = fields[said[0]]
     if said[0] == "header":
         return Header(value.scalar())
-    return value.choice(OfMessage) if said[0] == "message" else _path(value)
-
-
-def _path(node: Node) -> Path:
-    text = node.scalar()
-    try:
-        return Path.parse(text)
-    except PathError as error:
-        node.error(str(error), f"Paths are {PATH_FORM}.", start=error.place)
+    return value.choice(OfMessage) if said[0] == "message" else path_of(value)

@@ -10,7 +10,6 @@ from typing import Any
 
 from saffron.engine.events.decoding.nesting import MAX_DEPTH, TOO_DEEP
 from saffron.mapping.definition import (
-    As,
     AttributeRule,
     Header,
     OfMessage,
@@ -20,6 +19,7 @@ from saffron.mapping.definition import (
     TypeRule,
 )
 from saffron.mapping.envelopes import Filtered, elements, text
+from saffron.mapping.kinds import As
 from saffron.mapping.message import Message, MessageError, Number, noun
 from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.times import TimeError, instant, is_finer
@@ -159,13 +159,17 @@ def _time(content: Mapping[str, Any], message: Message, rule: TimeRule) -> tuple
 
 def _valued(content: Mapping[str, Any], message: Message, rule: AttributeRule) -> Any:
     """An attribute's value; None: it has none; MISSING: it is not what the rule says."""
-    found = _at(rule.origin, content, message)
+    return read_as(_at(rule.origin, content, message), rule.kind)
+
+
+def read_as(found: Any, kind: As | None) -> Any:
+    """A value read as `kind`; None: there is none; MISSING: it is no such thing."""
     if found is MISSING or found is None:
         return None
     if isinstance(found, dict):
         return MISSING
     _require_shallow(found)
-    match rule.kind:
+    match kind:
         case None:
             return found
         case As.NUMBER:

@@ -14,6 +14,7 @@ from saffron.carets import render
 from saffron.errors import SaffronError
 from saffron.language.syntax.durations import UNITS, scaled
 from saffron.language.syntax.hints import known_names
+from saffron.mapping.paths import PATH_FORM, Path, PathError
 
 _E = TypeVar("_E", bound=Enum)
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([a-z]+)")
@@ -139,6 +140,15 @@ class Node:
 def optional(fields: dict[str, Node], name: str, read: Callable[[Node], _T]) -> _T | None:
     """A field's value; None where it is not there."""
     return read(fields[name]) if name in fields else None
+
+
+def path_of(node: Node) -> Path:
+    """The path that a node writes."""
+    text = node.scalar()
+    try:
+        return Path.parse(text)
+    except PathError as error:
+        node.error(str(error), f"Paths are {PATH_FORM}.", start=error.place)
 
 
 _T = TypeVar("_T")

@@ -126,14 +126,14 @@ def _at_rest(world: World) -> bool:
     return True
 
 
-def by_replay(directory: Path, lanes: Lanes) -> list[list[bytes]]:
+def by_replay(directory: Path, lanes: Lanes, definition: str = DEFINITION) -> list[list[bytes]]:
     """The results of each partition by `replay --stream`, over the topics' messages in files."""
     files: dict[str, list[Path]] = {}
     for (topic, partition), lane in sorted(lanes.items()):
         path = directory / f"{topic}-{partition}.ndjson"
         path.write_bytes(b"\n".join(map(orjson.dumps, lane)))
         files.setdefault(topic, []).append(path)
-    merged = MergedFiles(read_definition(DEFINITION), files, PARTITIONS)
+    merged = MergedFiles(read_definition(definition), files, PARTITIONS)
     run = Replay(queries(), merged=merged, partitions=PARTITIONS)
     found = [text for results in run.results(merged.batches()) for texts in results.json() for text in texts]
     return _parted(found)
@@ -155,6 +155,26 @@ def test_services_and_replay_give_the_same_bytes(seed: int, tmp_path: Path) -> N
     expected = by_replay(tmp_path, lanes)
     assert sum(map(len, expected)) > 50
     system = System(seed, tmp_path)
+    system.live(seed, lanes)
+    assert system.results() == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_services_and_replay_give_the_same_bytes_with_a_table_from_a_file(seed: int, tmp_path: Path) -> None:
+    rows = tmp_path / "tiers.csv"
+    rows.write_text("k,tier,rank\n" + "".join(f"{key},tier {key},{rank}\n" for rank, key in enumerate(KEYS[:4])))
+    definition = f"""{DEFINITION}tables:
+- {{name: tiers, file: {rows}, key: k}}
+add:
+  tier: {{table: tiers, key: k, take: tier}}
+  rank: {{table: tiers, key: k, take: rank, as: number}}
+  is_known: {{table: tiers, key: k}}
+"""
+    lanes = drawn(seed)
+    expected = by_replay(tmp_path, lanes, definition)
+    assert any(b'"rank":3' in text and b'"tier":"tier w"' in text for texts in expected for text in texts)
+    assert any(b'"is_known":false' in text for texts in expected for text in texts)
+    system = System(seed, tmp_path, definition)
     system.live(seed, lanes)
     assert system.results() == expected
 

@@ -97,6 +97,7 @@ FILLED: Mapping[str, set[str]] = {
         "route_watermark_seconds",
         "routed_events",
         "routes_waiting",
+        "table_misses",
         "transaction_aborts",
     },
     "model_builder": {
@@ -110,6 +111,7 @@ FILLED: Mapping[str, set[str]] = {
         "restarts",
     },
     "frame": {"busy_ratio"},
+    "of tables": {"table_bad_rows", "table_bytes", "table_rows"},
     "of a silent stream": {"silence_seconds"},
     "of what goes wrong": {"query_failed", "unreadable_records"},
 }

@@ -72,3 +72,28 @@ def test_seconds_that_are_read_as_milliseconds_are_told(tmp_path: Path) -> None:
     plain = [{"type": "t", "ts": 1_777_629_600 + n} for n in range(3)]
     with pytest.warns(UserWarning, match="times of 3 events lie in 1970"):
         list(saffron.replay("QUERY q PATTERN t a WITHIN 1 s", plain))
+
+
+def test_events_are_looked_up_in_tables_from_files_and_topics(files: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "shop.yaml").write_text(
+        SHOP
+        + "tables:\n- {name: who, topic: buyers, key: id}\n- {name: blocked, file: blocked.csv, key: id}\n"
+        + "add:\n  tier: {table: who, key: order_id, take: tier}\n  bad: {table: blocked, key: order_id}\n",
+        "utf-8",
+    )
+    (tmp_path / "blocked.csv").write_text("id\na\n", "utf-8")
+    files["buyers"] = tmp_path / "buyers.ndjson"
+    rows = [{"id": "a", "tier": "gold"}, {"key": "b", "value": {"id": "b", "tier": "none"}}, {"tier": "no key"}]
+    files["buyers"].write_bytes(b"\n".join(map(orjson.dumps, [*rows, {"key": "b", "value": None}])))
+    query = "FROM shop PATTERN orders o WHERE skip-till-any-match { o.at > 0 } WITHIN 1 second RETURN o.tier, o.bad"
+    with pytest.warns(UserWarning, match="bad or late|rows that were|have a key|of .total.") as warned:
+        found = list(saffron.replay(query, files, stream=tmp_path / "shop.yaml"))
+    assert [one.returns for one in found if isinstance(one, saffron.Match)] == [
+        {"tier": "gold", "bad": True}, {"tier": None, "bad": False},
+    ]  # fmt: skip
+    said = " ".join(str(one.message) for one in warned)
+    assert "table who: rows that were left out: 1; the first is buyers/0/2: its key is missing" in said
+    assert "tier: 2 events have a key that no row of the table has" in said
+    del files["buyers"]
+    with pytest.raises(InputError, match="table buyers has no file"):
+        list(saffron.replay(query, files, stream=tmp_path / "shop.yaml"))

@@ -185,3 +185,22 @@ def test_no_stream_is_made_from_a_merged_one(client: Client) -> None:
     apply(client, SHOP)
     with pytest.raises(Refused, match="apply its definition under another name and key"):
         plan_change(StreamChange("by_customer", source="shop", key="customer"), present(client))
+
+
+def test_tables_are_topics_that_are_there_or_files_with_their_full_path(client: Client) -> None:
+    add = "add: {known: {table: t, key: k}}\n"
+    assert "topic 'nothing' does not exist" in refused(
+        client, f"{SHOP}tables: [{{name: t, topic: nothing, key: id}}]\n{add}"
+    )
+    assert "write the full path of t.csv" in refused(
+        client, f"{SHOP}tables: [{{name: t, file: t.csv, key: id}}]\n{add}"
+    )
+    apply(client, SHOP)
+    found = apply(client, f"{SHOP}tables: [{{name: t, topic: trucks, key: id}}]\n{add}")
+    assert sentences_of(found) == [
+        "tables: - -> t",
+        "known, of a table, is new; it counts for messages that are not yet read",
+    ]
+    assert (
+        sentences_of(apply(client, SHOP))[1] == "known, of a table, ends; it counts for messages that are not yet read"
+    )

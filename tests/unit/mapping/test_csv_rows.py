@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saffron.mapping.definition import CSV, As, AttributeRule, CsvForm, SourceDefinition, TimeFormat, TimeRule, TypeRule
+from saffron.mapping.definition import CSV, AttributeRule, CsvForm, SourceDefinition, TimeFormat, TimeRule, TypeRule
+from saffron.mapping.kinds import As
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message, Number
 from saffron.mapping.paths import Path

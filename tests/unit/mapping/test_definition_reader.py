@@ -12,7 +12,6 @@ from jsonschema import Draft202012Validator
 
 from saffron.mapping import definition_reader as reader
 from saffron.mapping.definition import (
-    As,
     AttributeRule,
     CsvForm,
     Envelope,
@@ -24,6 +23,7 @@ from saffron.mapping.definition import (
     TypeRule,
 )
 from saffron.mapping.definition_reader import read_definition
+from saffron.mapping.kinds import As
 from saffron.mapping.paths import Path
 from saffron.mapping.yaml_nodes import DefinitionError
 

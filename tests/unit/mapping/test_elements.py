@@ -12,7 +12,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from saffron.mapping.definition import (
-    As,
     AttributeRule,
     CsvForm,
     Envelope,
@@ -24,6 +23,7 @@ from saffron.mapping.definition import (
     TypeRule,
 )
 from saffron.mapping.elements import message_of_element
+from saffron.mapping.kinds import As
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message
 from saffron.mapping.paths import Path

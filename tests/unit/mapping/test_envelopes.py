@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from saffron.engine.events.decoding.nesting import MAX_DEPTH
 from saffron.mapping.definition import (
-    As,
     AttributeRule,
     Envelope,
     Header,
@@ -21,6 +20,7 @@ from saffron.mapping.definition import (
     TimeRule,
     TypeRule,
 )
+from saffron.mapping.kinds import As
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message, Number
 from saffron.mapping.paths import MISSING, Path, PathError

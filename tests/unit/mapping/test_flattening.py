@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from saffron.engine.events.raw import batch_of_values
 from saffron.mapping.definition import (
-    As,
     AttributeRule,
     CsvForm,
     OfMessage,
@@ -23,6 +22,7 @@ from saffron.mapping.definition import (
 )
 from saffron.mapping.flat.flatten_plan import is_served
 from saffron.mapping.flat.flattening import Flattener
+from saffron.mapping.kinds import As
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message, Number
 from saffron.mapping.paths import Path

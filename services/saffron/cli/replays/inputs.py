@@ -74,7 +74,7 @@ class MessageFiles:
     def __init__(self, definition: Path, inputs: Sequence[str], partitions: int | None) -> None:
         from saffron.mapping.definition_reader import read_definition
 
-        self._definition = read_definition(text_of(definition))
+        self._definition = read_definition(text_of(definition)).beside(definition.parent)
         self._files = _by_topic(inputs)
         self._partitions = partitions
         self._open: MergedFiles | InnerFiles | None = None

@@ -88,7 +88,7 @@ def check(
 
         saffron stream check shop.yaml orders=orders.ndjson payments=payments.ndjson shipments=shipments.ndjson
     """
-    found = read_definition(text_of(definition))
+    found = read_definition(text_of(definition)).beside(definition.parent)
     files = _files(inputs or [], found.sources)
     with _client(system, [one.topic for one in found.sources if one.topic not in files]) as client:
         readings = [
@@ -101,7 +101,7 @@ def check(
         console.print_json([reading_body(one) for one in readings])
     else:
         _show(readings)
-        for line in _keyless(readings, found.key):
+        for line in (*_keyless(readings, found.key), *lookup_lines(readings, found)):
             console.say(line)
     if any(one.refused or not one.messages for one in readings):
         raise typer.Exit(1)
@@ -157,6 +157,17 @@ def _keyless(readings: Sequence[Reading], key: str | None) -> Iterator[str]:
         if key is not None and one.events and key not in one.attributes:
             name = f"`{key}: PATH` under `attributes`"
             yield f"{one.source.topic}: no event has the stream's key {key!r}; {name} says where it is"
+
+
+def lookup_lines(readings: Sequence[Reading], definition: StreamDefinition) -> Iterator[str]:
+    """What a person has to know of attributes that come of tables. Rows of topics are not read here."""
+    for name, rule in definition.add.items():
+        for one in readings:
+            if one.events and rule.key not in one.attributes:
+                yield f"{one.source.topic}: no event has {rule.key!r}, by which {name} is looked up: it is null"
+            if count := one.attributes.get(name, 0):
+                what = "dead letters" if definition.dead_letters else f"without it, since table {rule.table} gives it"
+                yield f"{one.source.topic}: {count:,} events bring their own {name!r}, and are {what}"
 
 
 def _cells(one: Reading) -> tuple[object, ...]:

@@ -24,11 +24,27 @@ class RouteLine:
 
 
 @dataclass(frozen=True)
+class TableLine:
+    """A table as this machine's windowing holds it. `size`: bytes of memory. `bad`: rows that were left out."""
+
+    stream: str
+    name: str
+    rows: int
+    size: int
+    bad: int
+
+    def __str__(self) -> str:
+        bad = f"; {self.bad:,} rows could not be read (windowing's log says why)" if self.bad else ""
+        return f"stream {self.stream}: table {self.name} has {self.rows:,} rows in {self.size / 1e6:,.1f} MB{bad}"
+
+
+@dataclass(frozen=True)
 class Routes:
-    """All routes. `waiting`: (stream, reason) -> partitions that wait."""
+    """All routes. `waiting`: (stream, reason) -> partitions that wait. `tables`: what is looked up."""
 
     lines: list[RouteLine] = field(default_factory=list)
     waiting: dict[tuple[str, str], int] = field(default_factory=dict)
+    tables: list[TableLine] = field(default_factory=list)
 
 
 def routes_of(page: Page) -> Routes:
@@ -44,7 +60,15 @@ def routes_of(page: Page) -> Routes:
     waiting = {
         (one["stream"], one["reason"]): int(value) for one, value in page.series(names.ROUTES_WAITING.name) if value
     }
-    return Routes([lines[place] for place in sorted(lines)], waiting)
+    return Routes([lines[place] for place in sorted(lines)], waiting, _tables_of(page))
+
+
+def _tables_of(page: Page) -> list[TableLine]:
+    counted = [
+        {(one["stream"], one["table"]): int(value) for one, value in page.series(name.name)}
+        for name in (names.TABLE_ROWS, names.TABLE_BYTES, names.TABLE_BAD_ROWS)
+    ]
+    return [TableLine(*place, *(some.get(place, 0) for some in counted)) for place in sorted(counted[0])]
 
 
 def waiting_sentences(routes: Routes) -> list[str]:
@@ -57,6 +81,7 @@ def waiting_sentences(routes: Routes) -> list[str]:
 _WAITS = {
     "take-over": "source partitions that wait until the last owner's transaction is over: {}",
     "registry": "source partitions that wait for the schema registry: {}",
+    "table": "source partitions that wait until a table is loaded: {}",
     "topic": "it waits for a topic that is missing (`saffron doctor` names it)",
 }
 

@@ -75,6 +75,7 @@ def document(state: SystemState | None) -> dict[str, Any]:
         "inputs": _inputs(state),
         "routes": [asdict(one) for one in routes.lines],
         "waiting": waiting_sentences(routes),
+        "tables": [asdict(one) for one in routes.tables],
         "silence": [asdict(one) for one in silence_of(page)],
         "services": [
             {
@@ -97,7 +98,7 @@ def _print_routes(routes: Routes) -> None:
     if routes.lines:
         rows = [(one.stream, one.source or "-", one.events, one.lag, one.mistyped) for one in routes.lines]
         console.print_table(("stream", "source", "events", "lag", "null values"), rows)
-    for sentence in waiting_sentences(routes):
+    for sentence in (*waiting_sentences(routes), *map(str, routes.tables)):
         console.say(sentence)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import PurePath
 
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan, require_foreign
@@ -28,6 +29,7 @@ def plan_definition(text: str, now: StreamContext) -> StreamPlan:
         )
     counts = {one.topic: _partitions(one.topic, now) for one in wanted.sources}
     count = wanted.partitions or max(counts.values())
+    _require_tables(wanted, now)
     if wanted.key is None:
         count = wanted.partitions or 1
         if count > 1:
@@ -114,6 +116,19 @@ def _partitions(topic: str, now: StreamContext) -> int:
     if count is None:
         raise Refused(409, "topic", f"topic {topic!r} does not exist: is that its full name? (`saffron doctor`)")
     return count
+
+
+def _require_tables(wanted: StreamDefinition, now: StreamContext) -> None:
+    """Refused: a table's topic cannot be read, or its file is named by a path that depends on where one stands."""
+    for table in wanted.tables:
+        if table.topic is not None:
+            _partitions(table.topic, now)
+        elif not PurePath(table.file or "").is_absolute():
+            raise Refused(
+                400,
+                "tables",
+                f"table {table.name}: write the full path of {table.file}, at which each machine of windowing has it",
+            )
 
 
 def _new(text: str, wanted: StreamDefinition, now: StreamContext) -> StreamRecord:

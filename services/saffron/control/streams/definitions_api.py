@@ -109,6 +109,13 @@ class DefinitionsApi:
         if len(query) > MOST_CHARACTERS:
             raise Refused(413, "size", f"the query has {len(query)} characters; at most {MOST_CHARACTERS} are taken")
         definition = read_definition(text)
+        if definition.add:
+            raise Refused(
+                409,
+                "tables",
+                "a stream with tables is not tried here, since a table is read whole: `saffron replay --stream` tries "
+                "a query over files of its topics and tables",
+            )
         count = number_of(body, "messages", MOST_MESSAGES, most=MOST_MESSAGES)
         newest, since = from_one_moment(await self._newest(_sources(definition), count))
         batches = await asyncio.to_thread(self._translated, definition, newest)

@@ -11,7 +11,8 @@ import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.decoding.nesting import MAX_DEPTH
-from saffron.mapping.definition import As, AttributeRule, Envelope, OfMessage, Origin, SourceDefinition, TimeFormat
+from saffron.mapping.definition import AttributeRule, Envelope, OfMessage, Origin, SourceDefinition, TimeFormat
+from saffron.mapping.kinds import As
 from saffron.mapping.mapper import FIELDS, OWN, RESERVED
 from saffron.mapping.paths import Path
 

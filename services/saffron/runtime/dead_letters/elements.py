@@ -11,6 +11,7 @@ from saffron.runtime.hops.route_position import RoutePosition
 from saffron.runtime.log import Log, Record, TopicPartition
 from saffron.runtime.streams.merging import SourceReader
 from saffron.runtime.streams.messages import Messages, batch_of
+from saffron.runtime.streams.stream_tables import empty_tables
 
 
 def read_element(record: Record, stream: StreamRecord, watermark: int, max_future_ms: int) -> DryRun:
@@ -19,7 +20,7 @@ def read_element(record: Record, stream: StreamRecord, watermark: int, max_futur
     assert applied is not None
     definition = definition_of(applied)
     where = TopicPartition(record.topic, record.partition)
-    reader = SourceReader(where, lambda: definition, 1, max_future_ms, watermark)
+    reader = SourceReader(where, lambda: definition, 1, max_future_ms, watermark, lambda: empty_tables(definition))
     batch = batch_of([record])
     inner = reader.read(batch, Messages([record], batch))
     raised = 0 if watermark == NO_WATERMARK else reader.watermark - watermark

@@ -6,7 +6,7 @@ depend on that.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +20,13 @@ from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.operator import DeadLetter
 from saffron.errors import InputError
 from saffron.mapping.definition import StreamDefinition
+from saffron.mapping.tables.table import Table
+from saffron.mapping.tables.table_files import load
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.streams.merging import End, Inner, SourceReader, place_among
 from saffron.runtime.streams.messages import Messages, records_of
 from saffron.runtime.streams.places import Place
+from saffron.runtime.streams.stream_tables import apply_record, new_table
 from saffron.schema.schema import MAX_TS
 
 _BATCH = 4_096
@@ -46,6 +49,7 @@ class MergedMessages:
     """The messages of a merged stream. `messages`: by topic, those of each of its partitions.
 
     `misfits`: by attribute the values that became null, so far; `refused`: how many elements were no events.
+    `tables`: by name, whole before the first event. `not_found`: by attribute the events whose key no row has.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class MergedMessages:
         self._name = definition.name
         self.misfits: Counter[str] = Counter()
         self.refused = 0
+        self.not_found: Counter[str] = Counter()
         self._letters: list[DeadLetter] = []
         self._offsets = [0] * partitions
         self._numbers = [one.number for one in definition.sources]
@@ -67,8 +72,9 @@ class MergedMessages:
             for source in definition.sources
             for partition, parts in enumerate(messages[source.topic])
         ]
+        self.tables = _tables(definition, messages)
         self._sources = [
-            _SourcePartition(where, number, parts, SourceReader(where, lambda: definition, partitions, max_future))
+            _SourcePartition(where, number, parts, self._reader(definition, where, max_future))
             for where, number, parts in places
         ]
 
@@ -96,8 +102,12 @@ class MergedMessages:
 
     # ------------------------------------------------------------ inside
 
+    def _reader(self, definition: StreamDefinition, where: TopicPartition, max_future: int) -> SourceReader:
+        return SourceReader(where, lambda: definition, self.partitions, max_future, tables=lambda: self.tables)
+
     def _events(self, inner: Inner, records: Sequence[Record]) -> Iterator[InnerBatch]:
         self.misfits.update(inner.misfits)
+        self.not_found.update(inner.not_found)
         self.refused += len(inner.unread)
         values: list[list[bytes]] = [[] for _ in range(self.partitions)]
         times: list[list[int]] = [[] for _ in range(self.partitions)]
@@ -167,6 +177,8 @@ class InnerFiles:
     def __init__(self, definition: StreamDefinition, files: Sequence[Path]) -> None:
         self.misfits: Counter[str] = Counter()
         self.refused = 0
+        self.not_found: Counter[str] = Counter()
+        self.tables: Mapping[str, Table] = {}  # what was looked up is in the events
         self.partitions = len(files)
         self._name = definition.name
         self._files = files
@@ -222,9 +234,35 @@ def opened(
     if definition.source(definition.name) is None and (own := files.get(definition.name)):
         return InnerFiles(definition, own)
     if partitions is None:
-        known = definition.partitions or max((len(one) for one in files.values()), default=1)
+        known = definition.partitions or max((len(files.get(one.topic, ())) for one in definition.sources), default=1)
         partitions = known if definition.key is not None else 1
     return MergedFiles(definition, files, partitions)
+
+
+def table_notices(tables: Mapping[str, Table], not_found: Mapping[str, int]) -> Iterator[str]:
+    """What a user has to know of look-ups: rows that were left out, and keys that no row has."""
+    for name, table in tables.items():
+        if table.bad.count:
+            yield f"table {name}: rows that were left out: {table.bad.count:,}; the first is {table.bad.first}"
+    for attribute, count in not_found.items():
+        have = "1 event has" if count == 1 else f"{count:,} events have"
+        yield f"{attribute}: {have} a key that no row of the table has; the attribute is null there"
+
+
+def _tables(definition: StreamDefinition, messages: Mapping[str, Sequence[Parts]]) -> Mapping[str, Table]:
+    """The tables of a stream, read to their ends. InputError: a file cannot be read."""
+    tables = {one.name: new_table(one, definition) for one in definition.tables}
+    of_topics: defaultdict[str, list[Table]] = defaultdict(list)
+    for table in tables.values():
+        if table.definition.topic is None:
+            deque(load(table), maxlen=0)
+        else:
+            of_topics[table.definition.topic].append(table)
+    for topic, some in of_topics.items():
+        for record in (record for parts in messages[topic] for records, _ in parts for record in records):
+            for table in some:
+                apply_record(table, record)
+    return tables
 
 
 def _require_stream(name: str, asked: str) -> None:
@@ -236,8 +274,11 @@ def _require_stream(name: str, asked: str) -> None:
 
 def _require_all(definition: StreamDefinition, files: Mapping[str, Sequence[Path]]) -> None:
     """InputError: sources and files do not fit."""
-    topics = [one.topic for one in definition.sources]
+    tables = [one.topic for one in definition.tables if one.topic is not None]
+    topics = [*(one.topic for one in definition.sources), *tables]
     if missing := [topic for topic in topics if not files.get(topic)]:
-        raise InputError(f"source {missing[0]} has no file: give {missing[0]}=FILE")
+        raise InputError(
+            f"{'table' if missing[0] in tables else 'source'} {missing[0]} has no file: give {missing[0]}=FILE"
+        )
     if unknown := [topic for topic in files if topic not in topics]:
-        raise InputError(f"{unknown[0]}={files[unknown[0]][0]}: the definition's sources are {', '.join(topics)}")
+        raise InputError(f"{unknown[0]}={files[unknown[0]][0]}: the definition's topics are {', '.join(topics)}")

@@ -27,7 +27,7 @@ from saffron.runtime.process.config import user_cache_directory
 from saffron.runtime.replay.binding import bind_all
 from saffron.runtime.replay.both import Merged
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Query
-from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedMessages
+from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedMessages, table_notices
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.schema.likely_times import seconds_notice
 from saffron.schema.schema import Schema
@@ -183,6 +183,7 @@ class Replay:
             mistyped.update(one["mistyped_attributes"])
         if self.merged is not None:
             mistyped.update(self.merged.misfits)
+            yield from table_notices(self.merged.tables, self.merged.not_found)
         way = "a --schema" if self.merged is None else "`as` in the definition"
         yield from loss_notices(mistyped, sum(one["left_out"] for one in windowing), way)
         if in_seconds := sum(one["in_seconds"] for one in windowing):

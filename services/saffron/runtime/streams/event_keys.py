@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import orjson
 
@@ -20,10 +21,14 @@ def keys_of(lines: Sequence[bytes], attribute: str) -> list[bytes | None]:
 
 def keys_of_good(events: Sequence[bytes], attribute: str) -> list[bytes | None]:
     """The same of events that were decoded, faster."""
-    values = [orjson.loads(event).get(attribute) for event in events]
+    return keys_of_parsed(events, [orjson.loads(event) for event in events], attribute)
+
+
+def keys_of_parsed(events: Sequence[bytes], parsed: Sequence[Mapping[str, Any]], attribute: str) -> list[bytes | None]:
+    """The same of events that were decoded, with what they hold."""
     return [
         value.encode() if isinstance(value, str) else None if value is None else _key(event, attribute)
-        for value, event in zip(values, events, strict=True)
+        for value, event in zip((one.get(attribute) for one in parsed), events, strict=True)
     ]
 
 

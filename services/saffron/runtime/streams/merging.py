@@ -6,6 +6,7 @@ other partitions are read.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -22,10 +23,12 @@ from saffron.mapping.definition import CSV, Envelope, SourceDefinition, StreamDe
 from saffron.mapping.elements import message_of_element
 from saffron.mapping.flat.flattening import Flattened, Flattener
 from saffron.mapping.message import Message
+from saffron.mapping.tables.lookups import added
+from saffron.mapping.tables.table import Table
 from saffron.records.stream import JSON
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
-from saffron.runtime.streams.event_keys import keys_of_good
+from saffron.runtime.streams.event_keys import keys_of_good, keys_of_parsed
 from saffron.schema.origin import NUMBER, OFFSET, PARTITION, SOURCE, TOPIC
 from saffron.schema.schema import Schema
 
@@ -80,13 +83,14 @@ class Inner:
     """What a batch of messages becomes.
 
     `misfits`: by attribute the values that are null, not being what their rule says. `filtered`: how many values the
-    source's condition did not pass.
+    source's condition did not pass. `not_found`: by attribute of a table the events whose key no row has.
     """
 
     events: Sequence[InnerEvent | End]
     unread: Sequence[Unread] = ()
     misfits: Mapping[str, int] = field(default_factory=dict)
     filtered: int = 0
+    not_found: Mapping[str, int] = field(default_factory=dict)
 
 
 class SourceReader:
@@ -94,6 +98,7 @@ class SourceReader:
 
     `definition`: returns the definition in force. `partitions`: of the inner topic. `max_future`: how far an event may
     be ahead of its message's own time (ms). `watermark`: event time (ms) below which an event is late.
+    `tables`: returns those of the definition in force, by name, loaded.
     """
 
     def __init__(
@@ -103,10 +108,12 @@ class SourceReader:
         partitions: int,
         max_future: int,
         watermark: int = NO_WATERMARK,
+        tables: Callable[[], Mapping[str, Table]] = dict,
     ) -> None:
         self.watermark = watermark
         self._where = where
         self._definition = definition
+        self._tables = tables
         self._partitions = partitions
         self._decoder = Decoder(_TIMES_ONLY, max_future)
         self._read_by: StreamDefinition | None = None
@@ -123,19 +130,30 @@ class SourceReader:
         for event in np.flatnonzero(late).tolist():
             detail = f"ts {decoded.ts[event]} is below {limits[event]}, the watermark of its source when it arrived"
             unread.append(_unread(found, int(decoded.rows[event]), _LATE, detail))
+        taken = decoded.rows[~late]
+        more = added([found.value(event) for event in taken.tolist()], self._add, self._tables(), keys_of_parsed)
+        values, misfits = more.values, Counter(found.misfits)
+        if more.own and self._strict:
+            unread += [_unread(found, int(taken[row]), "schema", _own(names)) for row, names in more.own.items()]
+            values = [value for row, value in enumerate(values) if row not in more.own]
+            taken = np.delete(taken, list(more.own))
+        else:
+            misfits.update(name for names in more.own.values() for name in names)
+        events = list(self._events(found, taken, values, batch))
         alone = [self._alone(one, messages) for one in unread]
-        return Inner(list(self._events(found, decoded.rows[~late], batch)), alone, found.misfits, found.filtered)
+        return Inner(events, alone, misfits, found.filtered, more.not_found)
 
     # ------------------------------------------------------------ inside
 
     def _use(self, definition: StreamDefinition) -> None:
         """Reads by `definition` from now on, if it still has the source."""
+        self._add = definition.add  # the tables are its own also where the source is no longer in it
         source = definition.source(self._where.topic)
         if source is None or definition is self._read_by:
             return
         self._read_by, self._source = definition, source
         self._flattener = Flattener(source, strict=definition.dead_letters)
-        self._key = definition.key
+        self._key, self._strict = definition.key, definition.dead_letters
         self._disorder = definition.disorder_of(source)
         self._head = _origin(source, self._where)
 
@@ -153,9 +171,10 @@ class SourceReader:
         self.watermark = int(raised[-1])
         return np.less(ts, raised[:-1]), raised[:-1]
 
-    def _events(self, found: Flattened, taken: NDArray[np.int64], batch: RawBatch) -> Iterator[InnerEvent]:
-        """The inner messages of the flat events `taken`."""
-        values = [found.value(event) for event in taken.tolist()]
+    def _events(
+        self, found: Flattened, taken: NDArray[np.int64], values: Sequence[bytes], batch: RawBatch
+    ) -> Iterator[InnerEvent]:
+        """The inner messages of the flat events `taken`, whose texts are `values`."""
         keys: Sequence[bytes | None] = [None] * len(values) if self._key is None else keys_of_good(values, self._key)
         came, numbers = found.rows[taken], found.numbers[taken]
         places = zip(values, keys, came.tolist(), batch.offsets[came].tolist(), numbers.tolist(), strict=True)
@@ -188,6 +207,10 @@ def _unfit(found: Flattened, decoded: Decoded) -> Iterator[Unread]:
 
 def _unread(found: Flattened, event: int, reason: str, detail: str) -> Unread:
     return Unread(int(found.rows[event]), int(found.numbers[event]), reason, detail)
+
+
+def _own(names: Sequence[str]) -> str:
+    return f"{names[0]!r} comes from a table, and the message brings its own"
 
 
 def _origin(source: SourceDefinition, where: TopicPartition) -> bytes:

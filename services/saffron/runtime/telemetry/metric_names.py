@@ -95,6 +95,24 @@ FILTERED = Counter(
     "messages, or elements of them, that the condition of a merged stream's source (`where`) did not pass",
     "all of them: is the condition right? (`stream check`)",
 )
+TABLE_ROWS = Gauge(
+    "saffron_table_rows{stream,table}",
+    "rows of a table that attributes of a stream's events come from; each member holds the whole table",
+    "0: is the table's topic or file the right one?",
+)
+TABLE_BYTES = Gauge(
+    "saffron_table_bytes{stream,table}", "memory that a table takes", "take fewer columns, or keep fewer rows"
+)
+TABLE_BAD_ROWS = Gauge(
+    "saffron_table_bad_rows{stream,table}",
+    "messages or lines of a table that were no row since it was read, and are left out",
+    "windowing's log says what is wrong with the last one",
+)
+TABLE_MISSES = Counter(
+    "saffron_table_misses{stream,partition}",
+    "look-ups in a table whose key no row has: the attribute is null",
+    "all of them: is `key` the right attribute? (`add` in the definition)",
+)
 ROUTE_LAG = Gauge(
     "saffron_route_lag{stream,partition}",
     "messages of the source's partition that are not yet routed to the stream made from it",
@@ -108,7 +126,7 @@ ROUTE_WATERMARK = Gauge(
 ROUTES_WAITING = Gauge(
     "saffron_routes_waiting{stream,reason}",
     "partitions of the source that wait: for a transaction of the last owner to be over (take-over), a schema registry"
-    " (registry), or a topic that is missing (topic)",
+    " (registry), a topic that is missing (topic), or a table that is not loaded yet (table)",
     "take-over for more than some seconds: two members route the same; topic: `saffron stream add` again",
 )
 BLOCKS = Counter("saffron_blocks{topic}", "blocks written", "many small blocks: raise SAFFRON_FLUSH_MS")

@@ -45,8 +45,9 @@ _AWAKE_MS = 200
 
 Messages come to several silent sources at once: each then speaks before one of them moves event time past the others.
 """
-WAITS = _TAKE_OVER, _REGISTRY, _TOPIC = "take-over", "registry", "topic"
-"""Reasons to wait: the end of the predecessor's transaction, a schema registry's answer, or a topic that is missing."""
+WAITS = _TAKE_OVER, _REGISTRY, _TOPIC, _TABLE = "take-over", "registry", "topic", "table"
+"""Reasons to wait: the end of the predecessor's transaction, a schema registry's answer, a topic that is missing, or a
+table that is not loaded yet."""
 
 
 class Reader(Protocol):
@@ -66,11 +67,11 @@ class RoutePlan:
 
     `of`: number of the source in a merged stream, else 0. `target`: the routed topic, with `partitions` partitions.
     `place`: how `$watermark`s name the chain's source (see `engine.events.decoding.exact.Source`); None: not all
-    partitions of the sources are known yet. `reader`: makes the reader that begins at a watermark. `start`: where a
-    partition is read from that was never read. `idle`: silence (ms) after which the source is not waited for; None:
-    never. `stamp`: the time of an event's message, from that of its source's (-1: none) and the present (ms).
-    `translate`: for messages that are not JSON. `letter`: the message of a dead letter. `retry_ms`: wait after being
-    fenced. `commit_executor`: runs commits.
+    partitions of the sources are known yet. `loading`: whether a table is not whole yet. `reader`: makes the reader
+    that begins at a watermark. `start`: where a partition is read from that was never read. `idle`: silence after which
+    the source is not waited for (ms); None: never. `stamp`: the time of an event's message, from that of its source's
+    (-1: none) and the present (ms). `translate`: of messages that are not JSON. `letter`: a dead letter's message.
+    `retry_ms`: wait after being fenced. `commit_executor`: runs commits.
     """
 
     where: TopicPartition
@@ -79,6 +80,7 @@ class RoutePlan:
     target: str
     partitions: int
     place: Callable[[], Mapping[str, Any] | None]
+    loading: Callable[[], bool]
     reader: Callable[[int], Reader]
     start: Callable[[], Start | int]
     transactional_id: str
@@ -95,12 +97,14 @@ class RoutePlan:
 class RouteCounters:
     """Counters since the chain was assigned: committed events, and aborted transactions.
 
-    Misfits, values that the source's condition did not pass, and dead letters by reason are counted as they are read.
+    Misfits, values that the source's condition did not pass, keys that no row of a table has, and dead letters by
+    reason are counted as they are read.
     """
 
     events: int = 0
     misfits: int = 0
     filtered: int = 0
+    not_found: int = 0
     letters: Counter[str] = field(default_factory=Counter)
     aborts: int = 0
 
@@ -144,7 +148,9 @@ class RouteChain:
         """One of `WAITS`, or None."""
         if not self._transactions.is_taken_over:
             return _TAKE_OVER
-        return _REGISTRY if self._awaits_registry else _TOPIC if self._plan.place() is None else None
+        if self._awaits_registry:
+            return _REGISTRY
+        return _TOPIC if self._plan.place() is None else _TABLE if self._plan.loading() else None
 
     @property
     def is_at_rest(self) -> bool:
@@ -232,7 +238,7 @@ class RouteChain:
         if (place := self._plan.place()) is None:
             return False
         self._place = place
-        moved = bool(self._queue) and self._route(now_ms)
+        moved = bool(self._queue) and not self._plan.loading() and self._route(now_ms)
         if not moved and self._falls_silent(now_ms):
             self._silent = True
             self._send_watermark(silent=True)
@@ -283,6 +289,7 @@ class RouteChain:
             self.counters.letters[unread.reason] += 1
         self.counters.misfits += sum(inner.misfits.values())
         self.counters.filtered += inner.filtered
+        self.counters.not_found += sum(inner.not_found.values())
 
     def _falls_silent(self, now_ms: int) -> bool:
         """Whether the source has just been silent for its bound, with its end reached."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
+from saffron.mapping.tables.table import Table
 from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.telemetry import metric_names as names
 from saffron.runtime.telemetry.metrics import Metrics
@@ -44,6 +45,13 @@ class RouteMetrics:
         self._metrics.replace(names.ROUTE_WATERMARK, watermarks)
         self._metrics.replace(names.ROUTES_WAITING, waiting)
 
+    def report_tables(self, streams: Mapping[str, Mapping[str, Table]]) -> None:
+        """Updates the metrics of the tables of each stream."""
+        tables = {(stream, name): table for stream, some in streams.items() for name, table in some.items()}
+        self._metrics.replace(names.TABLE_ROWS, {labels: len(table) for labels, table in tables.items()})
+        self._metrics.replace(names.TABLE_BYTES, {labels: table.size for labels, table in tables.items()})
+        self._metrics.replace(names.TABLE_BAD_ROWS, {labels: table.bad.count for labels, table in tables.items()})
+
     def _count(self, chain: RouteChain, labels: tuple[str, str]) -> RouteCounters:
         """Adds the growth of the chain's counters to the metrics; returns the present counters."""
         now = replace(chain.counters, letters=Counter(chain.counters.letters))
@@ -51,6 +59,7 @@ class RouteMetrics:
         self._metrics.add(names.ROUTED_EVENTS, now.events - before.events, *labels)
         self._metrics.add(names.MISTYPED_VALUES, now.misfits - before.misfits, *labels)
         self._metrics.add(names.FILTERED, now.filtered - before.filtered, *labels)
+        self._metrics.add(names.TABLE_MISSES, now.not_found - before.not_found, *labels)
         for reason, count in (now.letters - before.letters).items():
             self._metrics.add(names.DEAD_LETTERS, count, reason)
         self._metrics.add(names.TRANSACTION_ABORTS, now.aborts - before.aborts)

@@ -19,6 +19,7 @@ from saffron.runtime.streams.merging import Inner, SourceReader, Unread, place_a
 from saffron.runtime.streams.messages import Messages
 from saffron.runtime.streams.places import Place
 from saffron.runtime.streams.stream_formats import Formats, Written
+from saffron.runtime.streams.stream_tables import StreamTables
 from saffron.windowing.routing.rekeying import Rekeying
 from saffron.windowing.routing.route_chain import Reader, RoutePlan
 
@@ -29,7 +30,7 @@ class RoutePlans:
     """The plans of one stream's chains.
 
     `current`: returns the stream's record in force; of a removed stream the last one. `partitions`: of a source topic,
-    as far as known; 0: not yet.
+    as far as known; 0: not yet. `tables`: the stream's own.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class RoutePlans:
         self._letter_partitions = log.partitions(self._letters) or 1
         self._target_partitions = log.partitions(current().topic) or 1
         self._read: tuple[AppliedDefinition, StreamDefinition] | None = None
+        self.tables = StreamTables(log, self._applied)
 
     def plan(self, where: TopicPartition, group: str) -> RoutePlan:
         """The plan of the chain of one source partition."""
@@ -64,6 +66,7 @@ class RoutePlans:
             target=record.topic,
             partitions=self._target_partitions,
             place=partial(self._place_among, where) if merged else partial(self._place_in, where),
+            loading=self._is_loading,
             reader=partial(self._merging, where) if merged else self._rekeying,
             start=partial(self._start, where.topic),
             transactional_id=f"{settings.prefix}router.{record.name}.{own}",
@@ -100,8 +103,22 @@ class RoutePlans:
 
     def _merging(self, where: TopicPartition, watermark: int) -> Reader:
         return _Merging(
-            SourceReader(where, self._in_force, self._target_partitions, self._settings.max_future_ms, watermark)
+            SourceReader(
+                where,
+                self._in_force,
+                self._target_partitions,
+                self._settings.max_future_ms,
+                watermark,
+                lambda: self.tables.tables,
+            )
         )
+
+    def _is_loading(self) -> bool:
+        return self.tables.is_loading
+
+    def _applied(self) -> tuple[AppliedDefinition, StreamDefinition] | None:
+        applied, definition = self._current().definition, self.definition
+        return None if applied is None or definition is None else (applied, definition)
 
     def _in_force(self) -> StreamDefinition:
         definition = self.definition

@@ -62,6 +62,8 @@ class Router:
             self._seen_version = self._control.version
             self._update_hops(now_ms)
         moved = False
+        for plans in self._plans.values():
+            moved |= plans.tables.step(now_ms)
         for hop in self._hops.values():
             moved |= hop.step(now_ms)
         return moved
@@ -74,6 +76,7 @@ class Router:
     def report(self) -> None:
         """Updates the metrics."""
         self._metrics.report(self._hops, self._missing)
+        self._metrics.report_tables({name: plans.tables.tables for name, plans in self._plans.items()})
 
     def chains(self, stream: str) -> Mapping[TopicPartition, RouteChain]:
         """This member's chains of a stream, by source partition."""
@@ -99,12 +102,15 @@ class Router:
     @property
     def troubles(self) -> list[str]:
         """Obstacles that only the user can remove."""
-        return [trouble for hop in self._hops.values() for trouble in hop.troubles]
+        tables = (trouble for plans in self._plans.values() for trouble in plans.tables.troubles)
+        return [*(trouble for hop in self._hops.values() for trouble in hop.troubles), *tables]
 
     def close(self, now_ms: int) -> None:
         """Commits and leaves the groups."""
         for hop in self._hops.values():
             hop.close(now_ms)
+        for plans in self._plans.values():
+            plans.tables.close()
         self._threads.close()
 
     # ------------------------------------------------------------ inside
@@ -118,8 +124,9 @@ class Router:
         }
         for name, opened in list(self._opened.items()):
             if wanted.get(name) != opened:
-                del self._opened[name], self._plans[name]
+                del self._opened[name]
                 self._hops.pop(name).close(now_ms)
+                self._plans.pop(name).tables.close()
         self._missing.clear()
         for name, (stem, source) in wanted.items():
             if name not in self._hops and self._open(self._control.streams[name], source):

@@ -89,8 +89,18 @@ def test_routes_are_added_up_by_source() -> None:
             sample("saffron_mistyped_values_total", 8, stream="shop", partition="0"),
             sample("saffron_routes_waiting", 1, stream="shop", reason="registry"),
             sample("saffron_routes_waiting", 0, stream="shop", reason="topic"),
+            sample("saffron_routes_waiting", 2, stream="shop", reason="table"),
+            sample("saffron_table_rows", 1_000, stream="shop", table="customers"),
+            sample("saffron_table_bytes", 200_000, stream="shop", table="customers"),
+            sample("saffron_table_bad_rows", 3, stream="shop", table="customers"),
         ]
     )
     found = routes_of(page)
     assert found.lines == [RouteLine("by_x", "", 9), RouteLine("shop", "orders", 11, 2, 4)]
-    assert waiting_sentences(found) == ["stream shop: source partitions that wait for the schema registry: 1"]
+    assert waiting_sentences(found) == [
+        "stream shop: source partitions that wait for the schema registry: 1",
+        "stream shop: source partitions that wait until a table is loaded: 2",
+    ]
+    assert list(map(str, found.tables)) == [
+        "stream shop: table customers has 1,000 rows in 0.2 MB; 3 rows could not be read (windowing's log says why)"
+    ]

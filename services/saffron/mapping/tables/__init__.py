@@ -1,0 +1,1 @@
+"""Tables of a stream: what they hold, and how events get attributes of them."""

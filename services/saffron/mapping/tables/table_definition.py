@@ -1,0 +1,47 @@
+"""The tables of a stream, and the attributes that come of them, as a definition says them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from saffron.mapping.kinds import As
+from saffron.mapping.paths import Path
+
+
+@dataclass(frozen=True)
+class TableDefinition:
+    """A table: the rows of a compacted topic, or of a file (CSV by its ending, else an object on each line).
+
+    `key`: where a row has its key. One of `topic` and `file` is there.
+    """
+
+    name: str
+    key: Path
+    topic: str | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class AddRule:
+    """An attribute from a table: what the row has at `take`, or, where that is None, whether there is a row.
+
+    `key`: the attribute of the event whose value is the row's key. `kind`: what the value is read as.
+    """
+
+    table: str
+    key: str
+    take: Path | None = None
+    kind: As | None = None
+
+
+Column = tuple[Path | None, As | None]
+"""What is kept of each row: the value at a path, read as a kind; path None: that the row is there."""
+
+NO_ADDS: Mapping[str, AddRule] = MappingProxyType({})
+
+
+def columns_of(table: str, adds: Mapping[str, AddRule]) -> tuple[Column, ...]:
+    """The columns of a table that attributes are made of, each once."""
+    return tuple(dict.fromkeys((one.take, one.kind) for one in adds.values() if one.table == table))

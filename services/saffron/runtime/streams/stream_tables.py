@@ -1,0 +1,167 @@
+"""The tables of a merged stream as a service holds them: whole, and kept up with their topics."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from saffron.errors import InputError, LogError
+from saffron.mapping.definition import StreamDefinition
+from saffron.mapping.tables.table import Table
+from saffron.mapping.tables.table_definition import TableDefinition, columns_of
+from saffron.mapping.tables.table_files import load
+from saffron.records.stream import AppliedDefinition
+from saffron.runtime.log import Log, Record
+from saffron.runtime.log.follower import Follower
+
+_LOG = logging.getLogger(__name__)
+_RETRY_MS = 1_000
+
+
+def new_table(definition: TableDefinition, stream: StreamDefinition) -> Table:
+    """A table without rows, with the columns that its stream's attributes are made of."""
+    return Table(definition, columns_of(definition.name, stream.add))
+
+
+def empty_tables(stream: StreamDefinition) -> Mapping[str, Table]:
+    """The tables of a stream without rows: for questions that no row answers."""
+    return {one.name: new_table(one, stream) for one in stream.tables}
+
+
+def apply_record(table: Table, record: Record) -> None:
+    """Takes a message of a table's topic."""
+    table.apply(record.key, record.value, f"{record.topic}/{record.partition}/{record.offset}")
+
+
+class StreamTables:
+    """The tables of the definition in force. `current`: returns it as applied, and read; None: the stream has none.
+
+    A topic is followed from its beginning, and always; a file is read once for each version of the definition.
+    """
+
+    def __init__(self, log: Log, current: Callable[[], tuple[AppliedDefinition, StreamDefinition] | None]) -> None:
+        self._log = log
+        self._current = current
+        self._applied: AppliedDefinition | None = None
+        self._feeds: dict[str, _Feed] = {}
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables by name, so far as they are loaded."""
+        return {name: feed.table for name, feed in self._feeds.items()}
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a table of the definition in force is not whole yet."""
+        now = self._current()
+        if now is None or not now[1].tables:
+            return False
+        return now[0] != self._applied or not all(feed.is_whole for feed in self._feeds.values())
+
+    @property
+    def troubles(self) -> list[str]:
+        """Obstacles that only the user can remove."""
+        return [feed.trouble for feed in self._feeds.values() if feed.trouble]
+
+    def step(self, now_ms: int) -> bool:
+        """Takes what is new; True if there was anything. Never waits for a message."""
+        now = self._current()
+        if now is not None and now[0] != self._applied:
+            self._use(*now)
+        moved = False
+        for feed in self._feeds.values():
+            moved |= feed.step(now_ms)
+        return moved
+
+    def close(self) -> None:
+        for feed in self._feeds.values():
+            feed.close()
+        self._feeds, self._applied = {}, None
+
+    # ------------------------------------------------------------ inside
+
+    def _use(self, applied: AppliedDefinition, stream: StreamDefinition) -> None:
+        """Holds the tables of this definition from now on; those of topics that are the same stay as they are."""
+        feeds: dict[str, _Feed] = {}
+        for one in stream.tables:
+            table, known = new_table(one, stream), self._feeds.get(one.name)
+            if known is not None and one.file is None and known.is_of(table):
+                feeds[one.name] = self._feeds.pop(one.name)
+            else:
+                feeds[one.name] = _Feed(self._log, table)
+        for old in self._feeds.values():
+            old.close()
+        self._feeds, self._applied = feeds, applied
+
+
+@dataclass
+class _Feed:
+    """What fills a table. `trouble`: why it cannot, ""  where nothing is in the way."""
+
+    log: Log
+    table: Table
+    trouble: str = ""
+
+    def __post_init__(self) -> None:
+        self._follower: Follower | None = None
+        self._reading: Iterator[None] | None = None
+        self._is_read = False
+        self._retry_at = 0
+        self._told = 0
+
+    @property
+    def is_whole(self) -> bool:
+        return self._is_read or (self._follower is not None and self._follower.caught_up)
+
+    def is_of(self, other: Table) -> bool:
+        """Whether it fills the same table."""
+        return (self.table.definition, self.table.columns) == (other.definition, other.columns)
+
+    def step(self, now_ms: int) -> bool:
+        if self._is_read or now_ms < self._retry_at:
+            return False
+        try:
+            moved = self._read() if self.table.definition.topic is None else self._follow(self.table.definition.topic)
+            self.trouble = ""
+        except (InputError, LogError) as error:
+            if str(error) != self.trouble:
+                _LOG.error("%s", error)
+            self.close()
+            self.trouble, self._retry_at = str(error), now_ms + _RETRY_MS
+            self.table = Table(self.table.definition, self.table.columns)
+            return False
+        self._tell()
+        return moved
+
+    def close(self) -> None:
+        if self._follower is not None:
+            self._follower.close()
+        self._follower = self._reading = None
+
+    def _read(self) -> bool:
+        if self._reading is None:
+            self._reading = load(self.table)
+        self._is_read = next(self._reading, self) is self
+        return True
+
+    def _follow(self, topic: str) -> bool:
+        if self._follower is None:
+            if self.log.partitions(topic) is None:
+                raise LogError(
+                    f"table {self.table.definition.name}: topic {topic} is missing: make it, or apply the "
+                    "stream's definition without it"
+                )
+            self._follower = Follower(self.log, topic)
+        records = self._follower.step()
+        for record in records:
+            apply_record(self.table, record)
+        return bool(records)
+
+    def _tell(self) -> None:
+        """Logs the first row that was none, and how many there are once there are ten times as many."""
+        bad = self.table.bad
+        if bad.count >= max(1, 10 * self._told):
+            self._told = bad.count
+            name = self.table.definition.name
+            _LOG.warning("table %s: %d rows could not be read and are left out; %s", name, bad.count, bad.last)

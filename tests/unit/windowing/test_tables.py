@@ -1,0 +1,158 @@
+"""Tables under faults: no event is read before they are whole, and what was read stays as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from saffron.mapping.definition_reader import read_definition
+from saffron.runtime.log import Record, TopicPartition, TopicSpec
+from saffron.runtime.streams.merging import InnerEvent, SourceReader
+from saffron.runtime.streams.messages import Messages, batch_of
+from saffron.runtime.streams.stream_tables import empty_tables
+from saffron.runtime.telemetry.metric_names import (
+    ROUTES_WAITING,
+    TABLE_BAD_ROWS,
+    TABLE_BYTES,
+    TABLE_MISSES,
+    TABLE_ROWS,
+)
+from tests.unit.runtime.world import NO_CHAOS, Chaos
+from tests.unit.windowing.test_merging import NAME, SHOP, TARGETS, TOPIC, Shop
+
+CRM, PARTS, LOADED = "crm", 2, 5_000
+"""The table's topic, its partitions, and its rows before the stream is applied: which take many polls."""
+TABLES = f"""
+tables:
+- {{name: customers, topic: {CRM}, key: id}}
+add:
+  tier: {{table: customers, key: who, take: tier}}
+  is_known: {{table: customers, key: who}}
+"""
+SLOW = 4_000_000
+
+
+class WithTable(Shop):
+    """A shop with a table of customers. `tiers`: by customer all values that it ever had; None: no row."""
+
+    def __init__(self, seed: int, directory: Path, chaos: Chaos | None = None) -> None:
+        super().__init__(seed, directory, chaos)
+        self.world.topics(TopicSpec(CRM, PARTS, {"cleanup.policy": "compact"}))
+        self.tiers: dict[str, list[str | None]] = {}
+        for number in range(LOADED):
+            self.change(f"c{number}", f"tier{number % 3}")
+
+    def change(self, customer: str, tier: str | None) -> None:
+        self.tiers.setdefault(customer, []).append(tier)
+        value = None if tier is None else orjson.dumps({"id": customer, "tier": tier, "other": "x" * 20})
+        self.producer.send(CRM, len(customer) % PARTS, value, key=customer.encode())
+        self.producer.flush(1)
+
+    def order_of(self, customer: str, **more: Any) -> None:
+        partition = self.draw.randrange(2)
+        self.clock["orders", partition] += 100
+        at = self.clock["orders", partition]
+        self.send("orders", partition, {"order_id": self.draw.choice("abc"), "at": at, "who": customer, **more})
+
+    def events(self) -> list[dict[str, Any]]:
+        """All events on the stream's own topic but the last ones."""
+        records = [one for part in range(TARGETS) for one in self.world.read(TOPIC, part, committed_only=True)]
+        bodies = [orjson.loads(one.value or b"") for one in records]
+        return [one for one in bodies if one["type"] != "$watermark" and one["ts"] < SLOW]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_events_are_read_once_with_a_value_that_the_table_had_whatever_dies(seed: int, tmp_path: Path) -> None:
+    shop = WithTable(seed, tmp_path)
+    shop.apply(SHOP + TABLES)
+    seen: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def each() -> None:
+        if shop.draw.random() < 0.4:
+            shop.order_of(f"c{shop.draw.randrange(LOADED)}")
+        if shop.draw.random() < 0.2:
+            shop.change(f"c{shop.draw.randrange(0, LOADED, 7)}", shop.draw.choice(("new", "newer", None)))
+        for event in shop.events() if shop.draw.random() < 0.1 else ():
+            place = event["$topic"], event["$partition"], event["$offset"]
+            assert seen.setdefault(place, event) == event, "what was read stays"
+
+    shop.world.run(250, each)
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    shop.check()
+    events = shop.events()
+    assert len({(one["$topic"], one["$partition"], one["$offset"]) for one in events}) == len(events) > 20
+    for event in events:
+        assert event.get("tier") in shop.tiers[event["who"]], "and never null where there always was a row"
+        assert event["is_known"] is ("tier" in event)
+
+
+def test_rows_that_come_later_count_for_what_is_read_later(tmp_path: Path) -> None:
+    shop = WithTable(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP + TABLES)
+    for change in ("first", "second", None):
+        if change != "first":
+            shop.change("c1", change)
+            shop.world.settle(shop.is_committed)
+        shop.order_of("c1")
+        shop.world.settle(shop.is_committed)
+    shop.order_of("nobody", tier="own")
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    found = sorted((one["$partition"], one["$offset"], one.get("tier"), one["is_known"]) for one in shop.events())
+    assert sorted((tier or "", known) for _, _, tier, known in found) == [
+        ("", False), ("", False), ("second", True), ("tier1", True),
+    ]  # fmt: skip
+    shop.producer.send(CRM, 0, b"no row", key=b"x")
+    shop.producer.flush(1)
+    shop.world.settle(shop.is_read)
+    for _ in range(60):
+        shop.world.now += 50
+        for process in shop.world.processes:
+            assert process.service is not None
+            process.service.step(shop.world.now)
+    assert shop.metrics.value(TABLE_ROWS, NAME, "customers") == LOADED - 1
+    assert shop.metrics.value(TABLE_BAD_ROWS, NAME, "customers") == 1
+    assert shop.metrics.value(TABLE_BYTES, NAME, "customers") > LOADED * 40
+    assert sum(shop.metrics.value(TABLE_MISSES, NAME, f"orders/{one}") for one in range(2)) >= 2
+
+
+def test_a_source_that_is_gone_is_read_on_without_tables_that_are_gone() -> None:
+    where = TopicPartition("orders", 0)
+    one, two = (
+        read_definition(f"stream: s\nsources: [{{topic: {topic}}}]\n{more}")
+        for topic, more in (
+            ("orders", "tables: [{name: t, topic: x, key: k}]\nadd: {a: {table: t, key: k}}"),
+            ("o", ""),
+        )
+    )
+    now = [one]
+    reader = SourceReader(where, lambda: now[-1], 1, 10**9, tables=lambda: empty_tables(now[-1]))
+    record = Record("orders", 0, 0, 5, None, b'{"k": 1}')
+    batch = batch_of([record])
+    (first,) = reader.read(batch, Messages([record], batch)).events
+    now.append(two)
+    (second,) = reader.read(batch, Messages([record], batch)).events
+    assert isinstance(first, InnerEvent)
+    assert isinstance(second, InnerEvent)
+    assert (b'"a":false' in first.value, b'"a"' in second.value) == (True, False)
+
+
+def test_a_stream_waits_for_a_table_that_is_missing(tmp_path: Path) -> None:
+    shop = WithTable(1, tmp_path, NO_CHAOS)
+    later = TABLES.replace(f"topic: {CRM}", f"file: {tmp_path / 'customers.csv'}")
+    shop.apply(SHOP + later)
+    shop.order_of("c1")
+    for _ in range(200):
+        shop.world.now += 50
+        for process in shop.world.processes:
+            shop.world._turn(process)
+    assert shop.events() == []
+    assert shop.metrics.value(ROUTES_WAITING, NAME, "table") > 0
+    (tmp_path / "customers.csv").write_text("id,tier\nc1,gold\n")
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    assert [one["tier"] for one in shop.events()] == ["gold"]
