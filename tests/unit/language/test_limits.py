@@ -9,6 +9,7 @@ import pytest
 
 from saffron.control.checks import MOST_CHARACTERS
 from saffron.engine.events.decoding import growth, nesting
+from saffron.engine.windows import silence
 from saffron.engine.windows.outbox import _BLOCK_BYTES
 from saffron.errors import QueryError
 from saffron.language import bind
@@ -59,6 +60,7 @@ LIMITS = {
     "event types in an inferred schema": growth.MAX_ATTRIBUTES,
     "name of an attribute in an inferred schema": nesting.MAX_PATH,
     "instants of an imprecise time": MAX_INSTANTS,
+    "event time ahead of the events, by a stream's `silence`": silence.MOST_MS // 3_600_000,
     "a request's body": 1024**2,  # aiohttp's; tests/unit/control/test_openapi.py
     "a result": Settings().result_bytes,
     "queries in force on a stream, with their schema, as JSON": _MESSAGE_BYTES - _BLOCK_BYTES,
