@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import orjson
 
 from saffron.api.result import Result, result_of
-from saffron.errors import InputError, LogError, SaffronError
+from saffron.api.result_topics import ResultTopics
+from saffron.errors import InputError, SaffronError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition, kafka_log
-from saffron.runtime.log.topics import Topics
 from saffron.runtime.process import config
 
 if TYPE_CHECKING:
     from saffron.runtime.process.config import Settings
 
 Start = Literal["latest", "earliest"] | Mapping[str, int]
-_TOPICS = ("complex-events", "trends")
 _RECORDS = 1000
 _WAIT = 0.2
 _LOOK_AGAIN = 30.0
@@ -44,7 +43,7 @@ class Subscription:
         self._queries = queries
         self._timeout = timeout
         self._ends = end
-        self._names = {Topics(settings.prefix).named(short): short for short in _TOPICS}
+        self._topics = ResultTopics(log, settings.prefix, queries)
         self._consumer: Consumer = log.consumer(
             settings.group("subscribe"), committed_only=True, client_id="subscribe", patient=True
         )
@@ -58,8 +57,11 @@ class Subscription:
         self._asked: asyncio.Future[Result | None] | None = None
 
     def begin(self, start: Start) -> None:
-        """Read from `start` on. InputError: it names a partition that is not there. LogError: a topic is not there."""
+        """Read from `start` on. InputError: it names a partition that is not there."""
+        if not isinstance(start, str):
+            self._topics.add({name.rpartition("/")[0] for name in start} - {""})
         partitions = self._partitions()
+        self._topics.require_results()
         if isinstance(start, str):
             end = ("earliest", "latest").index(start)
             self._read = {one: self._consumer.watermarks(one)[end] for one in partitions}
@@ -134,14 +136,13 @@ class Subscription:
 
         for record in self._records():
             where = TopicPartition(record.topic, record.partition)
-            if self._queries is not None and (record.key or b"").decode() not in self._queries:
-                self._given[where] = record.offset + 1
-                continue
-            value = result_json(record)
-            if value is None:
+            body = _object(result_json(record))
+            if "query" not in body:
                 place = f"{record.topic}/{record.partition}/{record.offset}"
                 raise SaffronError(f"{place} is no result: is it written by another program, or a later version?")
-            body = orjson.loads(value)
+            if self._queries is not None and body["query"] not in self._queries:
+                self._given[where] = record.offset + 1
+                continue
             if body.get("chunk", 0) + 1 == body.get("chunks", 1):
                 self._given[where] = record.offset + 1
             yield body
@@ -180,16 +181,24 @@ class Subscription:
             self._consumer.assign(self._read)
 
     def _partitions(self) -> list[TopicPartition]:
+        self._topics.look()
         found = []
-        for topic in self._names:
-            count = self._log.partitions(topic)
-            if count is None:
-                raise LogError(f"there is no topic {topic!r}: `saffron up` creates the topics; is the prefix right?")
+        for topic in self._topics.names:
+            count = self._log.partitions(topic) or 0  # a topic of PUBLISH comes to be when its query begins
             found += [TopicPartition(topic, number) for number in range(count)]
         return found
 
     def _shown(self, where: TopicPartition) -> str:
-        return f"{self._names[where.topic]}/{where.partition}"
+        return f"{self._topics.names[where.topic]}/{where.partition}"
+
+
+def _object(value: bytes | None) -> Mapping[str, Any]:
+    """The object that a JSON text is; an empty one where it is none."""
+    try:
+        found = orjson.loads(value or b"")
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def subscribe(
@@ -218,10 +227,11 @@ def subscribe(
 
     settings = connect(config.load({"data": data, "bootstrap": brokers, "prefix": prefix}))
     names = frozenset([queries] if isinstance(queries, str) else queries) if queries is not None else None
-    subscription = Subscription(kafka_log.connect(settings), settings, names, timeout, end=end)
+    log = kafka_log.connect(settings)
     try:
+        subscription = Subscription(log, settings, names, timeout, end=end)
         subscription.begin(start)
     except BaseException:
-        subscription.close()
+        log.close()
         raise
     return subscription

@@ -18,7 +18,7 @@ from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.errors import InputError
 from saffron.language.cost.shedders import AUTO, refusal
-from saffron.language.syntax.delivery import has_rows, topic_of
+from saffron.language.syntax.delivery import has_rows, topics_of
 from saffron.records.query import QueryRecord
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.telemetry.health import Health
@@ -193,8 +193,7 @@ class Api:
 
     async def results(self, request: web.Request) -> web.Response:
         count = count_of(request.query.get("count", "20"))
-        texts = [text for text in self._tables.queries.texts().values() if not has_rows(text)]
-        published = {topic for text in texts if (topic := topic_of(text)) is not None}
+        published = topics_of(text for text in self._tables.queries.texts().values() if not has_rows(text))
         topics = (self._topics.complex_events, self._topics.trends, *sorted(published))
         return answer({"results": await asyncio.to_thread(self._tail.last, topics, count)})
 

@@ -14,7 +14,9 @@ import saffron
 from saffron.api import subscribe as api
 from saffron.api.result import Result
 from saffron.errors import InputError, LogError, SaffronError, UnavailableError
-from saffron.runtime.log import Producer, kafka_log
+from saffron.records.codec import encode
+from saffron.records.query import ADD, QueryRecord
+from saffron.runtime.log import Producer, TopicSpec, kafka_log
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
 from saffron.testing.memory_broker import MemoryBroker
@@ -88,6 +90,52 @@ def test_positions_go_on_behind_the_last_result_given(producer: Producer, found:
         assert set(kept) == {"complex-events/0", "complex-events/1", "trends/0", "trends/1"}
     with subscribe(start={"complex-events/0": kept["complex-events/0"]}, end=True) as results:
         assert [one.id for one in results] == [matches[1].id]
+
+
+def register(producer: Producer, text: str, name: str = "peaks") -> None:
+    """A query's record as the control API writes it."""
+    producer.begin()
+    producer.send("t.queries", 0, encode(QueryRecord(name, 1, ADD, text).body()), key=name.encode())
+    producer.commit()
+
+
+def publish(producer: Producer, results: Sequence[Result], topic: str) -> None:
+    """Results in a topic of PUBLISH, under keys that do not name their query."""
+    producer.begin()
+    for one in results:
+        producer.send(topic, 0, orjson.dumps(one.to_dict()), key=b"IBM")
+    producer.commit()
+
+
+def test_topics_of_publish_are_read_with_the_others(
+    producer: Producer, found: list[Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "_LOOK_AGAIN", 0.0)
+    register(producer, f"{MATCHES} PUBLISH 'alerts' KEY 1")
+    with subscribe("peaks", start="earliest", end=True) as none_yet:
+        assert not list(none_yet)
+    log = kafka_log.connect(Settings())
+    log.create_topics([TopicSpec("alerts", 1, {}), TopicSpec("more", 1, {})])
+    matches = [one for one in found if one.query == "peaks"]
+    publish(producer, matches[:1], "alerts")
+    with subscribe("peaks", start="earliest", end=True) as results:
+        assert [one.id for one in results] == [matches[0].id]
+        kept = results.positions
+        assert kept["alerts/0"] == 1
+    register(producer, f"{MATCHES} PUBLISH 'more'")  # the query moves; positions still name the topic before
+    publish(producer, matches[1:2], "more")
+    publish(producer, found[:1], "alerts")
+    with subscribe(start=kept, end=True) as results:
+        assert {one.id for one in results} == {found[0].id, matches[1].id}
+    log.close()
+
+
+def test_rows_are_no_results(producer: Producer) -> None:
+    register(producer, f"{MATCHES} PUBLISH 'table' AS JSON SCHEMA")
+    with pytest.raises(InputError, match=r"peaks publishes rows .* to 'table'"):
+        subscribe("peaks")
+    with subscribe(end=True) as results:
+        assert not list(results)
 
 
 def test_a_start_that_does_not_fit(producer: Producer) -> None:

@@ -108,10 +108,9 @@ def line(record: Record) -> bytes:
 
 def _result_topics(client: Client) -> list[str]:
     """The topics in which the results of the standing queries stand."""
-    from saffron.language.syntax.delivery import topic_of  # here, for only this needs the language
+    from saffron.language.syntax.delivery import topics_of  # here, for only this needs the language
 
-    texts = (one.record.text for one in read_standing(client).values())
-    published = {topic for text in texts if (topic := topic_of(text)) is not None}
+    published = topics_of(one.record.text for one in read_standing(client).values())
     return ["complex-events", "trends", *sorted(published)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from saffron.errors import QueryError
@@ -28,6 +29,11 @@ def topic_of(text: str) -> str | None:
     except QueryError:
         return None
     return None if publish is None else publish.topic
+
+
+def topics_of(texts: Iterable[str]) -> set[str]:
+    """The topics of PUBLISH in the texts of queries."""
+    return {topic for text in texts if (topic := topic_of(text)) is not None}
 
 
 def has_rows(text: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from saffron.engine.events.block import Block
 from saffron.errors import DeniedError, GapError, LogError, UnavailableError
 from saffron.language.plan.row import Row
-from saffron.language.syntax.delivery import topic_of
+from saffron.language.syntax.delivery import topics_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import Log, TopicSpec
 from saffron.runtime.result_formats.rows import RowFormats
@@ -90,7 +90,7 @@ def topics_in(blocks: Iterable[Block]) -> set[str]:
     with suppress(GapError):
         for block in blocks:
             texts.update(_texts(block))
-    return {topic for text in texts if (topic := topic_of(text)) is not None}
+    return topics_of(texts)
 
 
 def _texts(block: Block) -> Iterator[str]:
