@@ -12,6 +12,7 @@ from saffron.engine.shed.drops.view import View
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
+from saffron.language.syntax.table_lookups import lookups_of
 from saffron.runtime.streams.schema_versions import Version, is_complete
 from saffron.schema.schema import Schema
 from saffron.windowing.control_follower import ControlFollower, QueryEntry
@@ -51,6 +52,7 @@ class Activation:
         self._decided: dict[str, int] = {}
         self._stopped: dict[str, int] = {}
         self._since: dict[str, int] = {}
+        self._uncompiled: set[str] = set()
         self._seen_version = -1
         self._schema: Schema | None = None
         self._schema_id: str | None = None
@@ -63,8 +65,11 @@ class Activation:
         for control in controls:
             self._view.apply(control)
 
-    def step(self, now_ms: int) -> bool:
-        """Puts ready queries in force; True if the operator received any."""
+    def step(self, now_ms: int, *, unread: bool = False) -> bool:
+        """Puts ready queries in force; True if the operator received any.
+
+        `unread`: no record of the partition was taken yet. What writes its first ones knows the queries, too.
+        """
         unchanged = self._seen_version == self._control.version and self._schema is self._operator.schema
         if unchanged and not self._since:
             return False
@@ -80,7 +85,7 @@ class Activation:
                 self._decided[wanted.name] = wanted.offset
                 self._since.pop(wanted.name, None)
                 continue
-            missing = self._unready_service(wanted)
+            missing = self._missing(wanted, unread=unread)
             if missing is None:
                 self._operator.query(wanted.name, wanted.record)
                 self._changes = None
@@ -94,7 +99,7 @@ class Activation:
     @property
     def waiting(self) -> frozenset[str]:
         """Names of the queries that wait for their service."""
-        return frozenset(self._since)
+        return frozenset(self._uncompiled)
 
     def report_all(self) -> None:
         """Reports all queries in force.
@@ -191,10 +196,28 @@ class Activation:
             return None  # failed: it will never be ready
         return None if self._control.ready.is_ready(name, version, service, *where, schema_id) else service
 
-    def _report_waiting(self, wanted: QueryEntry, service: str, now_ms: int) -> None:
-        """Reports a query that has waited for its service for some time."""
+    def _missing(self, wanted: QueryEntry, *, unread: bool) -> str | None:
+        """What the query still waits for, as a sentence; None: nothing."""
+        service = self._unready_service(wanted)
+        (self._uncompiled.discard if service is None else self._uncompiled.add)(wanted.name)
+        if service is not None:
+            return f"{service} has not reported ready: is it running? (`saffron status`; its log says what it does)"
+        record = wanted.record
+        if record is None or unread or record.version == self._view.changed.get(wanted.name):
+            return None
+        asked = lookups_of(record.text, self._operator.stream)
+        known = self._operator.lookups if asked else frozenset[str]()
+        if not (missing := sorted(one for one in asked if one.name not in known)):
+            return None
+        tables = ", ".join(dict.fromkeys(one.table for one in missing))
+        return (
+            f"not all events are looked up in {tables} yet: a source partition is still to be heard of, or the stream "
+            "has no such table (`saffron stream show`)"
+        )
+
+    def _report_waiting(self, wanted: QueryEntry, reason: str, now_ms: int) -> None:
+        """Reports a query that has waited for some time."""
         assert wanted.record is not None
         since = self._since.setdefault(wanted.name, now_ms)
         if now_ms - since >= _WAITING_AFTER_MS:
-            reason = f"{service} has not reported ready: is it running? (`saffron status`; its log says what it does)"
             self._report_status(wanted.name, wanted.record.version, "waiting", reason, None)

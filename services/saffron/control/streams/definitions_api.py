@@ -109,7 +109,7 @@ class DefinitionsApi:
         if len(query) > MOST_CHARACTERS:
             raise Refused(413, "size", f"the query has {len(query)} characters; at most {MOST_CHARACTERS} are taken")
         definition = read_definition(text)
-        if definition.add:
+        if definition.tables:
             raise Refused(
                 409,
                 "tables",

@@ -356,6 +356,12 @@ class WindowingOperator:
         held = self._hold.lowest_offset
         return self._read if held is None else min(held, self._read)
 
+    @property
+    def lookups(self) -> frozenset[str]:
+        """The look-ups in tables that all events have which are still to come, of a merged stream."""
+        held = self._hold.lowest_offset
+        return self._sources.lookups(self._next_offset if held is None else held)
+
     def _input(self, left: int | None, floor: int) -> dict[str, Any]:
         """`Block.input`: what `resume` needs.
 
