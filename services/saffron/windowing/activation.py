@@ -12,10 +12,10 @@ from saffron.engine.shed.drops.view import View
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
-from saffron.language.syntax.table_lookups import lookups_of
 from saffron.runtime.streams.schema_versions import Version, is_complete
 from saffron.schema.schema import Schema
 from saffron.windowing.control_follower import ControlFollower, QueryEntry
+from saffron.windowing.lookup_wait import LookupWait
 
 _WAITING_AFTER_MS = 2_000
 _COMPILING = (
@@ -53,6 +53,7 @@ class Activation:
         self._stopped: dict[str, int] = {}
         self._since: dict[str, int] = {}
         self._uncompiled: set[str] = set()
+        self._lookups = LookupWait(operator)
         self._seen_version = -1
         self._schema: Schema | None = None
         self._schema_id: str | None = None
@@ -82,15 +83,13 @@ class Activation:
             if self._decided.get(wanted.name, -1) >= wanted.offset:
                 continue
             if self._is_refused(wanted):
-                self._decided[wanted.name] = wanted.offset
-                self._since.pop(wanted.name, None)
+                self._decide(wanted)
                 continue
-            missing = self._missing(wanted, unread=unread)
+            missing = self._missing(wanted, now_ms, unread=unread)
             if missing is None:
                 self._operator.query(wanted.name, wanted.record)
                 self._changes = None
-                self._decided[wanted.name] = wanted.offset
-                self._since.pop(wanted.name, None)
+                self._decide(wanted)
                 given = True
             else:
                 self._report_waiting(wanted, missing, now_ms)
@@ -145,6 +144,13 @@ class Activation:
 
     # ------------------------------------------------------------ inside
 
+    def _decide(self, wanted: QueryEntry) -> None:
+        """Nothing is left to do for this record."""
+        self._decided[wanted.name] = wanted.offset
+        self._since.pop(wanted.name, None)
+        self._uncompiled.discard(wanted.name)
+        self._lookups.forget(wanted.name)
+
     def _report_states(self, names: Iterable[str]) -> None:
         """Reports the states of queries in force."""
         for name in names:
@@ -196,7 +202,7 @@ class Activation:
             return None  # failed: it will never be ready
         return None if self._control.ready.is_ready(name, version, service, *where, schema_id) else service
 
-    def _missing(self, wanted: QueryEntry, *, unread: bool) -> str | None:
+    def _missing(self, wanted: QueryEntry, now_ms: int, *, unread: bool) -> str | None:
         """What the query still waits for, as a sentence; None: nothing."""
         service = self._unready_service(wanted)
         (self._uncompiled.discard if service is None else self._uncompiled.add)(wanted.name)
@@ -205,15 +211,7 @@ class Activation:
         record = wanted.record
         if record is None or unread or record.version == self._view.changed.get(wanted.name):
             return None
-        asked = lookups_of(record.text, self._operator.stream)
-        known = self._operator.lookups if asked else frozenset[str]()
-        if not (missing := sorted(one for one in asked if one.name not in known)):
-            return None
-        tables = ", ".join(dict.fromkeys(one.table for one in missing))
-        return (
-            f"not all events are looked up in {tables} yet: a source partition is still to be heard of, or the stream "
-            "has no such table (`saffron stream show`)"
-        )
+        return self._lookups.reason(wanted.name, record.text, now_ms)
 
     def _report_waiting(self, wanted: QueryEntry, reason: str, now_ms: int) -> None:
         """Reports a query that has waited for some time."""

@@ -27,6 +27,7 @@ from saffron.runtime.replay.replay import Replay
 from saffron.schema.schema import Kind
 from saffron.schema.table_names import Lookup
 from saffron.testing.memory_log import MemoryLog
+from saffron.windowing import lookup_wait
 from tests.e2e.simulated.system import TOPICS, blocks, makers, settings, undated
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World
@@ -219,7 +220,10 @@ def test_a_query_looks_up_in_tables_and_nothing_of_it_shows_in_others(seed: int,
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_event_behind_a_query_is_looked_up_for_it(seed: int, tmp_path: Path) -> None:
+def test_every_event_behind_a_query_is_looked_up_for_it(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookup_wait, "HELD_MS", END)
     (tmp_path / "tiers.csv").write_text("k\nu\nv\n")
     system = System(seed, tmp_path, f"{DEFINITION}tables: [{{name: tiers, file: {tmp_path / 'tiers.csv'}, key: k}}]\n")
     lanes = drawn(seed)

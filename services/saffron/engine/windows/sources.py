@@ -106,7 +106,12 @@ class Sources:
         end = self._now.take(mark)
         return replace(mark, ts=self._now.lowest, end=end)
 
-    def lookups(self, position: int) -> frozenset[str]:
+    @property
+    def lookups(self) -> frozenset[str]:
+        """The look-ups that all events have which are still to be read."""
+        return self._now.common_lookups
+
+    def lookups_since(self, position: int) -> frozenset[str]:
         """The look-ups that all events from the record at `position` on have."""
         words = deepcopy(self._then)
         for offset, mark in self._since:
