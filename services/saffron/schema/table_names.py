@@ -19,6 +19,11 @@ class Lookup(NamedTuple):
         """The attribute that holds it. A table's name has no colon."""
         return f"{LOOKUP_MARK}{self.table}:{self.attribute}"
 
+    @property
+    def shown(self) -> str:
+        """The look-up as people read it."""
+        return f"{self.attribute} IN {self.table}"
+
     @classmethod
     def of_name(cls, name: str) -> Lookup | None:
         """What has this name; None if it is another attribute."""

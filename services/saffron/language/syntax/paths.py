@@ -33,7 +33,7 @@ def attribute_text(name: str, built_in: tuple[str, ...] = BUILT_IN) -> str:
 def own_name(name: str) -> str:
     """The name as messages have it: `type` for `$.type`, `ip IN blocked` for a look-up."""
     if (one := Lookup.of_name(name)) is not None:
-        return f"{one.attribute} IN {one.table}"
+        return one.shown
     own = name.removeprefix(OWN)
     return own if own in OF_VARIABLE else name
 
