@@ -1,14 +1,18 @@
-"""Nested JSON to flat events: a definition's kernel beside orjson with the same picks in Python. One core."""
+"""Nested JSON to flat events: a definition's kernel beside orjson with the same picks in Python. One core.
+
+With `--flink 1` also beside Flink's JSON format (a JDK and Maven are needed).
+"""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import orjson
+from bench._flink_json import VERSION, WAYS, seconds
 from bench._table import arguments, median, report
 
 from saffron.engine.events.decoding.decode import Decoder
@@ -41,7 +45,7 @@ _KINDS = {
 
 
 def main() -> None:
-    chosen = arguments(__doc__ or "")
+    chosen = arguments(__doc__ or "", flink=0)
     draw = random.Random(1)
     values = [orjson.dumps(_message(number, draw)) for number in range(_EVENTS)]
     batch = batch_of_values(values, times=np.full(_EVENTS, _BEGUN))
@@ -53,6 +57,9 @@ def main() -> None:
         _row("the same, and into columns", lambda: decoder.decode(_flat(only.flatten(batch))), chosen.runs),
         _row("definition, all leaves, flat JSON", lambda: whole.flatten(batch), chosen.runs),
     ]
+    if chosen.flink:
+        found = seconds(values, chosen.runs)
+        rows += [_figures(f"{WAYS[way]} ({VERSION})", found[way]) for way in found]
     size = sum(map(len, values)) / len(values)
     report(f"nested JSON of {size:.0f} bytes in three levels, {chosen.runs} runs", rows, chosen.json)
 
@@ -89,8 +96,12 @@ def _row(name: str, run: Callable[[], object], runs: int) -> dict[str, Any]:
         begun = time.perf_counter()
         run()
         times.append(time.perf_counter() - begun)
-    seconds = median(times[1:])  # the first run warms caches
-    return {"by": name, "seconds (median)": round(seconds, 4), "events/s": round(_EVENTS / seconds)}
+    return _figures(name, times[1:])  # the first run warms caches
+
+
+def _figures(name: str, times: Sequence[float]) -> dict[str, Any]:
+    middle = median(times)
+    return {"by": name, "seconds (median)": round(middle, 4), "events/s": round(_EVENTS / middle)}
 
 
 if __name__ == "__main__":

@@ -8,27 +8,16 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from saffron.runtime.process.config import user_cache_directory
+import maven
+
 from sinks.postgres import free_port
 
 _HERE = Path(__file__).parent
-_JARS = user_cache_directory() / "connect-4.3.1"
-_KEPT = ("connect-runtime", "postgresql")
 
 
 def jars() -> Path:
-    """The folder of the worker's jars, fetched by Maven once."""
-    if not all(any(_JARS.glob(f"{name}-*.jar")) for name in _KEPT):
-        _run(
-            "mvn",
-            "-q",
-            "-B",
-            "-f",
-            str(_HERE / "pom.xml"),
-            "dependency:copy-dependencies",
-            f"-DoutputDirectory={_JARS}",
-        )
-    return _JARS
+    """The folder of the worker's jars."""
+    return maven.jars(_HERE / "pom.xml", "connect-4.3.1")
 
 
 def plugin(folder: Path) -> Path:
@@ -36,11 +25,11 @@ def plugin(folder: Path) -> Path:
     made = folder / "plugins" / "upsert"
     classes = folder / "classes"
     made.mkdir(parents=True)
-    _run("javac", "-cp", f"{jars()}/*", "-d", str(classes), str(_HERE / "UpsertSink.java"))
+    maven.run("javac", "-cp", f"{jars()}/*", "-d", str(classes), str(_HERE / "UpsertSink.java"))
     service = classes / "META-INF" / "services" / "org.apache.kafka.connect.sink.SinkConnector"
     service.parent.mkdir(parents=True)
     service.write_text("UpsertSink\n", "utf-8")
-    _run("jar", "--create", "--file", str(made / "upsert.jar"), "-C", str(classes), ".")
+    maven.run("jar", "--create", "--file", str(made / "upsert.jar"), "-C", str(classes), ".")
     shutil.copy(next(jars().glob("postgresql-*.jar")), made)
     return made.parent
 
@@ -82,11 +71,3 @@ class Worker:
 def _properties(path: Path, values: Mapping[str, str]) -> str:
     path.write_text("".join(f"{name}={value}\n" for name, value in values.items()), "utf-8")
     return str(path)
-
-
-def _run(*words: str) -> None:
-    if shutil.which(words[0]) is None:
-        raise SystemExit(f"{words[0]} is not installed: a JDK and Maven are needed")
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{words[0]}: status {done.returncode}\n{done.stdout}{done.stderr}")
