@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 import saffron
-from saffron.errors import InputError
+from saffron.errors import InputError, QueryError
 
 SHOP = """stream: shop
 key: order_id
@@ -97,3 +97,21 @@ def test_events_are_looked_up_in_tables_from_files_and_topics(files: dict[str, P
     del files["buyers"]
     with pytest.raises(InputError, match="table buyers has no file"):
         list(saffron.replay(query, files, stream=tmp_path / "shop.yaml"))
+
+
+def test_a_query_looks_up_in_a_table_by_itself(files: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "shop.yaml").write_text(f"{SHOP}tables: [{{name: blocked, file: blocked.csv, key: id}}]\n", "utf-8")
+    (tmp_path / "blocked.csv").write_text("id\na\n", "utf-8")
+    query = "FROM shop PATTERN orders o WHERE skip-till-any-match {{ o.order_id {} }} WITHIN 1 second RETURN o.order_id"
+
+    def found(asked: str) -> list[str]:
+        results = saffron.replay(query.format(asked), files, stream=tmp_path / "shop.yaml")
+        return [one.returns["order_id"] for one in results if isinstance(one, saffron.Match)]
+
+    with pytest.warns(UserWarning, match="bad or late|of .total."):
+        assert (found("IN blocked"), found("NOT IN blocked")) == (["a"], ["b"])
+    with pytest.raises(QueryError, match="stream shop has no table bloked"):
+        found("IN bloked")
+    other = query.format("IN blocked").replace("FROM shop", "FROM other")
+    with pytest.raises(InputError, match="the definition is of stream shop, and the queries are over other"):
+        list(saffron.replay(other, files, stream=tmp_path / "shop.yaml"))

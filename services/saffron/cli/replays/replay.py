@@ -102,8 +102,8 @@ def replay(
     known = read_schema(schema) if schema else None
     held = milliseconds(disorder, "--disorder")
     others = [*shedding.given, *(["--disorder"] if held else [])]
-    asked_of = [one.text for one in queries]
-    inputs = _inputs(stream, events, known, partitions, key, asked_of, others=others)
+    texts = [one.text for one in queries]
+    inputs = _inputs(stream, events, known, partitions, key, texts, others=others)
     if why is not None:
         _explain(inputs, queries, known, why, lenient=lenient, disorder=held, shown=why_events, json=json)
         return
@@ -112,7 +112,7 @@ def replay(
     from saffron.runtime.replay.fused import Query
     from saffron.runtime.replay.replay import Replay  # after the cheap checks: this loads Numba
 
-    texts = [Query(one.name, one.text) for one in queries]
+    named = [Query(one.name, one.text) for one in queries]
     settings: dict[str, Any] = {
         "schema": known,
         "lenient": lenient,
@@ -121,8 +121,8 @@ def replay(
         "warn": lambda warning: console.say(f"warning: {warning}"),
     }
     keep_freed_memory()
-    virtual = shedding.replay(texts, **settings) if asked else None
-    run = virtual or Replay(texts, **settings)
+    virtual = shedding.replay(named, **settings) if asked else None
+    run = virtual or Replay(named, **settings)
     places = Places()
     with DeadLetterFile(dead_letters, strict, places) as letters:
         _print_results(run, inputs, _sink(count), letters, places)

@@ -16,11 +16,11 @@ from saffron.schema.table_names import Lookup
 
 
 def for_queries(definition: StreamDefinition, texts: Iterable[str]) -> StreamDefinition:
-    """The definition with the look-ups of these queries, all of its stream. QueryError: see `require_tables`."""
-    texts = list(texts)
-    for text in texts:
+    """The definition with the look-ups of those queries that are of its stream. QueryError: see `require_tables`."""
+    own = [text for text in texts if parse(text).stream == definition.name]
+    for text in own:
         require_tables(text, definition)
-    return with_lookups(definition, (one for text in texts for one, _ in lookups_in(parse(text))))
+    return with_lookups(definition, (one for text in own for one, _ in lookups_in(parse(text))))
 
 
 def with_lookups(definition: StreamDefinition, lookups: Iterable[Lookup]) -> StreamDefinition:

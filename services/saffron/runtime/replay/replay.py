@@ -22,6 +22,7 @@ from saffron.engine.windows.operator import DeadLetter
 from saffron.errors import InputError, QueryError, SaffronError
 from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan
+from saffron.language.syntax.parser import parse
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.process.config import user_cache_directory
 from saffron.runtime.replay.binding import bind_all
@@ -213,6 +214,9 @@ class Replay:
         }
 
     def _bound(self, schema: Schema | None) -> list[Query]:
+        if self.merged is not None:
+            for query in self.queries:
+                self.merged.require(parse(query.text).stream or DEFAULT_STREAM)
         bound = bind_all(self.queries, schema, self._bind)
         self.warnings += bound.warnings
         for warning in bound.warnings:
@@ -221,8 +225,6 @@ class Replay:
         self.plans += bound.plans
         self.weights |= bound.weights
         self.stream = bound.stream
-        if self.merged is not None:
-            self.merged.require(self.stream)
         return bound.queries
 
     def _bind(self, text: str, schema: Schema | None, name: str) -> Bound:
