@@ -156,3 +156,59 @@ def test_a_stream_waits_for_a_table_that_is_missing(tmp_path: Path) -> None:
     shop.finish(2)
     shop.world.settle(shop.is_read)
     assert [one["tier"] for one in shop.events()] == ["gold"]
+
+
+def turns(shop: WithTable, count: int) -> None:
+    """Lets all processes do `count` steps, however much they have still to do."""
+    for _ in range(count):
+        shop.world.now += 50
+        for process in shop.world.processes:
+            shop.world._turn(process)
+
+
+def test_a_topic_that_is_made_anew_is_loaded_again_before_an_event_is_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop = WithTable(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP + TABLES)
+    shop.order_of("c1")
+    shop.world.settle(shop.is_committed)
+    shop.world.broker.delete(CRM)
+    turns(shop, 60)
+    shop.order_of("c1")
+    turns(shop, 60)
+    assert [one["tier"] for one in shop.events()] == ["tier1"], "nothing is read while the topic is missing"
+    assert shop.metrics.value(ROUTES_WAITING, NAME, "table") > 0
+    assert f"topic {CRM} is missing" in caplog.text
+    shop.world.topics(TopicSpec(CRM, PARTS, {"cleanup.policy": "compact"}))
+    shop.change("c1", "anew")
+    shop.world.settle(shop.is_committed)
+    shop.world.broker.delete(CRM)
+    shop.world.topics(TopicSpec(CRM, PARTS, {"cleanup.policy": "compact"}))
+    for number in range(LOADED):  # so many that the old position is one of the new topic's
+        shop.change(f"c{number}", "third")
+    turns(shop, 60)
+    for customer in ("c1", "c2"):
+        shop.order_of(customer)
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    assert sorted(one["tier"] for one in shop.events()) == ["anew", "third", "third", "tier1"]
+    assert "was deleted and made again" in caplog.text
+
+
+def test_partitions_that_are_added_are_read_from_their_first_record(tmp_path: Path) -> None:
+    shop = WithTable(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP + TABLES)
+    shop.order_of("c1")
+    shop.world.settle(shop.is_committed)
+    shop.world.broker.add_partitions(CRM, PARTS + 2)
+    for partition in range(PARTS, PARTS + 2):
+        row = orjson.dumps({"id": f"new{partition}", "tier": f"of{partition}"})
+        shop.producer.send(CRM, partition, row, key=b"new%d" % partition)
+    shop.producer.flush(1)
+    turns(shop, 60)
+    for customer in ("new2", "new3", "c1"):
+        shop.order_of(customer)
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    assert sorted(one["tier"] for one in shop.events()) == ["of2", "of3", "tier1", "tier1"]

@@ -11,18 +11,19 @@ _BATCH = 500
 
 
 class Follower:
-    """Reads every partition of `topic` from the first record. `from_end`: only new records."""
+    """Reads `topic` from the first record. `from_end`: only new records. `skip`: how many partitions are left out."""
 
-    def __init__(self, log: Log, topic: str, *, from_end: bool = False) -> None:
+    def __init__(self, log: Log, topic: str, *, from_end: bool = False, skip: int = 0) -> None:
         count = log.partitions(topic)
         if count is None:
             raise LogError(f"topic {topic!r} is missing: create the topics first (`saffron up` does)")
+        self.partitions = count
         self._consumer: Consumer = log.consumer(
             f"{topic}.follower", committed_only=True, client_id="follower", patient=True
         )
         positions: dict[TopicPartition, int] = {}
         self._behind: dict[TopicPartition, int] = {}  # partition -> its end at the start
-        for partition in range(count):
+        for partition in range(skip, count):
             where = TopicPartition(topic, partition)
             low, high = self._consumer.watermarks(where)
             positions[where] = high if from_end else low
