@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from saffron.errors import LogError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
@@ -11,19 +11,18 @@ _BATCH = 500
 
 
 class Follower:
-    """Reads `topic` from the first record. `from_end`: only new records. `skip`: how many partitions are left out."""
+    """Reads `topic` from the first record. `from_end`: only new records. `only`: these of its partitions; None: all."""
 
-    def __init__(self, log: Log, topic: str, *, from_end: bool = False, skip: int = 0) -> None:
+    def __init__(self, log: Log, topic: str, *, from_end: bool = False, only: Iterable[int] | None = None) -> None:
         count = log.partitions(topic)
         if count is None:
             raise LogError(f"topic {topic!r} is missing: create the topics first (`saffron up` does)")
-        self.partitions = count
         self._consumer: Consumer = log.consumer(
             f"{topic}.follower", committed_only=True, client_id="follower", patient=True
         )
         positions: dict[TopicPartition, int] = {}
         self._behind: dict[TopicPartition, int] = {}  # partition -> its end at the start
-        for partition in range(skip, count):
+        for partition in range(count) if only is None else only:
             where = TopicPartition(topic, partition)
             low, high = self._consumer.watermarks(where)
             positions[where] = high if from_end else low

@@ -107,6 +107,7 @@ class _Feed:
     def __post_init__(self) -> None:
         self._watch = TopicWatch(self.log)
         self._followers: list[Follower] = []  # the second and later ones are of partitions that were added
+        self._followed = 0  # partitions
         self._reading: Iterator[None] | None = None
         self._is_read = False
         self._retry_at = 0
@@ -141,7 +142,7 @@ class _Feed:
     def close(self) -> None:
         for follower in self._followers:
             follower.close()
-        self._followers, self._reading = [], None
+        self._followers, self._followed, self._reading = [], 0, None
 
     def _read(self) -> bool:
         if self._reading is None:
@@ -154,13 +155,15 @@ class _Feed:
         name = self.table.definition.name
         changed = self._watch.step(now_ms, [topic])
         if topic in self._watch.missing:
-            raise LogError(f"table {name}: topic {topic} is missing: make it, or apply the definition without it")
+            raise LogError(
+                f"table {name}: topic {topic} is missing or hidden by an ACL: make it, or apply a definition without it"
+            )
         if changed and self._followers:
             raise LogError(f"table {name}: topic {topic} was deleted and made again: the table is loaded again")
         known = self._watch.partitions(topic)
-        followed = self._followers[-1].partitions if self._followers else 0
-        if followed < known:
-            self._followers.append(Follower(self.log, topic, skip=followed))
+        if self._followed < known:
+            self._followers.append(Follower(self.log, topic, only=range(self._followed, known)))
+            self._followed = known
         moved = False
         for follower in self._followers:
             for record in follower.step():
