@@ -86,7 +86,7 @@ class RoutePlans:
         if applied is None:
             return None
         if self._read is None or self._read[0] != applied:
-            self._read = applied, definition_of(applied)
+            self._read = applied, definition_of(applied).beside(self._settings.tables)
         return self._read[1]
 
     # ------------------------------------------------------------ inside
