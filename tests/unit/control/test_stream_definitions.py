@@ -197,7 +197,8 @@ def test_tables_are_topics_that_are_there_or_files_in_their_folder(client: Clien
             client, f"{SHOP}tables: [{{name: t, file: {path}, key: id}}]\n{add}"
         )
     file = f"{SHOP.replace('shop', 'listed')}tables: [{{name: t, file: lists/t.csv, key: id}}]\n{add}"
-    assert "reads lists/t.csv in the folder `tables` (SAFFRON_TABLES)" in summary_of(apply(client, file))[-1]
+    assert "reads lists/t.csv in the folder `tables` (SAFFRON_TABLES)" in (said := summary_of(apply(client, file)))[-1]
+    assert said[-2] == "messages that are there already are looked up in the tables as they are now"
     apply(client, SHOP)
     found = apply(client, f"{SHOP}tables: [{{name: t, topic: trucks, key: id}}]\n{add}")
     assert sentences_of(found) == [

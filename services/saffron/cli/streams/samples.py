@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 
 from saffron.cli.client import Client
@@ -33,13 +35,25 @@ def of_file(path: Path, topic: str, count: int) -> list[Message]:
 
     InputError: it cannot be read.
     """
+    return [message(record) for record in deque(records_of_file(path, topic), maxlen=count)]
+
+
+def records_of_file(path: Path, topic: str) -> Iterator[Record]:
+    """The records of a file, each on its line. InputError: it cannot be read."""
+    where = TopicPartition(topic, 0)
     try:
-        lines = path.read_bytes().splitlines()
+        with path.open("rb") as file:
+            for number, line in enumerate(file):
+                if line.strip():
+                    yield record_in(line.rstrip(b"\r\n"), where, number)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    numbered = [(number, line) for number, line in enumerate(lines) if line.strip()][-count:]
-    where = TopicPartition(topic, 0)
-    return [message(record_in(line, where, number)) for number, line in numbered]
+
+
+def whole_topic(client: Client, topic: str) -> Iterator[Record]:
+    """All records of a topic."""
+    client.partitions(topic)  # an error that names the broker
+    return client.records(topic)
 
 
 def message(record: Record) -> Message:

@@ -66,6 +66,8 @@ def summary_of(found: StreamPlan) -> list[str]:
             "a source partition that is silent holds the stream back, since an earlier event may come of it: with "
             "`idle: 10s` in the definition the others go on without it"
         )
+    if definition_of(applied).tables:
+        sentences.append("messages that are there already are looked up in the tables as they are now")
     if files := [str(one.file) for one in definition_of(applied).tables if one.file is not None]:
         sentences.append(f"each member of windowing reads {', '.join(files)} in the folder `tables` (SAFFRON_TABLES)")
     if record.silence is not None:

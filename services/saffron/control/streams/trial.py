@@ -108,7 +108,7 @@ def _merged(trial: Trial, partitions: int) -> MergedMessages:
         ]
         for source in definition.sources
     }
-    return MergedMessages(definition, messages, partitions, trial.max_future)
+    return MergedMessages(definition, messages, partitions, trial.max_future, trial.tables)
 
 
 def _parts(records: Sequence[Record], batch: RawBatch) -> Parts:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 
 from saffron.errors import LogError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 
 _BATCH = 500
+_LOOK_SECONDS = 0.01
 
 
 class Follower:
@@ -53,3 +55,19 @@ class Follower:
             for where, end in self._behind.items()
             if read.get(where, 0) < end and (records or not self._consumer.at_end(where))
         }
+
+
+def content(log: Log, topic: str) -> Iterator[Sequence[Record]]:
+    """The present content of a topic in batches, older values of a key included until they are compacted.
+
+    A batch is empty where nothing has come for a moment, so that who waits may give up.
+    """
+    follower = Follower(log, topic)
+    try:
+        while not follower.caught_up:
+            records = follower.step()
+            yield records
+            if not records:
+                time.sleep(_LOOK_SECONDS)
+    finally:
+        follower.close()
