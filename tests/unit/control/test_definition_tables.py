@@ -66,6 +66,7 @@ def test_events_are_shown_and_tried_with_what_is_looked_up(tmp_path: Path) -> No
         status, tried = await ask("POST", "/api/definitions/try", {**LOOKED_UP, "query": query})
         assert (status, tried["count"], tried["results"][0]["return"]) == (200, 1, {"total": 10})
         assert told in tried["reports"]
+        assert any(one.startswith("buyers: events see the rows at the end of the topic") for one in tried["reports"])
         asked = {**LOOKED_UP, "query": query, "ask": "order_id=O-2"}
         status, trace = await ask("POST", "/api/definitions/why", asked)
         assert (status, trace["matches"]) == (200, 0)

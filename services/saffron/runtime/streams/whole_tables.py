@@ -54,3 +54,12 @@ def table_notices(tables: Mapping[str, Table], not_found: Mapping[str, int]) -> 
         if table.bad.count:
             yield f"table {name}: rows that were left out: {table.bad.count:,}; the first is {table.bad.first}"
     yield from no_rows(not_found)
+
+
+def read_again(tables: Mapping[str, Table]) -> Iterator[str]:
+    """What a user has to know of results of events that were looked up anew; files are the same for all events."""
+    if names := [name for name, table in tables.items() if table.definition.topic is not None]:
+        yield (
+            f"{', '.join(names)}: events see the rows at the end of the topic; the running system keeps what it found "
+            "when it read each event"
+        )

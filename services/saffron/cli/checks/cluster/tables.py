@@ -19,7 +19,7 @@ def check_tables(look: Look) -> Iterator[Finding]:
         found = [finding for topic in topics for finding in _table(look, name, topic)]
         yield from found
         if topics and not found:
-            yield ok(_CHECK, f"{len(topics)} topics keep their rows", f"stream {name}")
+            yield ok(_CHECK, f"their topics keep their rows ({len(topics)})", f"stream {name}")
 
 
 def _table(look: Look, stream: str, topic: str) -> Iterator[Finding]:
