@@ -118,4 +118,4 @@ def test_a_table_that_is_too_large_for_a_look_is_told(
     left = list(seconds)
     definition = read_definition(LOOKED_UP["definition"])
     with pytest.raises(Refused, match=f"{told}, which is too much for a look here: `saffron stream check`"):
-        tables_now(definition, world.log, tmp_path, lambda: left.pop(0) if len(left) > 1 else left[0])
+        tables_now(definition, world.log, world.settings, lambda: left.pop(0) if len(left) > 1 else left[0])

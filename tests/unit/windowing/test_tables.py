@@ -23,6 +23,7 @@ from saffron.runtime.telemetry.metric_names import (
     TABLE_MISSES,
     TABLE_ROWS,
 )
+from saffron.testing.memory_log import MemoryLog
 from tests.unit.runtime.world import NO_CHAOS, Chaos
 from tests.unit.windowing.test_merging import NAME, SHOP, TARGETS, TOPIC, Shop
 
@@ -244,3 +245,20 @@ def test_partitions_that_are_added_are_read_from_their_first_record(tmp_path: Pa
     shop.finish(2)
     shop.world.settle(shop.is_read)
     assert sorted(one["tier"] for one in shop.events()) == ["of2", "of3", "tier1", "tier1"]
+
+
+def test_tables_are_read_under_groups_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = set()
+    consumer = MemoryLog.consumer
+
+    def noted(log: MemoryLog, group: str, **more: Any) -> Any:
+        groups.add(group)
+        return consumer(log, group, **more)
+
+    monkeypatch.setattr(MemoryLog, "consumer", noted)
+    shop = WithTable(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP + TABLES)
+    shop.order_of("c1")
+    shop.world.settle(shop.is_committed)
+    assert "t.tables" in groups
+    assert all(one.startswith("t.") for one in groups), "no rights on others are granted"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from saffron.cli.client import Client
@@ -11,6 +12,7 @@ from saffron.errors import InputError
 from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.message import Message
 from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.log.follower import content
 from saffron.runtime.streams.messages import message_of, record_in
 from saffron.runtime.streams.newest_messages import in_order_of_time, newest_records
 from saffron.runtime.streams.source_messages import SourceMessage, messages_of, translated, translations
@@ -53,7 +55,7 @@ def records_of_file(path: Path, topic: str) -> Iterator[Record]:
 def whole_topic(client: Client, topic: str) -> Iterator[Record]:
     """All records of a topic."""
     client.partitions(topic)  # an error that names the broker
-    return client.records(topic)
+    return chain.from_iterable(content(client.log, topic, client.settings.group("samples")))
 
 
 def message(record: Record) -> Message:

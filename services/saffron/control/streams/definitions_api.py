@@ -138,7 +138,7 @@ class DefinitionsApi:
 
     def _read_tables(self, definition: StreamDefinition) -> Mapping[str, Table]:
         self._require_foreign([one.topic for one in definition.tables if one.topic is not None])
-        return tables_now(definition, self._log, self._settings.tables)
+        return tables_now(definition, self._log, self._settings)
 
     def _read(self, topics: Sequence[str], count: int) -> Newest:
         self._require_foreign(topics)

@@ -14,6 +14,7 @@ from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table import Table
 from saffron.runtime.log import Log, Record
 from saffron.runtime.log.follower import content
+from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.newest_messages import LOOK_SECONDS, MOST_BYTES
 from saffron.runtime.streams.whole_tables import whole_tables
 
@@ -21,15 +22,17 @@ _ELSEWHERE = "`saffron stream check` and `saffron replay --stream` have no such 
 
 
 def tables_now(
-    definition: StreamDefinition, log: Log, folder: Path, clock: Callable[[], float] = time.monotonic
+    definition: StreamDefinition, log: Log, settings: Settings, clock: Callable[[], float] = time.monotonic
 ) -> Mapping[str, Table]:
-    """The tables by name. `folder`: with the files of tables. Refused: one cannot be read here."""
+    """The tables by name. Refused: one cannot be read here."""
     require_in_folder(definition)
-    wanted = definition.beside(folder)
+    wanted = definition.beside(settings.tables)
     until = clock() + LOOK_SECONDS
     try:
         _require_small(wanted)
-        return whole_tables(wanted, lambda topic: _records(log, topic, lambda: clock() > until))
+        return whole_tables(
+            wanted, lambda topic: _records(log, topic, settings.group("control-look"), lambda: clock() > until)
+        )
     except InputError as error:
         raise Refused(409, "tables", str(error)) from error
 
@@ -41,9 +44,9 @@ def _require_small(definition: StreamDefinition) -> None:
                 raise _too_much(f"table {table.name} has more than {MOST_BYTES >> 20} MiB")
 
 
-def _records(log: Log, topic: str, expired: Callable[[], bool]) -> Iterator[Record]:
+def _records(log: Log, topic: str, group: str, expired: Callable[[], bool]) -> Iterator[Record]:
     size = 0
-    for records in content(log, topic):
+    for records in content(log, topic, group):
         yield from records
         size += sum(len(one.key or b"") + len(one.value or b"") for one in records)
         if size > MOST_BYTES:

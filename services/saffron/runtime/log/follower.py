@@ -13,14 +13,20 @@ _LOOK_SECONDS = 0.01
 
 
 class Follower:
-    """Reads `topic` from the first record. `from_end`: only new records. `only`: these of its partitions; None: all."""
+    """Reads `topic` from the first record.
 
-    def __init__(self, log: Log, topic: str, *, from_end: bool = False, only: Iterable[int] | None = None) -> None:
+    `from_end`: only new records. `only`: these of its partitions; None: all. `group`: for which Kafka asks
+    for rights, although it gets no members; "": by the topic, which has our prefix.
+    """
+
+    def __init__(
+        self, log: Log, topic: str, *, from_end: bool = False, only: Iterable[int] | None = None, group: str = ""
+    ) -> None:
         count = log.partitions(topic)
         if count is None:
             raise LogError(f"topic {topic!r} is missing: create the topics first (`saffron up` does)")
         self._consumer: Consumer = log.consumer(
-            f"{topic}.follower", committed_only=True, client_id="follower", patient=True
+            group or f"{topic}.follower", committed_only=True, client_id="follower", patient=True
         )
         positions: dict[TopicPartition, int] = {}
         self._behind: dict[TopicPartition, int] = {}  # partition -> its end at the start
@@ -57,12 +63,12 @@ class Follower:
         }
 
 
-def content(log: Log, topic: str) -> Iterator[Sequence[Record]]:
+def content(log: Log, topic: str, group: str = "") -> Iterator[Sequence[Record]]:
     """The present content of a topic in batches, older values of a key included until they are compacted.
 
-    A batch is empty where nothing has come for a moment, so that who waits may give up.
+    A batch is empty where nothing has come for a moment, so that who waits may give up. `group`: as of a `Follower`.
     """
-    follower = Follower(log, topic)
+    follower = Follower(log, topic, group=group)
     try:
         while not follower.caught_up:
             records = follower.step()

@@ -38,11 +38,15 @@ def apply_record(table: Table, record: Record) -> None:
 class StreamTables:
     """The tables of the definition in force. `current`: returns it as applied, and read; None: the stream has none.
 
+    `group`: under which topics are read; a table's topic has a name of the user's, which is no group of ours.
     A topic is followed from its beginning, and always; a file is read once for each version of the definition.
     """
 
-    def __init__(self, log: Log, current: Callable[[], tuple[AppliedDefinition, StreamDefinition] | None]) -> None:
+    def __init__(
+        self, log: Log, group: str, current: Callable[[], tuple[AppliedDefinition, StreamDefinition] | None]
+    ) -> None:
         self._log = log
+        self._group = group
         self._current = current
         self._applied: AppliedDefinition | None = None
         self._feeds: dict[str, _Feed] = {}
@@ -90,7 +94,7 @@ class StreamTables:
             if known is not None and one.file is None and known.is_of(table):
                 feeds[one.name] = self._feeds.pop(one.name)
             else:
-                feeds[one.name] = _Feed(self._log, table)
+                feeds[one.name] = _Feed(self._log, self._group, table)
         for old in self._feeds.values():
             old.close()
         self._feeds, self._applied = feeds, applied
@@ -101,6 +105,7 @@ class _Feed:
     """What fills a table. `trouble`: why it cannot, ""  where nothing is in the way."""
 
     log: Log
+    group: str
     table: Table
     trouble: str = ""
 
@@ -162,7 +167,7 @@ class _Feed:
             raise LogError(f"table {name}: topic {topic} was deleted and made again: the table is loaded again")
         known = self._watch.partitions(topic)
         if self._followed < known:
-            self._followers.append(Follower(self.log, topic, only=range(self._followed, known)))
+            self._followers.append(Follower(self.log, topic, only=range(self._followed, known), group=self.group))
             self._followed = known
         moved = False
         for follower in self._followers:

@@ -51,7 +51,7 @@ class RoutePlans:
         self._letter_partitions = log.partitions(self._letters) or 1
         self._target_partitions = log.partitions(current().topic) or 1
         self._read: tuple[AppliedDefinition, StreamDefinition] | None = None
-        self.tables = StreamTables(log, self._applied)
+        self.tables = StreamTables(log, settings.group("tables"), self._applied)
 
     def plan(self, where: TopicPartition, group: str) -> RoutePlan:
         """The plan of the chain of one source partition."""

@@ -31,7 +31,7 @@ def shop(tables: Mapping[str, TopicFacts], text: str = TEXT, denied: tuple[str, 
     """A sound system with a stream that looks events up in a topic and a file."""
     record = StreamRecord("shop", "saffron.shop", definition=AppliedDefinition(text, {"orders": 0}, 1))
     look = sound()
-    return replace(look, streams={**look.streams, "shop": record}, tables=tables, denied=frozenset(denied))
+    return replace(look, streams={**look.streams, "shop": record}, foreign=tables, denied=frozenset(denied))
 
 
 @pytest.mark.parametrize(

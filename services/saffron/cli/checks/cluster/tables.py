@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from saffron.cli.checks.cluster.look import Look
+from saffron.cli.checks.cluster.permissions import unreadable
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.control.streams.bodies import table_topics_of
 from saffron.runtime.log.inspect import TopicFacts
@@ -23,26 +24,18 @@ def check_tables(look: Look) -> Iterator[Finding]:
 
 
 def _table(look: Look, stream: str, topic: str) -> Iterator[Finding]:
-    where, facts = f"stream {stream}, table {topic}", look.tables.get(topic)
-    user = look.settings.username or "ANONYMOUS"
-    allow = f"kafka-acls --add --allow-principal User:{user} --operation"
-    if topic in look.denied:
-        yield error(_CHECK, f"{user} may not see it", where, f"{allow} Describe --operation Read --topic {topic}")
-    elif facts is None:
+    where, facts = f"stream {stream}, table {topic}", look.foreign.get(topic)
+    yield from unreadable(look, topic, facts, _CHECK, where)
+    if facts is None and topic not in look.denied:
         fix = (
             f"kafka-topics --create --topic {topic} --config cleanup.policy=compact, or take it out of the "
             f"definition: saffron stream show {stream} --definition"
         )
         yield error(_CHECK, f"topic {topic} does not exist, and no event is read before it does", where, fix)
-    else:
-        if facts.allowed is not None and "READ" not in facts.allowed:
-            yield error(_CHECK, f"{user} may not read it", where, f"{allow} Read --topic {topic}")
-        if bound := _bound(facts):
-            what = f"rows are deleted ({bound}): a member that starts later does not have them"
-            fix = (
-                f"kafka-configs --alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact"
-            )
-            yield warning(_CHECK, what, where, fix)
+    elif facts is not None and (bound := _bound(facts)):
+        what = f"rows are deleted ({bound}): a member that starts later does not have them"
+        fix = f"kafka-configs --alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact"
+        yield warning(_CHECK, what, where, fix)
 
 
 def _bound(facts: TopicFacts) -> str:
