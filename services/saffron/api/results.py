@@ -229,7 +229,8 @@ def replay(
     if stream is None and (partitions > 1) != (key is not None):
         raise InputError("partitions and key go together: partitions=4, key='symbol'")
     count = partitions if partitions > 1 else None
-    source = source_of(events) if stream is None else merged_source(stream, events, count)
+    asked = [query.text for query in compiled]
+    source = source_of(events) if stream is None else merged_source(stream, events, count, asked)
     held = round(disorder / timedelta(milliseconds=1)) if isinstance(disorder, timedelta) else disorder
 
     warned = [warning for query in compiled for warning in query.warnings]

@@ -58,19 +58,23 @@ def source_of(events: Any) -> Source:
     return Source(f"a {type(events).__name__}", lambda _: _numbered(_objects(events)), again)
 
 
-def merged_source(stream: str | os.PathLike[str], events: Any, partitions: int | None) -> Source:
+def merged_source(
+    stream: str | os.PathLike[str], events: Any, partitions: int | None, queries: Iterable[str]
+) -> Source:
     """The source of a merged stream: its definition's path, and its topics' files, by topic.
 
-    InputError: `events` are no files by topic, or the definition cannot be read.
+    `queries`: texts, whose look-ups in tables are made. InputError: `events` are no files by topic, or the definition
+    cannot be read.
     """
     from saffron.mapping.definition_reader import read_definition
+    from saffron.mapping.tables.query_lookups import for_queries
     from saffron.runtime.replay.merged import opened
 
     if not isinstance(events, Mapping) or not events:
         raise InputError('with `stream`, events are files by topic: {"orders": "orders.ndjson", ...}')
     path = Path(stream)
     try:
-        definition = read_definition(path.read_text("utf-8")).beside(path.parent)
+        definition = for_queries(read_definition(path.read_text("utf-8")).beside(path.parent), queries)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     files = {

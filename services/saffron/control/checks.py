@@ -18,6 +18,8 @@ from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
 from saffron.language.syntax.delivery import has_rows, topic_of
+from saffron.mapping.definition_reader import definition_of
+from saffron.mapping.tables.query_lookups import require_tables
 from saffron.records.stream import StreamRecord
 from saffron.runtime.results.published import refusal
 from saffron.runtime.streams.known_streams import KnownStreams
@@ -90,6 +92,7 @@ def check(
         raise Refused(
             400, "stream", f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}` makes one"
         )
+    require_tables(text, None if record.definition is None else definition_of(record.definition))
     if plan.delivery.topic is not None and (
         why := refusal(plan.delivery.topic, streams.prefix, streams.all().values())
     ):

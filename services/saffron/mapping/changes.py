@@ -25,6 +25,8 @@ def changes_of(before: StreamDefinition, after: StreamDefinition, once: Collecti
             yield f"{one.name}: {_cell(old)} -> {_cell(new)}{meaning}"
     if before.tables != after.tables:
         yield f"tables: {_names(one.name for one in before.tables)} -> {_names(one.name for one in after.tables)}"
+        for name in sorted({one.name for one in before.tables} - {one.name for one in after.tables}):
+            yield f"table {name} ends: what queries look up in it (IN {name}) is null for messages not yet read"
     for name in {**before.add, **after.add}:
         if before.add.get(name) != after.add.get(name):
             what = "changed" if name in before.add and name in after.add else "is new" if name in after.add else "ends"

@@ -15,6 +15,7 @@ from saffron.language.plan.plan import Plan
 from saffron.runtime.streams.schema_versions import Version, is_complete
 from saffron.schema.schema import Schema
 from saffron.windowing.control_follower import ControlFollower, QueryEntry
+from saffron.windowing.lookup_wait import LookupWait
 
 _WAITING_AFTER_MS = 2_000
 _COMPILING = (
@@ -51,6 +52,8 @@ class Activation:
         self._decided: dict[str, int] = {}
         self._stopped: dict[str, int] = {}
         self._since: dict[str, int] = {}
+        self._uncompiled: set[str] = set()
+        self._lookups = LookupWait(operator)
         self._seen_version = -1
         self._schema: Schema | None = None
         self._schema_id: str | None = None
@@ -63,8 +66,11 @@ class Activation:
         for control in controls:
             self._view.apply(control)
 
-    def step(self, now_ms: int) -> bool:
-        """Puts ready queries in force; True if the operator received any."""
+    def step(self, now_ms: int, *, unread: bool = False) -> bool:
+        """Puts ready queries in force; True if the operator received any.
+
+        `unread`: no record of the partition was taken yet. What writes its first ones knows the queries, too.
+        """
         unchanged = self._seen_version == self._control.version and self._schema is self._operator.schema
         if unchanged and not self._since:
             return False
@@ -77,15 +83,13 @@ class Activation:
             if self._decided.get(wanted.name, -1) >= wanted.offset:
                 continue
             if self._is_refused(wanted):
-                self._decided[wanted.name] = wanted.offset
-                self._since.pop(wanted.name, None)
+                self._decide(wanted)
                 continue
-            missing = self._unready_service(wanted)
+            missing = self._missing(wanted, now_ms, unread=unread)
             if missing is None:
                 self._operator.query(wanted.name, wanted.record)
                 self._changes = None
-                self._decided[wanted.name] = wanted.offset
-                self._since.pop(wanted.name, None)
+                self._decide(wanted)
                 given = True
             else:
                 self._report_waiting(wanted, missing, now_ms)
@@ -94,7 +98,7 @@ class Activation:
     @property
     def waiting(self) -> frozenset[str]:
         """Names of the queries that wait for their service."""
-        return frozenset(self._since)
+        return frozenset(self._uncompiled)
 
     def report_all(self) -> None:
         """Reports all queries in force.
@@ -139,6 +143,13 @@ class Activation:
         self._requested.clear()
 
     # ------------------------------------------------------------ inside
+
+    def _decide(self, wanted: QueryEntry) -> None:
+        """Nothing is left to do for this record."""
+        self._decided[wanted.name] = wanted.offset
+        self._since.pop(wanted.name, None)
+        self._uncompiled.discard(wanted.name)
+        self._lookups.forget(wanted.name)
 
     def _report_states(self, names: Iterable[str]) -> None:
         """Reports the states of queries in force."""
@@ -191,10 +202,20 @@ class Activation:
             return None  # failed: it will never be ready
         return None if self._control.ready.is_ready(name, version, service, *where, schema_id) else service
 
-    def _report_waiting(self, wanted: QueryEntry, service: str, now_ms: int) -> None:
-        """Reports a query that has waited for its service for some time."""
+    def _missing(self, wanted: QueryEntry, now_ms: int, *, unread: bool) -> str | None:
+        """What the query still waits for, as a sentence; None: nothing."""
+        service = self._unready_service(wanted)
+        (self._uncompiled.discard if service is None else self._uncompiled.add)(wanted.name)
+        if service is not None:
+            return f"{service} has not reported ready: is it running? (`saffron status`; its log says what it does)"
+        record = wanted.record
+        if record is None or unread or record.version == self._view.changed.get(wanted.name):
+            return None
+        return self._lookups.reason(wanted.name, record.text, now_ms)
+
+    def _report_waiting(self, wanted: QueryEntry, reason: str, now_ms: int) -> None:
+        """Reports a query that has waited for some time."""
         assert wanted.record is not None
         since = self._since.setdefault(wanted.name, now_ms)
         if now_ms - since >= _WAITING_AFTER_MS:
-            reason = f"{service} has not reported ready: is it running? (`saffron status`; its log says what it does)"
             self._report_status(wanted.name, wanted.record.version, "waiting", reason, None)

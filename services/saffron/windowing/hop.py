@@ -157,7 +157,7 @@ class WindowingHop:
         self._configure(now_ms)
         if self._translate is not None and self._raw:
             self._ingest_translated(self._translate, now_ms)
-        if self._activation.step(now_ms):
+        if self._activation.step(now_ms, unread=self._awaiting):
             self._start_waiting(now_ms)
         if self._awaiting:
             self._awaiting = self._must_wait_for_queries(now_ms)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
+from numpy.typing import NDArray
 
 from saffron.engine.events.raw import batch_of_values
 from saffron.mapping.definition_reader import read_definition
+from saffron.mapping.tables.query_lookups import for_queries
 from saffron.records.query import ADD, QueryRecord
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log import TopicPartition, TopicSpec
@@ -21,7 +24,10 @@ from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.merged import InnerFiles, MergedFiles
 from saffron.runtime.replay.replay import Replay
+from saffron.schema.schema import Kind
+from saffron.schema.table_names import Lookup
 from saffron.testing.memory_log import MemoryLog
+from saffron.windowing import lookup_wait
 from tests.e2e.simulated.system import TOPICS, blocks, makers, settings, undated
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World
@@ -66,10 +72,17 @@ def drawn(seed: int) -> Lanes:
     return lanes
 
 
+IN_TABLE = """FROM all PATTERN SEQ(A a, B b)
+    WHERE skip-till-next-match { [k] AND a.k IN tiers AND NOT b.x IN ranks } WITHIN 2 seconds"""
+"""A query that looks up in tables; others show nothing of it."""
+
+
 class System:
     """All services, the topics of the sources, and the stream that merges them."""
 
-    def __init__(self, seed: int, directory: Path, definition: str = DEFINITION) -> None:
+    def __init__(
+        self, seed: int, directory: Path, definition: str = DEFINITION, asked: Mapping[str, str] = QUERIES
+    ) -> None:
         self.world = world = World(seed, directory / "snapshots")
         world.topics(*topic_specs("t.", PARTITIONS), topic_files()["events"].spec(TOPIC, PARTITIONS))
         world.topics(*stream_topics("t.", NAME, PARTITIONS), *(TopicSpec(topic, n, {}) for topic, n in COUNTS.items()))
@@ -80,9 +93,8 @@ class System:
         applied = AppliedDefinition(definition, {topic: number for number, topic in enumerate(COUNTS)}, 1)
         record = StreamRecord(NAME, TOPIC, "k", definition=applied)
         self.producer.send(TOPICS.streams, 0, record.encode(), key=NAME.encode())
-        for name, text in QUERIES.items():
-            self.producer.send(TOPICS.queries, 0, QueryRecord(name, 1, ADD, text).encode(), key=name.encode())
-        self.producer.flush(1)
+        for name, text in asked.items():
+            self.query(name, text)
 
     def live(self, seed: int, lanes: Lanes) -> None:
         """Sends the messages in an order by chance, under faults, until all are through."""
@@ -93,6 +105,10 @@ class System:
         while order:
             self._send(order.pop(), left)
         self.world.settle(lambda: _at_rest(self.world))
+
+    def query(self, name: str, text: str) -> None:
+        self.producer.send(TOPICS.queries, 0, QueryRecord(name, 1, ADD, text).encode(), key=name.encode())
+        self.producer.flush(1)
 
     def results(self) -> list[list[bytes]]:
         """Those of each partition: first of match queries, then of aggregate queries."""
@@ -126,21 +142,23 @@ def _at_rest(world: World) -> bool:
     return True
 
 
-def by_replay(directory: Path, lanes: Lanes, definition: str = DEFINITION) -> list[list[bytes]]:
+def by_replay(
+    directory: Path, lanes: Lanes, definition: str = DEFINITION, asked: Mapping[str, str] = QUERIES
+) -> list[list[bytes]]:
     """The results of each partition by `replay --stream`, over the topics' messages in files."""
     files: dict[str, list[Path]] = {}
     for (topic, partition), lane in sorted(lanes.items()):
         path = directory / f"{topic}-{partition}.ndjson"
         path.write_bytes(b"\n".join(map(orjson.dumps, lane)))
         files.setdefault(topic, []).append(path)
-    merged = MergedFiles(read_definition(definition), files, PARTITIONS)
-    run = Replay(queries(), merged=merged, partitions=PARTITIONS)
+    merged = MergedFiles(for_queries(read_definition(definition), asked.values()), files, PARTITIONS)
+    run = Replay(queries(asked), merged=merged, partitions=PARTITIONS)
     found = [text for results in run.results(merged.batches()) for texts in results.json() for text in texts]
     return _parted(found)
 
 
-def queries() -> list[Query]:
-    return [Query(name, text) for name, text in QUERIES.items()]
+def queries(asked: Mapping[str, str] = QUERIES) -> list[Query]:
+    return [Query(*one) for one in asked.items()]
 
 
 def _parted(found: Sequence[bytes]) -> list[list[bytes]]:
@@ -177,6 +195,72 @@ add:
     system = System(seed, tmp_path, definition)
     system.live(seed, lanes)
     assert system.results() == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_query_looks_up_in_tables_and_nothing_of_it_shows_in_others(seed: int, tmp_path: Path) -> None:
+    (tmp_path / "tiers.csv").write_text("k\n" + "".join(f"{key}\n" for key in KEYS[:4]))
+    (tmp_path / "ranks.csv").write_text("rank,name\n1,one\n3,three\n")
+    definition = f"""{DEFINITION}tables:
+- {{name: tiers, file: {tmp_path / "tiers.csv"}, key: k}}
+- {{name: ranks, file: {tmp_path / "ranks.csv"}, key: rank}}
+"""
+    lanes = drawn(seed)
+    others = by_replay(tmp_path, lanes)
+    expected = by_replay(tmp_path, lanes, definition, {**QUERIES, "looks": IN_TABLE})
+    looks = [orjson.loads(text) for part in expected for text in part if b'"query":"looks"' in text]
+    assert len(looks) > 5
+    for one in looks:
+        assert one["key"]["k"] in KEYS[:4]
+        assert one["events"]["b"].get("x") not in (1, 3)
+    assert [[text for text in part if b'"query":"looks"' not in text] for part in expected] == others
+    system = System(seed, tmp_path, definition, {**QUERIES, "looks": IN_TABLE})
+    system.live(seed, lanes)
+    assert system.results() == expected
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_event_behind_a_query_is_looked_up_for_it(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookup_wait, "HELD_MS", END)
+    (tmp_path / "tiers.csv").write_text("k\nu\nv\n")
+    system = System(seed, tmp_path, f"{DEFINITION}tables: [{{name: tiers, file: {tmp_path / 'tiers.csv'}, key: k}}]\n")
+    lanes = drawn(seed)
+    order = [place for _, place in sorted((one[0]["at"], place) for place, lane in lanes.items() for one in lane)][::-1]
+    left = {place: list(lane) for place, lane in lanes.items()}
+
+    def each() -> None:
+        if order and system.world.random.random() < 0.04:
+            system._send(order.pop(), left)
+
+    system.world.run(8 * len(order), each)
+    system.world.settle(lambda: len(_spoken(system)) == sum(COUNTS.values()))
+    system.query("looks", "FROM all PATTERN A a WHERE skip-till-any-match { a.k NOT IN tiers } WITHIN 1 second")
+    system.world.settle(lambda: all(_spoken(system).values()))
+    system.world.run(30 * len(order), each)
+    system.world.settle(lambda: _at_rest(system.world))
+    seen = [_looked_up(system, one) for one in range(PARTITIONS)]
+    assert all(each.all() for each in seen)
+    assert sum(map(len, seen)) > 50
+
+
+def _spoken(system: System) -> dict[tuple[int, int], str | None]:
+    """By source partition the look-ups that its last watermark names."""
+    marks = [orjson.loads(one.value or b"") for one in system.world.read(TOPIC, 0, committed_only=True)]
+    return {(one["of"], one["source"]): one.get("lookups") for one in marks if one["type"] == "$watermark"}
+
+
+def _looked_up(system: System, partition: int) -> NDArray[np.bool_]:
+    """For each event behind the query `looks` whether the table was asked."""
+    active, found = False, [np.zeros(0, np.bool_)]
+    for block in blocks(system.world, TOPICS.windows_of(NAME), partition):
+        added = [one.position for one in block.controls if one.kind == "query" and one.body["name"] == "looks"]
+        active = active or bool(added)
+        if active:
+            asked = block.columns.attributes[Lookup("tiers", "k").name].data
+            found.append(np.not_equal(asked[block.columns.seq >= max(added, default=0)], Kind.BOOL.null))
+    return np.concatenate(found)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -67,6 +67,9 @@ def test_events_are_shown_and_tried_with_what_is_looked_up(tmp_path: Path) -> No
         assert (status, tried["count"], tried["results"][0]["return"]) == (200, 1, {"total": 10})
         assert told in tried["reports"]
         assert any(one.startswith("buyers: events see the rows at the end of the topic") for one in tried["reports"])
+        by_itself = PAID.replace("WHERE [order_id]", "WHERE [order_id] AND o.order_id IN blocked")
+        status, tried = await ask("POST", "/api/definitions/try", {**LOOKED_UP, "query": by_itself})
+        assert (status, [one["return"] for one in tried["results"]]) == (200, [{"total": 12}])
         asked = {**LOOKED_UP, "query": query, "ask": "order_id=O-2"}
         status, trace = await ask("POST", "/api/definitions/why", asked)
         assert (status, trace["matches"]) == (200, 0)

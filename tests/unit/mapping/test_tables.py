@@ -57,7 +57,7 @@ def test_a_definition_names_tables_and_the_attributes_of_them() -> None:
         "limit": AddRule("customers", "customer.id", Path(("credit", "limit")), As.NUMBER),
         "is_blocked": AddRule("blocked", "ip"),
     }
-    assert columns_of("blocked", found.add) == ((None, None),)
+    assert columns_of("blocked", found.add) == ()
     assert found.beside(FilePath("/x")).tables[1].file == "/x/blocked.csv"
     jsonschema.validate(yaml.safe_load(GOOD), SCHEMA)
 

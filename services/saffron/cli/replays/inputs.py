@@ -68,13 +68,15 @@ class MessageFiles:
     """Files of messages: TOPIC=FILE..., several of a topic are its partitions.
 
     `definition`: of the stream. Its name instead of a topic stands for its inner topic, as `saffron tail` prints it.
-    `partitions`: of the stream; None: as the definition says, or as the topics have.
+    `partitions`: of the stream; None: as the definition says, or as the topics have. `queries`: texts, whose look-ups
+    in tables are made.
     """
 
-    def __init__(self, definition: Path, inputs: Sequence[str], partitions: int | None) -> None:
+    def __init__(self, definition: Path, inputs: Sequence[str], partitions: int | None, queries: Sequence[str]) -> None:
         from saffron.mapping.definition_reader import read_definition
+        from saffron.mapping.tables.query_lookups import for_queries
 
-        self._definition = read_definition(text_of(definition)).beside(definition.parent)
+        self._definition = for_queries(read_definition(text_of(definition)).beside(definition.parent), queries)
         self._files = _by_topic(inputs)
         self._partitions = partitions
         self._open: MergedFiles | InnerFiles | None = None

@@ -102,7 +102,8 @@ def replay(
     known = read_schema(schema) if schema else None
     held = milliseconds(disorder, "--disorder")
     others = [*shedding.given, *(["--disorder"] if held else [])]
-    inputs = _inputs(stream, events, known, partitions, key, others=others)
+    asked_of = [one.text for one in queries]
+    inputs = _inputs(stream, events, known, partitions, key, asked_of, others=others)
     if why is not None:
         _explain(inputs, queries, known, why, lenient=lenient, disorder=held, shown=why_events, json=json)
         return
@@ -142,6 +143,7 @@ def _inputs(
     schema: Schema | None,
     partitions: int,
     key: str | None,
+    queries: Sequence[str],
     *,
     others: Sequence[str],
 ) -> Events:
@@ -151,7 +153,7 @@ def _inputs(
     if key is not None or schema is not None or others:
         first = "--key" if key is not None else "--schema" if schema is not None else others[0]
         raise typer.BadParameter(f"--stream has a definition, beside which {first} means nothing: leave it out")
-    return MessageFiles(stream, events, partitions if partitions > 1 else None)
+    return MessageFiles(stream, events, partitions if partitions > 1 else None, queries)
 
 
 def _require_together(split: bool, why: str | None, *, json: bool, results: object, sheds: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from saffron.cli.streams.rows import cell, shown_row
 from saffron.control.streams.bodies import applied_body, stream_body
 from saffron.control.streams.definitions import plan_definition, summary_of
 from saffron.errors import InputError, SaffronError
+from saffron.language.plan.formulas import attribute_shown
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.dry_run import sentences
@@ -113,7 +114,7 @@ def _show(row: dict[str, Any]) -> None:
     row.pop("schema", None)
     console.print_table(("field", "value"), [[name, cell(name, value)] for name, value in row.items()])
     if attributes:
-        console.print_table(("attribute", "kind"), [[name, kind] for name, kind in attributes.items()])
+        console.print_table(("attribute", "kind"), [[attribute_shown(name), kind] for name, kind in attributes.items()])
     if definition is not None:
         columns = ("topic", "number", "partitions", "read")
         console.print_table(

@@ -186,8 +186,7 @@ def _keyless(readings: Sequence[Reading], definition: StreamDefinition) -> Itera
 def _looked_up(readings: Sequence[Reading], tables: Mapping[str, Table]) -> Iterator[str]:
     """Of a stream with tables: how many rows they have, what is wrong with them, and an event of each source."""
     for name, table in tables.items():
-        if table.columns:  # no event is looked up in others, and they keep no rows
-            yield f"table {name}: {len(table):,} row{'s' * (len(table) != 1)}"
+        yield f"table {name}: {len(table):,} row{'s' * (len(table) != 1)}"
     yield from table_notices(tables, {})
     for one in readings if tables else ():
         for event in one.examples[:1]:

@@ -29,6 +29,7 @@ from saffron.engine.why.as_text import lines
 from saffron.errors import QueryError, SaffronError
 from saffron.language import bind, explain_svg
 from saffron.mapping.definition_reader import read_definition
+from saffron.mapping.tables.query_lookups import for_queries
 from saffron.runtime.log import Record
 from saffron.runtime.process.own_modules import import_modules
 from saffron.runtime.replay.fused import Query
@@ -102,7 +103,7 @@ def _plan(run: Replay) -> dict[str, Any]:
 
 def _merged(trial: Trial, partitions: int) -> MergedMessages:
     """The messages of a trial as the stream's, from their beginning."""
-    definition = read_definition(trial.definition)
+    definition = for_queries(read_definition(trial.definition), [trial.query])
     messages = {
         source.topic: [
             _parts(*trial.messages[place]) for place in sorted(trial.messages) if place.topic == source.topic

@@ -12,6 +12,7 @@ from saffron.engine.why.bindings import MADE, SPAN, Event
 from saffron.engine.why.decisions import What
 from saffron.engine.why.makers import made_of
 from saffron.engine.why.trace import Outcome, Row, Trace
+from saffron.language.plan.formulas import attribute_shown
 
 MOST_ROWS = 120
 """The number of events shown of a longer trace: half of them its first, half its last."""
@@ -31,7 +32,9 @@ def lines(trace: Trace) -> Iterator[str]:
         yield f"({trace.left_out:,} earlier events of the key are left out)"
     if trace.threshold is not None:
         yield f"(imprecise time: a match has a confidence, {_asked(trace.threshold)})"
-    yield from _table(["seq", "time", "type", *trace.attributes, "what became of it"], list(_cells(trace)))
+    yield from _table(
+        ["seq", "time", "type", *map(attribute_shown, trace.attributes), "what became of it"], list(_cells(trace))
+    )
     if trace.refused:
         yield ""
         yield from _table(["refused", "by"], [[f"{count:,}", text] for text, count in trace.refused.items()])

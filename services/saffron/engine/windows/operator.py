@@ -356,6 +356,14 @@ class WindowingOperator:
         held = self._hold.lowest_offset
         return self._read if held is None else min(held, self._read)
 
+    @property
+    def lookups(self) -> tuple[frozenset[str], bool]:
+        """The look-ups in tables that all events have which are still to be read, of a merged stream; and whether
+        events are held that may lack some of them.
+        """
+        said, held = self._sources.lookups, self._hold.lowest_offset
+        return said, held is not None and self._sources.lookups_since(held) != said
+
     def _input(self, left: int | None, floor: int) -> dict[str, Any]:
         """`Block.input`: what `resume` needs.
 

@@ -9,6 +9,7 @@ Where all are silent, nothing is waited for up to the latest of what they have s
 from __future__ import annotations
 
 from collections import deque
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,13 +24,14 @@ _OF = 1 << 20
 class _Words:
     """The watermarks reported by the source partitions.
 
-    `said`: number of a source partition -> (its watermark, whether it is silent). `ended`: the partitions that reported
-    their end. `version`, `among`: of a merged stream's definition, and the numbers of its sources; partitions of other
-    sources are left out.
+    `said`: number of a source partition -> (its watermark, whether it is silent). `lookups`: number -> what its events
+    have from there on. `ended`: the partitions that reported their end. `version`, `among`: of a merged stream's
+    definition, and the numbers of its sources; partitions of other sources are left out.
     """
 
     count: int = 0
     said: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    lookups: dict[int, tuple[str, ...]] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
     version: int = 0
     among: tuple[int, ...] = ()
@@ -45,6 +47,7 @@ class _Words:
         number = source.of * _OF + source.number
         before = self.said.get(number, (NO_WATERMARK, False))[0]
         self.said[number] = (max(before, mark.ts), source.silent)
+        self.lookups[number] = source.lookups
         if mark.end:
             self.ended.add(number)
         if len(self.ended) < self.count:
@@ -58,10 +61,21 @@ class _Words:
 
         NO_WATERMARK until every partition has reported.
         """
-        said = [word for number, word in self.said.items() if not self.among or number // _OF in self.among]
+        said = [self.said[number] for number in self._counted]
         if len(said) < self.count:
             return NO_WATERMARK
         return min((ts for ts, silent in said if not silent), default=max((ts for ts, _ in said), default=NO_WATERMARK))
+
+    @property
+    def common_lookups(self) -> frozenset[str]:
+        """The look-ups that events of all source partitions have from here on."""
+        each = [frozenset(self.lookups.get(number, ())) for number in self._counted]
+        return frozenset() if len(each) < self.count or not each else frozenset.intersection(*each)
+
+    @property
+    def _counted(self) -> list[int]:
+        """The numbers of the partitions that have reported, of sources that the stream still has."""
+        return [number for number in self.said if not self.among or number // _OF in self.among]
 
 
 class Sources:
@@ -82,7 +96,8 @@ class Sources:
                 words.count, words.ended = count, set(ended)
                 if definition:
                     words.version, words.among = definition[0], tuple(definition[1])
-                words.said = {number: (ts, silent) for number, ts, silent in said}
+                words.said = {number: (ts, silent) for number, ts, silent, *_ in said}
+                words.lookups = {number: tuple(lookups) for number, _, _, *lookups in said}
         return found
 
     def heard(self, offset: int, mark: WatermarkRecord) -> WatermarkRecord:
@@ -91,6 +106,19 @@ class Sources:
         end = self._now.take(mark)
         return replace(mark, ts=self._now.lowest, end=end)
 
+    @property
+    def lookups(self) -> frozenset[str]:
+        """The look-ups that all events have which are still to be read."""
+        return self._now.common_lookups
+
+    def lookups_since(self, position: int) -> frozenset[str]:
+        """The look-ups that all events from the record at `position` on have."""
+        words = deepcopy(self._then)
+        for offset, mark in self._since:
+            if offset < position:
+                words.take(mark)
+        return words.common_lookups
+
     def record(self, position: int) -> list[Any] | None:
         """For a block's input: what had been said before the record at `position`, which never goes back."""
         while self._since and self._since[0][0] < position:
@@ -98,6 +126,6 @@ class Sources:
         words = self._then
         if not words.count:
             return None
-        said = [[number, *word] for number, word in sorted(words.said.items())]
+        said = [[number, *word, *words.lookups.get(number, ())] for number, word in sorted(words.said.items())]
         definition = [words.version, list(words.among)] if words.version else []
         return [words.count, said, sorted(words.ended), *definition]

@@ -31,6 +31,7 @@ from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.printer import expression_text
 from saffron.schema.computed import ELEMENT, Applied, Computed, Constant, Read, Tree, where_true
 from saffron.schema.functions.operators import ARITHMETIC, COMPARISONS
+from saffron.schema.table_names import Lookup
 
 INDEX = {
     Which.SINGLE: tree.Index.NONE,
@@ -97,7 +98,9 @@ def _written(expr: Expr, names: Sequence[str], trends: TrendPlan | None) -> tree
 
 
 def attribute_shown(name: str) -> str:
-    """An attribute as results name it: a computed one by its text, as in lower(user)."""
+    """An attribute as results name it: a computed one by its text, as in lower(user); a look-up as ip IN blocked."""
+    if (look := Lookup.of_name(name)) is not None:
+        return look.shown
     one = Computed.of_name(name)
     return name if one is None else expression_text(_computed(one.tree, _path))
 

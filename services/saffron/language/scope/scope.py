@@ -20,6 +20,7 @@ from saffron.language.syntax.tree import Event, Name, Span
 from saffron.schema.computed import Computed
 from saffron.schema.event_types import EventTypes, one_type
 from saffron.schema.schema import Kind, Schema
+from saffron.schema.table_names import Lookup
 
 OWN: dict[str, tuple[str, Kind]] = {
     "ts": ("ts", Kind.INT),
@@ -228,7 +229,8 @@ class Scope:
             if name in OWN:
                 return Found(*OWN[name])
             self._miss(type_name, own, name, span)
-        if self._grows and (name not in own or kind is Kind.NULL):
+        looked_up = Lookup.of_name(name) is not None  # such a query begins where all events are looked up
+        if self._grows and (name not in own or kind is Kind.NULL) and not looked_up:
             self.waits[f"attribute {quoted(own_name(name))} of type {type_name}"] = None
         if name not in self.schema.kinds:
             if not self._grows:
@@ -244,6 +246,8 @@ class Scope:
         may_come = self._open and type_name not in self.schema.derived  # results of a query have what it returns
         if not (self.lenient or never or may_come):
             known = known_attributes(f"{type_name} has", list(own), self._arrays, name)
+            if Lookup.of_name(name) is not None:
+                known = "Only streams of a definition have tables. Values stand in brackets: a.x IN ('p', 'q')."
             raise self.schema_error(message, span, known, unknown=True)
         if may_come:
             hint = structure(own, self._arrays, name) or near_attribute(own, name)

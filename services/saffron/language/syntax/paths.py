@@ -8,6 +8,7 @@ from __future__ import annotations
 from saffron.language.syntax.cursor import RESERVED, Cursor
 from saffron.language.syntax.tokens import Token, is_word, name_text
 from saffron.language.syntax.tree import Span
+from saffron.schema.table_names import Lookup
 
 OWN = "$."
 """The prefix of an attribute whose name an event has for something of its own: $.type is the field `type` of the
@@ -30,7 +31,9 @@ def attribute_text(name: str, built_in: tuple[str, ...] = BUILT_IN) -> str:
 
 
 def own_name(name: str) -> str:
-    """The name without the prefix of `OWN`: `type` for `$.type`."""
+    """The name as messages have it: `type` for `$.type`, `ip IN blocked` for a look-up."""
+    if (one := Lookup.of_name(name)) is not None:
+        return one.shown
     own = name.removeprefix(OWN)
     return own if own in OF_VARIABLE else name
 

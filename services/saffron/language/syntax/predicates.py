@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from saffron.language.syntax.cursor import Cursor
 from saffron.language.syntax.sql import is_null, null_hint
 from saffron.language.syntax.tokens import NAME_QUOTES, string_text
-from saffron.language.syntax.tree import Call, Expression, Literal, Logic, Membership, Name, Operation, Prefix, Span
+from saffron.language.syntax.tree import (
+    Call,
+    Expression,
+    Literal,
+    Logic,
+    Membership,
+    Name,
+    Next,
+    Operation,
+    Prefix,
+    Reference,
+    Span,
+)
+from saffron.schema.table_names import Lookup
 
 Parse = Callable[[Cursor], Expression]
 """The parser of an operand of a comparison: of all that binds more tightly."""
@@ -57,7 +71,9 @@ def _choice_hint(cursor: Cursor, value: Expression) -> str:
 
 
 def _membership(cursor: Cursor, operand: Expression, parse: Parse) -> Expression:
-    """IN (...), behind IN."""
+    """IN (...) or IN table, behind IN."""
+    if cursor.token.kind == "word":
+        return _lookup(cursor, operand)
 
     def choice(at: Cursor) -> Literal:
         value = parse(at)
@@ -65,10 +81,25 @@ def _membership(cursor: Cursor, operand: Expression, parse: Parse) -> Expression
             raise at.error("IN takes literals only", value.span, hint=_choice_hint(at, value))
         return value
 
-    cursor.expect("(", "after IN")
+    cursor.expect("(", "after IN", hint="IN takes choices in brackets, or the name of a table of the stream.")
     choices = cursor.separated(choice)
     cursor.expect(")", "after the choices of IN")
     return Membership(operand, tuple(choices), span=cursor.span_from(operand.span.start))
+
+
+def _lookup(cursor: Cursor, operand: Expression) -> Expression:
+    """The attribute that says whether a table has an operand; the table's name stands at the cursor."""
+    table = cursor.expect_name("the name of a table after IN")
+    if ":" in table.value:
+        raise cursor.error("a table's name has no colon", table)
+    cursor.refuse_other_signs(table, "a table's name", "-")
+    attribute = operand.attribute if isinstance(operand, Reference | Next) and not operand.steps else None
+    if attribute is None or attribute == "len" or Lookup.of_name(attribute) is not None:
+        hint = "Write a.x IN customers. Values stand in brackets: a.x IN (1, 2)."
+        raise cursor.error("only an event's attribute is looked up in a table", operand.span, hint=hint)
+    assert isinstance(operand, Reference | Next)
+    name = Lookup(table.value, attribute).name
+    return replace(operand, attribute=name, span=cursor.span_from(operand.span.start))
 
 
 def _between(cursor: Cursor, operand: Expression, parse: Parse) -> Expression:

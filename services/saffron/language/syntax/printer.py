@@ -49,6 +49,7 @@ from saffron.language.syntax.tree import (
     references,
 )
 from saffron.schema.functions.casts import TYPES
+from saffron.schema.table_names import Lookup
 
 _ATOM = NEGATE + 1
 """The precedence of an operand without an operator."""
@@ -201,6 +202,9 @@ def _expression(expression: Expression) -> tuple[str, int]:
             return name_text(name, taken=_VALUES), _ATOM
         case Star():
             return "*", _ATOM
+        case Reference(attribute=str() as name) | Next(attribute=name) if (one := Lookup.of_name(name)) is not None:
+            operand = expression_text(replace(expression, attribute=one.attribute))
+            return f"{operand} IN {name_text(one.table, taken=RESERVED)}", COMPARE
         case Reference():
             return reference_text(expression), _ATOM
         case Next(variable=variable, attribute=attribute, steps=steps):

@@ -40,14 +40,14 @@ def added(events: Sequence[bytes], adds: Mapping[str, AddRule], tables: Mapping[
         texts[row] = _without(events[row], names)[:-1]
     not_found: Counter[str] = Counter()
     for name, rule in adds.items():
-        find = tables[rule.table].finder((rule.take, rule.kind))
+        find = tables[rule.table].finder(None if rule.take is None else (rule.take, rule.kind))
         head = b"," + orjson.dumps(name) + b":"
         for row, key in enumerate(keys(events, parsed, rule.key)):
             if key is None:
                 continue
             cell = find(key)
-            if cell is None and rule.take is None:
-                cell = b"false"
+            if rule.take is None:
+                cell = b"false" if cell is None else b"true"
             if cell is None:
                 not_found[name] += 1
             elif cell:

@@ -19,7 +19,6 @@ _SHARED = 4_096
 """Values that are kept once for all rows: most columns have few."""
 _NO_VALUE = b""
 """What a row has whose column is null or absent."""
-_TRUE = b"true"
 
 
 @dataclass
@@ -38,7 +37,7 @@ class BadRows:
 
 @dataclass
 class Table:
-    """The rows of a table as JSON texts by key. `columns`: what is kept of each row.
+    """The rows of a table as JSON texts by key. `columns`: what is kept of each row; none: that it is there.
 
     A key is the text that stands for its value: 1, 1.0 and "1" are one key. Of several rows of a key the last counts.
     `bad`: what was no row, and is left out.
@@ -49,27 +48,30 @@ class Table:
     bad: BadRows = field(default_factory=BadRows)
 
     def __post_init__(self) -> None:
-        self._cells: list[dict[bytes, bytes]] = [{} for _ in self.columns]
+        self._cells: list[dict[bytes, bytes]] = [{} for _ in self.columns or (None,)]
         self._shared: dict[bytes, bytes] = {}
         self._size = 0
 
     def __len__(self) -> int:
-        return len(self._cells[0]) if self._cells else 0
+        return len(self._cells[0])
 
     @property
     def size(self) -> int:
         """The memory that the rows take, in bytes."""
         return self._size + sum(map(getsizeof, self._cells)) + sum(map(getsizeof, self._shared))
 
-    def finder(self, column: Column) -> Callable[[bytes], bytes | None]:
-        """The function from a key to the JSON of a column; None: there is no such row; empty: it has no value."""
-        return self._cells[self.columns.index(column)].get
+    def finder(self, column: Column | None) -> Callable[[bytes], bytes | None]:
+        """The function from a key to the JSON of a column; None: there is no such row; empty: it has no value.
+
+        `column`: None for whether there is a row, which every column says.
+        """
+        return self._cells[0 if column is None else self.columns.index(column)].get
 
     def put(self, row: Mapping[str, Any], where: str) -> bytes | None:
         """Takes a parsed row; returns its key; None: it is none."""
         try:
             key = key_text(self.definition.key.of(row))
-            cells = [self._cell(row, column) for column in self.columns]
+            cells = [self._cell(row, column) for column in self.columns] or [_NO_VALUE]
         except MessageError as error:
             self.bad.add(where, str(error))
             return None
@@ -95,8 +97,6 @@ class Table:
 
     def _cell(self, row: Mapping[str, Any], column: Column) -> bytes:
         path, kind = column
-        if path is None:
-            return _TRUE
         found = read_as(path.of(row), kind)
         if found is MISSING:
             what = "an attribute's value" if kind is None else kind.value

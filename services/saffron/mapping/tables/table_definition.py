@@ -36,12 +36,13 @@ class AddRule:
     kind: As | None = None
 
 
-Column = tuple[Path | None, As | None]
-"""What is kept of each row: the value at a path, read as a kind; path None: that the row is there."""
+Column = tuple[Path, As | None]
+"""What is kept of each row: the value at a path, read as a kind."""
 
 NO_ADDS: Mapping[str, AddRule] = MappingProxyType({})
 
 
 def columns_of(table: str, adds: Mapping[str, AddRule]) -> tuple[Column, ...]:
-    """The columns of a table that attributes are made of, each once."""
-    return tuple(dict.fromkeys((one.take, one.kind) for one in adds.values() if one.table == table))
+    """The columns of a table that attributes are taken from, each once."""
+    taken = ((one.take, one.kind) for one in adds.values() if one.table == table and one.take is not None)
+    return tuple(dict.fromkeys(taken))

@@ -184,13 +184,17 @@ class SourceReader:
             yield InnerEvent(row, 0, None, text) if self._key is None else under_key(row, key, self._partitions, text)
 
 
-def place_among(partition: int, partitions: int, of: int, numbers: Iterable[int], version: int) -> dict[str, Any]:
+def place_among(
+    partition: int, partitions: int, of: int, numbers: Iterable[int], version: int, lookups: Iterable[str] = ()
+) -> dict[str, Any]:
     """How a `$watermark` names its source partition (see `engine.events.decoding.exact.Source`).
 
-    `partitions`: of all sources; `of`: number of the source; `numbers`: of all sources, by that `version`.
+    `partitions`: of all sources; `of`: number of the source; `numbers`: of all sources, by that `version`. `lookups`:
+    what queries look up in tables.
     """
-    among = " ".join(map(str, numbers))
-    return {"source": partition, "sources": partitions, "of": of, "among": among, "version": version}
+    among, looked_up = " ".join(map(str, numbers)), "\n".join(lookups)
+    more = {"lookups": looked_up} if looked_up else {}
+    return {"source": partition, "sources": partitions, "of": of, "among": among, "version": version, **more}
 
 
 def _unfit(found: Flattened, decoded: Decoded) -> Iterator[Unread]:

@@ -242,7 +242,7 @@ class RouteChain:
         if not moved and self._falls_silent(now_ms):
             self._silent = True
             self._send_watermark(silent=True)
-        elif self._sent_place is not None and self._sent_place != place:
+        elif self._sent_place != place and (self._sent_place is not None or "lookups" in place):
             self._send_watermark(silent=self._silent)
         elif self._awake_since is not None and now_ms - self._awake_since >= _AWAKE_MS:
             self._awake_since = None

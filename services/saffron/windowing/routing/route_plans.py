@@ -9,6 +9,7 @@ from typing import Any
 from saffron.engine.events.raw import RawBatch
 from saffron.mapping.definition import Start, StreamDefinition
 from saffron.mapping.definition_reader import definition_of
+from saffron.mapping.tables.query_lookups import with_lookups
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.dead_letters.writing import LetterMessage, letter_message
 from saffron.runtime.log import Log, Record, TopicPartition
@@ -20,6 +21,7 @@ from saffron.runtime.streams.messages import Messages
 from saffron.runtime.streams.places import Place
 from saffron.runtime.streams.stream_formats import Formats, Written
 from saffron.runtime.streams.stream_tables import StreamTables
+from saffron.schema.table_names import LOOKUP_MARK, Lookup
 from saffron.windowing.routing.rekeying import Rekeying
 from saffron.windowing.routing.route_chain import Reader, RoutePlan
 
@@ -30,7 +32,7 @@ class RoutePlans:
     """The plans of one stream's chains.
 
     `current`: returns the stream's record in force; of a removed stream the last one. `partitions`: of a source topic,
-    as far as known; 0: not yet. `tables`: the stream's own.
+    as far as known; 0: not yet. `lookups`: returns those that standing queries ask for. `tables`: the stream's own.
     """
 
     def __init__(
@@ -40,17 +42,19 @@ class RoutePlans:
         formats: Formats,
         current: Callable[[], StreamRecord],
         partitions: Callable[[str], int],
+        lookups: Callable[[], frozenset[Lookup]],
         commit_executor: Background,
     ) -> None:
         self._settings = settings
         self._formats = formats
         self._current = current
         self._partitions = partitions
+        self._lookups = lookups
         self._commit_executor = commit_executor
         self._letters = Topics(settings.prefix).dead_letters
         self._letter_partitions = log.partitions(self._letters) or 1
         self._target_partitions = log.partitions(current().topic) or 1
-        self._read: tuple[AppliedDefinition, StreamDefinition] | None = None
+        self._read: tuple[AppliedDefinition, frozenset[Lookup], StreamDefinition] | None = None
         self.tables = StreamTables(log, settings.group("tables"), self._applied)
 
     def plan(self, where: TopicPartition, group: str) -> RoutePlan:
@@ -81,13 +85,14 @@ class RoutePlans:
 
     @property
     def definition(self) -> StreamDefinition | None:
-        """The definition in force of a merged stream, its sources numbered."""
-        applied = self._current().definition
+        """The definition in force of a merged stream, its sources numbered, with the look-ups of standing queries."""
+        applied, lookups = self._current().definition, self._lookups()
         if applied is None:
             return None
-        if self._read is None or self._read[0] != applied:
-            self._read = applied, definition_of(applied).beside(self._settings.tables)
-        return self._read[1]
+        if self._read is None or self._read[0] != applied or self._read[1] != lookups:
+            stored = definition_of(applied).beside(self._settings.tables)
+            self._read = applied, lookups, with_lookups(stored, lookups)
+        return self._read[2]
 
     # ------------------------------------------------------------ inside
 
@@ -137,7 +142,8 @@ class RoutePlans:
             return None
         counts[where.topic] = max(counts[where.topic], where.partition + 1)
         of, numbers = applied.numbers[where.topic], (one.number for one in sources)
-        return place_among(where.partition, sum(counts.values()), of, numbers, applied.version)
+        lookups = sorted(name for name in self._in_force().add if name.startswith(LOOKUP_MARK))
+        return place_among(where.partition, sum(counts.values()), of, numbers, applied.version, lookups)
 
     def _idle(self, topic: str) -> int | None:
         definition = self.definition

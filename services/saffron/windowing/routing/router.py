@@ -17,6 +17,7 @@ from saffron.runtime.streams.stream_formats import Formats
 from saffron.runtime.telemetry.digest import Every
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.control_follower import ControlFollower
+from saffron.windowing.routing.asked_lookups import AskedLookups
 from saffron.windowing.routing.route_chain import RouteChain
 from saffron.windowing.routing.route_metrics import RouteMetrics
 from saffron.windowing.routing.route_plans import RoutePlans
@@ -175,6 +176,7 @@ class Router:
             self._formats,
             lambda: self._control.streams.get(record.name, record),
             partitions,
+            AskedLookups(self._control, record.name),
             self._background,
         )
 

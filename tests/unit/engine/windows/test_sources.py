@@ -22,7 +22,7 @@ def event(ts: int, number: int) -> bytes:
     return orjson.dumps({"type": "A", "ts": ts, "id": number})
 
 
-def word(source: int, sources: int, ts: int | None = None, **more: bool) -> bytes:
+def word(source: int, sources: int, ts: int | None = None, **more: bool | str) -> bytes:
     told = {} if ts is None else {"ts": ts}
     return orjson.dumps({"type": "$watermark", **told, "source": source, "sources": sources, **more})
 
@@ -128,3 +128,25 @@ def test_a_word_that_no_source_can_have_said_is_a_dead_letter() -> None:
     subject.ingest(batch([word(3, 3, 100), orjson.dumps({"type": "$watermark", "ts": 1, "source": 0})]))
     subject.flush()
     assert [letter.reason for letter in subject.take_dead_letters()] == ["schema", "schema"]
+
+
+def test_look_ups_hold_once_all_sources_have_said_them_before_all_that_is_held() -> None:
+    some = operator()
+
+    def say(*values: bytes) -> None:
+        some.ingest(batch(list(values), some.position()))
+
+    say(word(0, 2, 10), word(1, 2, 10), event(50, 1))
+    assert some.lookups == (frozenset(), False)
+    say(word(0, 2, 20, lookups="a\nb"))
+    assert some.lookups == (frozenset(), False), "the other source's events have none yet"
+    say(word(1, 2, 20, lookups="b\nc"))
+    assert some.lookups == (frozenset("b"), True), "an event is held that has none"
+    say(word(0, 2, 60, lookups="a\nb"), word(1, 2, 60, lookups="b\nc"))
+    assert some.lookups == (frozenset("b"), False)
+    (*_, block) = some.flush()
+    later = operator()
+    later.resume(decode_block(encode_block(block)))
+    assert later.lookups == (frozenset("b"), False)
+    later.ingest(batch([word(0, 2, 70)], later.position()))
+    assert later.lookups == (frozenset(), False)

@@ -105,6 +105,8 @@ def test_patterns(written: str, canonical: str) -> None:
         ("not a.x = 1 or b.flag", "NOT a.x = 1 OR b.flag"),
         ("not (a.x = 1 or b.flag)", "NOT (a.x = 1 OR b.flag)"),
         ("a.x not in (1, -2)", "NOT a.x IN (1, -2)"),
+        ("a.order.id not in Blocked", "NOT a.order.id IN Blocked"),
+        ('(b[i].x in "black-list") = true', '(b[i].x IN "black-list") = true'),
         ("a.from = 'it''s'", "a.from = 'it''s'"),
         ("a.where = true", "a.where = true"),
         ("(a.x > 1) = (b.x > 1)", "(a.x > 1) = (b.x > 1)"),

@@ -8,6 +8,7 @@ from saffron.language.syntax import tree
 from saffron.language.syntax.clauses import CLAUSES
 from saffron.language.syntax.cursor import RESERVED
 from saffron.language.syntax.durations import UNITS
+from saffron.schema.table_names import Lookup
 
 KEYWORDS = {*RESERVED, *CLAUSES, *UNITS, "by", "slide", "open", "on", "into", "as", "any", "next", "true", "false",
             "distinct", "events", "event", "with"}  # fmt: skip
@@ -43,6 +44,8 @@ literals = st.builds(
 texts = st.builds(tree.Literal, st.sampled_from(["a%", "_", "'", ""]))
 steps = st.tuples(st.integers(1, 10**6), st.one_of(st.integers(1, 9), attributes), attributes)
 indices = st.sampled_from([one for one in tree.Index if one not in (tree.Index.PREVIOUS, tree.Index.NTH)])
+tables = names.filter(lambda name: ":" not in name)
+lookups = st.builds(lambda table, one: Lookup(table, one).name, tables, attributes.filter(lambda one: one != "len"))
 references = st.one_of(
     st.builds(tree.Reference, names, indices, attributes),
     st.builds(tree.Reference, names, st.just(tree.Index.NONE), st.just("$.len")),
@@ -57,6 +60,8 @@ atoms = st.one_of(
     literals,
     references,
     st.builds(tree.Next, names, attributes, st.one_of(st.just(()), steps)),
+    st.builds(tree.Reference, names, indices, lookups),
+    st.builds(tree.Next, names, lookups),
     st.builds(tree.Name, names),
 )
 

@@ -39,7 +39,7 @@ Reason = Literal[
 
 DAY = 86_400_000
 _NO_NUMBER = "a number that neither int64 nor float64 holds exactly: write it as a string"
-_OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent", "of", "among", "version")
+_OF_A_MARK = ("type", "ts", "end", "source", "sources", "silent", "of", "among", "version", "lookups")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class Source:
     """Partition `number` of the `count` that a routed stream is made from; `silent`: none need wait for it now.
 
     Of a merged stream: `of` is the number of the partition's source, `among` has those of all sources, and `count` is
-    of the partitions of all; `version` of the definition says so. Of others `among` is empty.
+    of the partitions of all; `version` of the definition says so. Of others `among` is empty. `lookups`: names of
+    those that all events of the partition have from here on, as queries ask for them (`schema.table_names`).
     """
 
     number: int
@@ -81,6 +82,7 @@ class Source:
     of: int = 0
     among: tuple[int, ...] = ()
     version: int = 0
+    lookups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -317,7 +319,8 @@ def _source(event: Mapping[str, Any]) -> Source | None:
             f"'source' and 'sources' of a {WATERMARK_TYPE} should be a partition of the source and how many it has, "
             f"and are {_shown(event.get('source'))} and {_shown(event.get('sources'))}",
         )
-    return Source(number, count, _flag(event, "silent"), of, tuple(map(int, among)), version)
+    lookups = tuple(filter(None, str(event.get("lookups", "")).split("\n")))
+    return Source(number, count, _flag(event, "silent"), of, tuple(map(int, among)), version, lookups)
 
 
 def _whole(given: Any) -> int | None:

@@ -29,6 +29,7 @@ from saffron.language.plan.expressions import Expr
 from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.pattern import Component
 from saffron.schema.schema import Kind
+from saffron.schema.table_names import LOOKUP_MARK
 
 Ints = NDArray[np.int64]
 
@@ -159,7 +160,7 @@ class Written(ABC):
         """The events at these places as JSON, one after another, and where each ends.
 
         Under an inferred schema an event has what it came with: what is null is left out, so that no result depends on
-        which attributes of other events were known by then.
+        which attributes of other events were known by then. What other queries look up in tables is left out as well.
         """
         columns, strings, schema = self._runs.rows.columns, self._runs.strings.values, self._runs.schema
         seq, ts = pieces.numbers(columns[SEQ][used]), self._times(pieces, used)
@@ -178,7 +179,7 @@ class Written(ABC):
             order[own, at] = pieces.literal(b',"type":' + orjson.dumps(text))
             for attribute in schema.attributes_of(text):
                 kind = kind_in(schema, attribute)
-                if schema.kinds[attribute] is Kind.NULL:
+                if schema.kinds[attribute] is Kind.NULL or attribute.startswith(LOOKUP_MARK):
                     continue
                 values = stored_values(self._runs.rows, kind, attribute, used[own])
                 left_out = np.zeros(len(own), np.bool_) if schema.given else is_null(kind, values)
