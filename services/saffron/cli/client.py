@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from saffron.cli import console
@@ -16,7 +17,7 @@ from saffron.records.stream import StreamRecord
 from saffron.records.table import Table, Unreadable, query_table, status_table, stream_table
 from saffron.runtime.local.state import running
 from saffron.runtime.log import Log, Record, kafka_log
-from saffron.runtime.log.follower import Follower
+from saffron.runtime.log.follower import content
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.control_topics import ControlTopic
@@ -42,15 +43,7 @@ class Client:
 
     def records(self, topic: str) -> Iterator[Record]:
         """The present content of a topic, older values of a key included until they are compacted."""
-        follower = Follower(self.log, topic)
-        try:
-            while not follower.caught_up:
-                records = follower.step()
-                yield from records
-                if not records:
-                    time.sleep(_LOOK)
-        finally:
-            follower.close()
+        return chain.from_iterable(content(self.log, topic))
 
     def streams(self) -> dict[str, StreamRecord]:
         """All streams by name, the default one first."""

@@ -165,7 +165,7 @@ class StreamDefinition:
         return self.disorder if source.disorder is None else source.disorder
 
     def beside(self, folder: FilePath) -> StreamDefinition:
-        """The same, with the tables' files looked for beside the definition's own file, in `folder`."""
+        """The same, with the tables' files looked for in `folder`."""
         tables = (one if one.file is None else replace(one, file=str(folder / one.file)) for one in self.tables)
         return replace(self, tables=tuple(tables))
 

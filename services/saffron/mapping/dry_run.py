@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from saffron.mapping.definition import SourceDefinition, StreamDefinition, TimeFormat
 from saffron.mapping.envelopes import Filtered
@@ -38,7 +38,8 @@ class Refusals:
 class Reading:
     """What becomes of a source's messages. `types`, `attributes`: how many events have each. `misfits`: by attribute
     the values that are null, not being what their rule says, and the first message of each. `warning`: what seems
-    wrong with the times, "" where nothing does. `filtered`: how many values of messages `where` did not pass."""
+    wrong with the times, "" where nothing does. `filtered`: how many values of messages `where` did not pass.
+    `not_found`: by attribute of a table the events whose key no row has."""
 
     source: SourceDefinition
     messages: int
@@ -50,10 +51,24 @@ class Reading:
     examples: Sequence[Mapped]
     warning: str
     filtered: int = 0
+    not_found: Mapping[str, int] = field(default_factory=dict)
+
+
+LookUp = Callable[[Mapped], tuple[Mapped | Refused, Iterable[str]]]
+"""A function from an event to the same with its attributes of tables, and those of them whose key no row has."""
+
+
+def not_looked_up(event: Mapped) -> tuple[Mapped, Iterable[str]]:
+    """The look-up of a stream without tables."""
+    return event, ()
 
 
 def read_all(
-    stream: StreamDefinition, source: SourceDefinition, messages: Iterable[Message], max_future: int = _DAY
+    stream: StreamDefinition,
+    source: SourceDefinition,
+    messages: Iterable[Message],
+    max_future: int = _DAY,
+    look_up: LookUp = not_looked_up,
 ) -> Reading:
     """Read the messages of a source as its stream would. `max_future`: how far events may be ahead of them (ms)."""
     strict = stream.dead_letters
@@ -61,6 +76,7 @@ def read_all(
     attributes: Counter[str] = Counter()
     refused: dict[str, Refusals] = {}
     misfits: dict[str, tuple[int, Message]] = {}
+    not_found: Counter[str] = Counter()
     examples: list[Mapped] = []
     times: list[int] = []
     arrived: list[tuple[int, int, int, int]] = []
@@ -74,6 +90,9 @@ def read_all(
             if isinstance(one, Mapped):
                 times.append(one.ts)
             one = judged(one, message, max_future)
+            if isinstance(one, Mapped):
+                one, missing = look_up(one)
+                not_found.update(missing)
             if isinstance(one, Refused):
                 before = refused.get(one.reason, Refusals(0, message, one))
                 refused[one.reason] = replace(before, count=before.count + 1)
@@ -90,7 +109,7 @@ def read_all(
                 examples.append(one)
     behind = _late(arrived, stream.disorder_of(source))
     warning = "; ".join(filter(None, (_another_unit(source, times), behind, _finer(finer))))
-    return Reading(source, count, events, types, attributes, refused, misfits, examples, warning, filtered)
+    return Reading(source, count, events, types, attributes, refused, misfits, examples, warning, filtered, not_found)
 
 
 def _finer(count: int) -> str:
@@ -169,5 +188,14 @@ def sentences(one: Reading) -> Iterator[str]:
         if name not in one.source.attributes:
             why = "beside another field of that name, and left out"
         yield f"{topic}: {what} of {name!r} {why}; the first in {place_of(message, 0)}"
+    for line in no_rows(one.not_found):
+        yield f"{topic}: {line}"
     if one.warning:
         yield f"{topic}: {one.warning}"
+
+
+def no_rows(not_found: Mapping[str, int]) -> Iterator[str]:
+    """What a person has to know of keys that no row of a table has. `not_found`: events by attribute."""
+    for attribute, count in not_found.items():
+        have = "1 event has" if count == 1 else f"{count:,} events have"
+        yield f"{attribute}: {have} a key that no row of the table has; the attribute is null there"

@@ -20,7 +20,7 @@ from saffron.mapping.definition import (
 )
 from saffron.mapping.envelopes import Filtered, elements, text
 from saffron.mapping.kinds import As
-from saffron.mapping.message import Message, MessageError, Number, noun
+from saffron.mapping.message import Message, MessageError, Number, noun, written
 from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.times import TimeError, instant, is_finer
 from saffron.schema.origin import ORIGIN
@@ -62,6 +62,11 @@ class Refused:
     number: int
     reason: str
     detail: str
+
+
+def flat(event: Mapped) -> bytes:
+    """An event as it stands in the inner topic, but for its origin: numbers as they were written."""
+    return written({"type": event.type, "ts": event.ts, **event.values})
 
 
 def events_of(message: Message, source: SourceDefinition, *, strict: bool = False) -> Iterator[Mapped | Refused]:

@@ -10,12 +10,11 @@ from saffron.errors import LogError
 from saffron.model_builder.writer import Writer
 from saffron.records.envelope import ModelError, unseal, version_of
 from saffron.runtime.log import Log
-from saffron.runtime.log.follower import Follower
+from saffron.runtime.log.follower import content
 from saffron.runtime.log.murmur2 import partition_of
 
 _FLUSH_SECONDS = 30.0
 _READ_SECONDS = 60.0
-_POLL_SECONDS = 0.05
 
 
 class Publisher:
@@ -42,19 +41,12 @@ class Publisher:
 
 def newest_epoch(log: Log, topic: str) -> int:
     """The greatest epoch of the models in the topic, -1 without any; LogError if it cannot be read to its end."""
-    follower = Follower(log, topic)
     newest = -1
     deadline = time.monotonic() + _READ_SECONDS
-    try:
-        while not follower.caught_up:
-            records = follower.step()
-            newest = max([newest, *(_epoch(record.value) for record in records)])
-            if time.monotonic() > deadline:
-                raise LogError(f"topic {topic} could not be read to its end within {_READ_SECONDS:g} s")
-            if not records and not follower.caught_up:
-                time.sleep(_POLL_SECONDS)
-    finally:
-        follower.close()
+    for batch in content(log, topic):
+        newest = max([newest, *(_epoch(record.value) for record in batch)])
+        if time.monotonic() > deadline:
+            raise LogError(f"topic {topic} could not be read to its end within {_READ_SECONDS:g} s")
     return newest
 
 

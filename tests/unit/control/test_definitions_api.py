@@ -227,17 +227,3 @@ def test_a_look_takes_no_more_bytes_than_it_may(monkeypatch: pytest.MonkeyPatch)
     assert (place.topic, newest.whole) == ("payments", False)
     assert sum(len(one.value or b"") for one in newest.records) <= 600
     assert newest.records[-1].offset == 99
-
-
-def test_a_query_over_tables_is_not_tried_and_the_way_out_is_said() -> None:
-    world = World()
-    with_shop(world)
-    more = "tables: [{name: t, file: /t.csv, key: k}]\nadd: {x: {table: t, key: k}}"
-
-    async def talk(ask: Ask) -> None:
-        body = {"definition": f"stream: s\nsources: [{{topic: orders}}]\n{more}", "query": "FROM s PATTERN orders o"}
-        status, found = await ask("POST", "/api/definitions/try", body)
-        assert (status, found["error"]["kind"]) == (409, "tables")
-        assert "`saffron replay --stream` tries a query" in found["error"]["message"]
-
-    world.run(talk)

@@ -187,14 +187,18 @@ def test_no_stream_is_made_from_a_merged_one(client: Client) -> None:
         plan_change(StreamChange("by_customer", source="shop", key="customer"), present(client))
 
 
-def test_tables_are_topics_that_are_there_or_files_with_their_full_path(client: Client) -> None:
+def test_tables_are_topics_that_are_there_or_files_in_their_folder(client: Client) -> None:
     add = "add: {known: {table: t, key: k}}\n"
     assert "topic 'nothing' does not exist" in refused(
         client, f"{SHOP}tables: [{{name: t, topic: nothing, key: id}}]\n{add}"
     )
-    assert "write the full path of t.csv" in refused(
-        client, f"{SHOP}tables: [{{name: t, file: t.csv, key: id}}]\n{add}"
-    )
+    for path in ("/etc/t.csv", "lists/../../t.csv"):
+        assert f"{path} is no path within the folder of tables" in refused(
+            client, f"{SHOP}tables: [{{name: t, file: {path}, key: id}}]\n{add}"
+        )
+    file = f"{SHOP.replace('shop', 'listed')}tables: [{{name: t, file: lists/t.csv, key: id}}]\n{add}"
+    assert "reads lists/t.csv in the folder `tables` (SAFFRON_TABLES)" in (said := summary_of(apply(client, file)))[-1]
+    assert said[-2] == "messages that are there already are looked up in the tables as they are now"
     apply(client, SHOP)
     found = apply(client, f"{SHOP}tables: [{{name: t, topic: trucks, key: id}}]\n{add}")
     assert sentences_of(found) == [

@@ -47,6 +47,7 @@ class World:
         self.sent: list[tuple[str, bytes, Any]] = []
         self.token = token
         self.down = False
+        self.settings = Settings(prefix="p.")
 
     async def send(self, topic: str, key: bytes, value: bytes | None) -> None:
         if self.down:
@@ -59,10 +60,9 @@ class World:
         told = partial(why, self.log, TOPICS, "why")
         api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), told, self.log.partitions, self.health)
         desk = DeadLettersApi(self.tables, DeadLetters(self.log, TOPICS, "desk"), "desk", 86_400_000)
-        streams = StreamsApi(self.tables, self.send, self.log, Settings(prefix="p."))
+        streams = StreamsApi(self.tables, self.send, self.log, self.settings)
         names = self.log.broker.topics
-        settings = Settings(prefix="p.")
-        definitions = DefinitionsApi(self.log, settings, lambda: names, streams.present, Trials(longest=600))
+        definitions = DefinitionsApi(self.log, self.settings, lambda: names, streams.present, Trials(longest=600))
         return [route for one in (api, streams, definitions, desk) for route in one.routes()]
 
     def application(self) -> web.Application:

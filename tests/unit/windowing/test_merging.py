@@ -116,7 +116,14 @@ class Shop:
         self._offsets: dict[tuple[str, int], int] = {}
         self.versions = 0
         settings = replace(
-            Settings(), data=directory, prefix="t.", commit_ms=10, session_ms=1_000, poll_records=20, block_events=16
+            Settings(),
+            data=directory,
+            tables=directory / "lists",
+            prefix="t.",
+            commit_ms=10,
+            session_ms=1_000,
+            poll_records=20,
+            block_events=16,
         )
         beside = SomeTime(self.world.random)
         for member in range(2):

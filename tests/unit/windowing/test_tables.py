@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import orjson
 import pytest
 
 from saffron.mapping.definition_reader import read_definition
+from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
+from saffron.runtime.log.topics import stream_topics, topic_files
 from saffron.runtime.streams.merging import InnerEvent, SourceReader
 from saffron.runtime.streams.messages import Messages, batch_of
 from saffron.runtime.streams.stream_tables import empty_tables
@@ -20,6 +23,7 @@ from saffron.runtime.telemetry.metric_names import (
     TABLE_MISSES,
     TABLE_ROWS,
 )
+from saffron.testing.memory_log import MemoryLog
 from tests.unit.runtime.world import NO_CHAOS, Chaos
 from tests.unit.windowing.test_merging import NAME, SHOP, TARGETS, TOPIC, Shop
 
@@ -141,18 +145,120 @@ def test_a_source_that_is_gone_is_read_on_without_tables_that_are_gone() -> None
     assert (b'"a":false' in first.value, b'"a"' in second.value) == (True, False)
 
 
-def test_a_stream_waits_for_a_table_that_is_missing(tmp_path: Path) -> None:
+def missing(path: Path) -> None:
+    del path
+
+
+def of_names_twice(path: Path) -> None:
+    path.write_text("id,id\nc1,gold\n")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (missing, "customers.csv cannot be read (No such file or directory)"),
+        (Path.mkdir, "customers.csv cannot be read (Is a directory)"),
+        (of_names_twice, "the header line names 'id' twice"),
+    ],
+)
+def test_a_stream_waits_alone_for_a_file_that_cannot_be_read(
+    wrong: Callable[[Path], None], told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     shop = WithTable(1, tmp_path, NO_CHAOS)
-    later = TABLES.replace(f"topic: {CRM}", f"file: {tmp_path / 'customers.csv'}")
-    shop.apply(SHOP + later)
+    file = tmp_path / "lists" / "customers.csv"
+    file.parent.mkdir()
+    wrong(file)
+    shop.apply(SHOP + TABLES.replace(f"topic: {CRM}", "file: customers.csv"))
+    plain = AppliedDefinition(SHOP.replace("stream: shop", "stream: plain"), {"orders": 0, "payments": 1}, 1)
+    shop.world.topics(topic_files()["events"].spec("t.plain", 1), *stream_topics("t.", "plain", 1))
+    record = StreamRecord("plain", "t.plain", "order_id", definition=plain)
+    shop.producer.send("t.streams", 0, record.encode(), key=b"plain")
+    shop.producer.flush(1)
     shop.order_of("c1")
-    for _ in range(200):
-        shop.world.now += 50
-        for process in shop.world.processes:
-            shop.world._turn(process)
+    turns(shop, 200)
     assert shop.events() == []
     assert shop.metrics.value(ROUTES_WAITING, NAME, "table") > 0
-    (tmp_path / "customers.csv").write_text("id,tier\nc1,gold\n")
+    assert told in caplog.text
+    assert [orjson.loads(one.value or b"")["who"] for one in orders(shop, "t.plain")] == ["c1"]
+    file.rmdir() if file.is_dir() else None
+    file.write_text("id,tier\nc1,gold\n")
     shop.finish(2)
     shop.world.settle(shop.is_read)
     assert [one["tier"] for one in shop.events()] == ["gold"]
+
+
+def orders(shop: WithTable, topic: str) -> list[Record]:
+    return [one for one in shop.world.read(topic, 0, committed_only=True) if b'"who"' in (one.value or b"")]
+
+
+def turns(shop: WithTable, count: int) -> None:
+    """Lets all processes do `count` steps, however much they have still to do."""
+    for _ in range(count):
+        shop.world.now += 50
+        for process in shop.world.processes:
+            shop.world._turn(process)
+
+
+def test_a_topic_that_is_made_anew_is_loaded_again_before_an_event_is_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop = WithTable(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP + TABLES)
+    shop.order_of("c1")
+    shop.world.settle(shop.is_committed)
+    shop.world.broker.delete(CRM)
+    turns(shop, 60)
+    shop.order_of("c1")
+    turns(shop, 60)
+    assert [one["tier"] for one in shop.events()] == ["tier1"], "nothing is read while the topic is missing"
+    assert shop.metrics.value(ROUTES_WAITING, NAME, "table") > 0
+    assert f"topic {CRM} is missing" in caplog.text
+    shop.world.topics(TopicSpec(CRM, PARTS, {"cleanup.policy": "compact"}))
+    shop.change("c1", "anew")
+    shop.world.settle(shop.is_committed)
+    shop.world.broker.delete(CRM)
+    shop.world.topics(TopicSpec(CRM, PARTS, {"cleanup.policy": "compact"}))
+    for number in range(LOADED):  # so many that the old position is one of the new topic's
+        shop.change(f"c{number}", "third")
+    turns(shop, 60)
+    for customer in ("c1", "c2"):
+        shop.order_of(customer)
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    assert sorted(one["tier"] for one in shop.events()) == ["anew", "third", "third", "tier1"]
+    assert "was deleted and made again" in caplog.text
+
+
+def test_partitions_that_are_added_are_read_from_their_first_record(tmp_path: Path) -> None:
+    shop = WithTable(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP + TABLES)
+    shop.order_of("c1")
+    shop.world.settle(shop.is_committed)
+    shop.world.broker.add_partitions(CRM, PARTS + 2)
+    for partition in range(PARTS, PARTS + 2):
+        row = orjson.dumps({"id": f"new{partition}", "tier": f"of{partition}"})
+        shop.producer.send(CRM, partition, row, key=b"new%d" % partition)
+    shop.producer.flush(1)
+    turns(shop, 60)
+    for customer in ("new2", "new3", "c1"):
+        shop.order_of(customer)
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    assert sorted(one["tier"] for one in shop.events()) == ["of2", "of3", "tier1", "tier1"]
+
+
+def test_tables_are_read_under_groups_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = set()
+    consumer = MemoryLog.consumer
+
+    def noted(log: MemoryLog, group: str, **more: Any) -> Any:
+        groups.add(group)
+        return consumer(log, group, **more)
+
+    monkeypatch.setattr(MemoryLog, "consumer", noted)
+    shop = WithTable(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP + TABLES)
+    shop.order_of("c1")
+    shop.world.settle(shop.is_committed)
+    assert "t.tables" in groups
+    assert all(one.startswith("t.") for one in groups), "no rights on others are granted"

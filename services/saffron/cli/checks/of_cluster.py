@@ -19,6 +19,7 @@ from saffron.cli.checks.cluster import (
     services,
     silence,
     snapshots,
+    tables,
     topics,
     transactions,
 )
@@ -45,6 +46,7 @@ _OF_ALL = (
     records.check_shared_topics,
     inputs.check_inputs,
     merged.check_merged,
+    tables.check_tables,
     silence.check_silence,
     queries.check_queries,
     schemas.check_schemas,

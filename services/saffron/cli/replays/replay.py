@@ -111,6 +111,7 @@ def replay(
     asked = shedding.asked
     from saffron.runtime.replay.fused import Query
     from saffron.runtime.replay.replay import Replay  # after the cheap checks: this loads Numba
+    from saffron.runtime.streams.whole_tables import read_again
 
     named = [Query(one.name, one.text) for one in queries]
     settings: dict[str, Any] = {
@@ -128,7 +129,7 @@ def replay(
         _print_results(run, inputs, _sink(count), letters, places)
     if virtual is not None:
         shedding.save(virtual.models())
-    for sentence in run.reports():
+    for sentence in (*run.reports(), *read_again({} if run.merged is None else run.merged.tables)):
         console.say(sentence)
     if stats:
         print(orjson.dumps(run.figures()).decode(), file=sys.stderr)

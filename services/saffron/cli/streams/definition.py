@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -17,10 +17,13 @@ from saffron.control.streams.readings import read_source, reading_body
 from saffron.errors import InputError
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
 from saffron.mapping.definition_reader import read_definition
-from saffron.mapping.dry_run import Reading, read_all, sentences
+from saffron.mapping.dry_run import LookUp, Reading, not_looked_up, read_all, sentences
+from saffron.mapping.mapper import flat
 from saffron.mapping.proposals.definition_writer import write_definition
 from saffron.mapping.proposals.fields import Topic
 from saffron.mapping.proposals.infer import infer as propose
+from saffron.mapping.tables.table import Table
+from saffron.runtime.streams.whole_tables import look_up_in, table_notices, whole_tables
 
 Sample = Annotated[int, typer.Option(min=1, help="The newest so many messages of each topic are looked at.")]
 _SHOWN = 12
@@ -80,7 +83,8 @@ def check(
 ) -> None:
     """Try a definition on the newest messages of its topics: how each would be read, what is refused and why.
 
-    Nothing is changed. The command fails where a message is refused, or a topic has none.
+    Tables are read whole, and events are looked up in them. Nothing is changed. The command fails where a message is
+    refused, or a topic has none.
 
     Examples:
 
@@ -89,19 +93,29 @@ def check(
         saffron stream check shop.yaml orders=orders.ndjson payments=payments.ndjson shipments=shipments.ndjson
     """
     found = read_definition(text_of(definition)).beside(definition.parent)
-    files = _files(inputs or [], found.sources)
-    with _client(system, [one.topic for one in found.sources if one.topic not in files]) as client:
+    topics = [*(one.topic for one in found.sources), *(one.topic for one in found.tables if one.topic is not None)]
+    files = _files(inputs or [], topics)
+    with _client(system, [one for one in topics if one not in files]) as client:
+        tables = whole_tables(
+            found,
+            lambda topic: (
+                samples.records_of_file(files[topic], topic)
+                if topic in files
+                else samples.whole_topic(_known(client), topic)
+            ),
+        )
+        look_up = look_up_in(found, tables)
         readings = [
-            read_all(found, one, samples.of_file(files[one.topic], one.topic, sample))
+            read_all(found, one, samples.of_file(files[one.topic], one.topic, sample), look_up=look_up)
             if one.topic in files
-            else read_newest(_known(client), found, one, sample)
+            else read_newest(_known(client), found, one, sample, look_up)
             for one in found.sources
         ]
     if json:
         console.print_json([reading_body(one) for one in readings])
     else:
         _show(readings)
-        for line in (*_keyless(readings, found.key), *lookup_lines(readings, found)):
+        for line in (*_keyless(readings, found), *_looked_up(readings, tables)):
             console.say(line)
     if any(one.refused or not one.messages for one in readings):
         raise typer.Exit(1)
@@ -122,16 +136,21 @@ def _known(client: Client | None) -> Client:
     return client
 
 
-def read_newest(client: Client, stream: StreamDefinition, source: SourceDefinition, sample: int) -> Reading:
+def read_newest(
+    client: Client,
+    stream: StreamDefinition,
+    source: SourceDefinition,
+    sample: int,
+    look_up: LookUp = not_looked_up,
+) -> Reading:
     """How a source reads its topic's newest messages."""
     messages = samples.of_source(client, source, sample)
-    return read_source(stream, source, messages, client.settings.max_future_ms)
+    return read_source(stream, source, messages, client.settings.max_future_ms, look_up)
 
 
-def _files(inputs: Sequence[str], sources: Sequence[SourceDefinition]) -> dict[str, Path]:
+def _files(inputs: Sequence[str], topics: Sequence[str]) -> dict[str, Path]:
     """The files that stand for topics. InputError: one is no TOPIC=FILE of this definition."""
     files = {}
-    topics = [one.topic for one in sources]
     for one in inputs:
         topic, _, path = one.partition("=")
         if topic not in topics or not path:
@@ -151,23 +170,27 @@ def _show(readings: Sequence[Reading]) -> None:
             console.say(line)
 
 
-def _keyless(readings: Sequence[Reading], key: str | None) -> Iterator[str]:
-    """What a person has to know of sources without the stream's key."""
+def _keyless(readings: Sequence[Reading], definition: StreamDefinition) -> Iterator[str]:
+    """What a person has to know of sources without the stream's key, or one that is looked up."""
+    key = definition.key
     for one in readings:
         if key is not None and one.events and key not in one.attributes:
             name = f"`{key}: PATH` under `attributes`"
             yield f"{one.source.topic}: no event has the stream's key {key!r}; {name} says where it is"
-
-
-def lookup_lines(readings: Sequence[Reading], definition: StreamDefinition) -> Iterator[str]:
-    """What a person has to know of attributes that come of tables. Rows of topics are not read here."""
     for name, rule in definition.add.items():
         for one in readings:
             if one.events and rule.key not in one.attributes:
                 yield f"{one.source.topic}: no event has {rule.key!r}, by which {name} is looked up: it is null"
-            if count := one.attributes.get(name, 0):
-                what = "dead letters" if definition.dead_letters else f"without it, since table {rule.table} gives it"
-                yield f"{one.source.topic}: {count:,} events bring their own {name!r}, and are {what}"
+
+
+def _looked_up(readings: Sequence[Reading], tables: Mapping[str, Table]) -> Iterator[str]:
+    """Of a stream with tables: how many rows they have, what is wrong with them, and an event of each source."""
+    for name, table in tables.items():
+        yield f"table {name}: {len(table):,} row{'s' * (len(table) != 1)}"
+    yield from table_notices(tables, {})
+    for one in readings if tables else ():
+        for event in one.examples[:1]:
+            yield f"{one.source.topic}: for example {flat(event).decode()}"
 
 
 def _cells(one: Reading) -> tuple[object, ...]:

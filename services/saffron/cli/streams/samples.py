@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from saffron.cli.client import Client
@@ -9,6 +12,7 @@ from saffron.errors import InputError
 from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.message import Message
 from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.log.follower import content
 from saffron.runtime.streams.messages import message_of, record_in
 from saffron.runtime.streams.newest_messages import in_order_of_time, newest_records
 from saffron.runtime.streams.source_messages import SourceMessage, messages_of, translated, translations
@@ -33,13 +37,25 @@ def of_file(path: Path, topic: str, count: int) -> list[Message]:
 
     InputError: it cannot be read.
     """
+    return [message(record) for record in deque(records_of_file(path, topic), maxlen=count)]
+
+
+def records_of_file(path: Path, topic: str) -> Iterator[Record]:
+    """The records of a file, each on its line. InputError: it cannot be read."""
+    where = TopicPartition(topic, 0)
     try:
-        lines = path.read_bytes().splitlines()
+        with path.open("rb") as file:
+            for number, line in enumerate(file):
+                if line.strip():
+                    yield record_in(line.rstrip(b"\r\n"), where, number)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    numbered = [(number, line) for number, line in enumerate(lines) if line.strip()][-count:]
-    where = TopicPartition(topic, 0)
-    return [message(record_in(line, where, number)) for number, line in numbered]
+
+
+def whole_topic(client: Client, topic: str) -> Iterator[Record]:
+    """All records of a topic."""
+    client.partitions(topic)  # an error that names the broker
+    return chain.from_iterable(content(client.log, topic, client.settings.group("samples")))
 
 
 def message(record: Record) -> Message:

@@ -186,7 +186,7 @@ byId("check").addEventListener("click", () => run(byId("check"), byId("definitio
   byId("readings").hidden = true;
   const found = await ask("/api/definitions/check", "POST", { definition: byId("definition").value });
   showReadings(found.sources);
-  const told = found.sources.flatMap((one) => one.told);
+  const told = [...found.sources.flatMap((one) => one.told), ...found.told];
   return told.length ? [told.join("\n"), "wait"] : "every message is read";
 }));
 

@@ -47,6 +47,16 @@ def topics_of(record: StreamRecord) -> list[str]:
         return list(record.definition.numbers)
 
 
+def table_topics_of(record: StreamRecord) -> list[str]:
+    """The topics of a stream's tables."""
+    if record.definition is None:
+        return []
+    try:
+        return [one.topic for one in definition_of(record.definition).tables if one.topic is not None]
+    except DefinitionError:  # one of a later version
+        return []
+
+
 def _sources(record: StreamRecord, now: StreamContext) -> list[dict[str, Any]]:
     """The topics that a merged stream has ever read. `read`: it still does."""
     applied = record.definition

@@ -66,6 +66,10 @@ def summary_of(found: StreamPlan) -> list[str]:
             "a source partition that is silent holds the stream back, since an earlier event may come of it: with "
             "`idle: 10s` in the definition the others go on without it"
         )
+    if definition_of(applied).tables:
+        sentences.append("messages that are there already are looked up in the tables as they are now")
+    if files := [str(one.file) for one in definition_of(applied).tables if one.file is not None]:
+        sentences.append(f"each member of windowing reads {', '.join(files)} in the folder `tables` (SAFFRON_TABLES)")
     if record.silence is not None:
         after = _duration(record.silence)
         sentences.append(f"where nothing comes to any source for {after}, event time goes on with the clock")
@@ -119,15 +123,23 @@ def _partitions(topic: str, now: StreamContext) -> int:
 
 
 def _require_tables(wanted: StreamDefinition, now: StreamContext) -> None:
-    """Refused: a table's topic cannot be read, or its file is named by a path that depends on where one stands."""
+    """Refused: a table's topic cannot be read, or its file is not in the folder of tables."""
+    require_in_folder(wanted)
     for table in wanted.tables:
         if table.topic is not None:
             _partitions(table.topic, now)
-        elif not PurePath(table.file or "").is_absolute():
+
+
+def require_in_folder(wanted: StreamDefinition) -> None:
+    """Refused: a table's file lies outside the folder of tables: services read no other files for a definition."""
+    for table in wanted.tables:
+        path = PurePath(table.file or "")
+        if path.is_absolute() or ".." in path.parts:
             raise Refused(
                 400,
                 "tables",
-                f"table {table.name}: write the full path of {table.file}, at which each machine of windowing has it",
+                f"table {table.name}: {path} is no path within the folder of tables: put the file into the folder that "
+                "windowing's setting `tables` names (SAFFRON_TABLES), and write its path from there",
             )
 
 

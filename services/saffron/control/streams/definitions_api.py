@@ -16,6 +16,7 @@ from saffron.control.guard import answer
 from saffron.control.requests import count_of, definition_text, json_body, number_of, text_of
 from saffron.control.streams.change import StreamContext, require_foreign
 from saffron.control.streams.readings import message_body, message_readings, read_source, reading_body
+from saffron.control.streams.table_look import tables_now
 from saffron.control.streams.topic_names import foreign_topics
 from saffron.control.streams.trial_request import Trial
 from saffron.control.streams.trials import SECONDS, Trials
@@ -25,12 +26,14 @@ from saffron.mapping.message import Message
 from saffron.mapping.proposals.definition_writer import write_definition
 from saffron.mapping.proposals.fields import Topic
 from saffron.mapping.proposals.infer import infer
+from saffron.mapping.tables.table import Table
 from saffron.records.stream import is_name
 from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.messages import message_of
 from saffron.runtime.streams.newest_messages import Newest, from_one_moment, in_order_of_time, newest_records
 from saffron.runtime.streams.source_messages import Batch, messages_of, translated, translations
+from saffron.runtime.streams.whole_tables import look_up_in, table_notices
 
 MOST_MESSAGES = 10_000
 """Messages of a topic that one request looks at."""
@@ -91,7 +94,8 @@ class DefinitionsApi:
         body = await json_body(request, {"definition", "messages"})
         definition = read_definition(definition_text(body))
         newest = await self._newest(_sources(definition), number_of(body, "messages", _MESSAGES, most=MOST_MESSAGES))
-        return answer(await asyncio.to_thread(self._checked, definition, newest))
+        tables = await self._tables(definition)
+        return answer(await asyncio.to_thread(self._checked, definition, newest, tables))
 
     async def try_query(self, request: web.Request) -> web.Response:
         body = await json_body(request, {"definition", "query", "messages"})
@@ -109,18 +113,11 @@ class DefinitionsApi:
         if len(query) > MOST_CHARACTERS:
             raise Refused(413, "size", f"the query has {len(query)} characters; at most {MOST_CHARACTERS} are taken")
         definition = read_definition(text)
-        if definition.tables:
-            raise Refused(
-                409,
-                "tables",
-                "a stream with tables is not tried here, since a table is read whole: `saffron replay --stream` tries "
-                "a query over files of its topics and tables",
-            )
         count = number_of(body, "messages", MOST_MESSAGES, most=MOST_MESSAGES)
         newest, since = from_one_moment(await self._newest(_sources(definition), count))
         batches = await asyncio.to_thread(self._translated, definition, newest)
         partitions, max_future = _partitions(definition, newest), self._settings.max_future_ms
-        trial = Trial(text, query, batches, partitions, SECONDS, ask, max_future)
+        trial = Trial(text, query, batches, partitions, SECONDS, ask, max_future, await self._tables(definition))
         messages = sum(len(records) for records, _ in batches.values())
         return {**await self._trials.run(trial), "messages": messages, "since": since}
 
@@ -134,25 +131,41 @@ class DefinitionsApi:
         async with self._looking:
             return await asyncio.to_thread(self._read, topics, min(count, _MOST_TOGETHER // len(topics)))
 
+    async def _tables(self, definition: StreamDefinition) -> Mapping[str, Table]:
+        """The tables of a definition, whole. Refused: one is missing, Saffron's own, or too large."""
+        async with self._looking:
+            return await asyncio.to_thread(self._read_tables, definition)
+
+    def _read_tables(self, definition: StreamDefinition) -> Mapping[str, Table]:
+        self._require_foreign([one.topic for one in definition.tables if one.topic is not None])
+        return tables_now(definition, self._log, self._settings)
+
     def _read(self, topics: Sequence[str], count: int) -> Newest:
+        self._require_foreign(topics)
+        return newest_records(self._log, self._settings.group("control-look"), topics, count)
+
+    def _require_foreign(self, topics: Sequence[str]) -> None:
+        """Refused: a topic does not exist, or is Saffron's own."""
         now = self._present()
         for topic in topics:
             require_foreign(topic, now)
             if now.partitions(topic) is None:
                 raise Refused(404, "topic", f"topic {topic!r} does not exist: is that its full name?")
-        return newest_records(self._log, self._settings.group("control-look"), topics, count)
 
-    def _checked(self, definition: StreamDefinition, newest: Newest) -> Mapping[str, Any]:
+    def _checked(self, definition: StreamDefinition, newest: Newest, tables: Mapping[str, Table]) -> Mapping[str, Any]:
         """What becomes of the messages of each source, and of the newest of them one by one."""
         batches = self._translated(definition, newest)
         strict, ahead = definition.dead_letters, self._settings.max_future_ms
+        look_up = look_up_in(definition, tables)
         sources = []
         for source in definition.sources:
             messages = messages_of(batches, source.topic)
-            shown = message_readings(reversed(messages[-_SHOWN:]), source, strict=strict, max_future=ahead)
-            found = read_source(definition, source, messages, ahead)
+            shown = message_readings(
+                reversed(messages[-_SHOWN:]), source, strict=strict, max_future=ahead, look_up=look_up
+            )
+            found = read_source(definition, source, messages, ahead, look_up)
             sources.append({**reading_body(found), "newest": shown})
-        return {"name": definition.name, "sources": sources}
+        return {"name": definition.name, "sources": sources, "told": list(table_notices(tables, {}))}
 
     def _translated(self, definition: StreamDefinition, newest: Newest) -> dict[TopicPartition, Batch]:
         return translated(newest, definition.sources, translations(self._settings.registry_auth))

@@ -10,9 +10,18 @@ from typing import Any
 import orjson
 
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
-from saffron.mapping.dry_run import Reading, Refusals, judged, place_of, read_all, sentences
-from saffron.mapping.mapper import Mapped, Refused, events_of
-from saffron.mapping.message import Message, written
+from saffron.mapping.dry_run import (
+    LookUp,
+    Reading,
+    Refusals,
+    judged,
+    not_looked_up,
+    place_of,
+    read_all,
+    sentences,
+)
+from saffron.mapping.mapper import Mapped, Refused, events_of, flat
+from saffron.mapping.message import Message
 from saffron.runtime.streams.source_messages import SourceMessage
 
 MOST_SHOWN = 16_384
@@ -20,11 +29,15 @@ MOST_SHOWN = 16_384
 
 
 def read_source(
-    stream: StreamDefinition, source: SourceDefinition, messages: Sequence[SourceMessage], max_future: int
+    stream: StreamDefinition,
+    source: SourceDefinition,
+    messages: Sequence[SourceMessage],
+    max_future: int,
+    look_up: LookUp = not_looked_up,
 ) -> Reading:
     """What becomes of a source's messages, those among them that could not be translated. `max_future`: ms."""
     known = [one.message for one in messages if one.refusal is None]
-    found = read_all(stream, source, known, max_future)
+    found = read_all(stream, source, known, max_future, look_up)
     refused = dict(found.refused)
     for one in messages:
         if one.refusal is not None:
@@ -52,13 +65,8 @@ def reading_body(one: Reading) -> dict[str, Any]:
         "misfits": misfits,
         "warning": one.warning or None,
         "told": list(sentences(one)),
-        "examples": [event_body(each) for each in one.examples],
+        "examples": [orjson.Fragment(flat(each)) for each in one.examples],
     }
-
-
-def event_body(event: Mapped) -> orjson.Fragment:
-    """An event as it stands in the inner topic: numbers as they were written."""
-    return orjson.Fragment(written({"type": event.type, "ts": event.ts, **event.values}))
 
 
 def message_body(message: Message) -> dict[str, Any]:
@@ -80,7 +88,12 @@ def message_body(message: Message) -> dict[str, Any]:
 
 
 def message_readings(
-    messages: Iterable[SourceMessage], source: SourceDefinition, *, strict: bool, max_future: int
+    messages: Iterable[SourceMessage],
+    source: SourceDefinition,
+    *,
+    strict: bool,
+    max_future: int,
+    look_up: LookUp = not_looked_up,
 ) -> list[Mapping[str, Any]]:
     """Each message with what becomes of it: its events, and its elements that are none. `strict`: as `events_of`."""
 
@@ -89,7 +102,8 @@ def message_readings(
             yield Refused(0, *one.refusal)
             return
         for each in events_of(one.message, source, strict=strict):
-            yield judged(each, one.message, max_future)
+            event = judged(each, one.message, max_future)
+            yield event if isinstance(event, Refused) else look_up(event)[0]
 
     return [{**message_body(one.message), "read": list(map(_element, elements(one)))} for one in messages]
 
@@ -97,7 +111,7 @@ def message_readings(
 def _element(one: Mapped | Refused) -> Mapping[str, Any]:
     if isinstance(one, Refused):
         return {"number": one.number, "reason": one.reason, "detail": one.detail}
-    return {"number": one.number, "event": event_body(one), "misfits": list(one.misfits)}
+    return {"number": one.number, "event": orjson.Fragment(flat(one)), "misfits": list(one.misfits)}
 
 
 def _text(value: bytes | None) -> str | None:

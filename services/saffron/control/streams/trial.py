@@ -36,6 +36,7 @@ from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.merged import MergedMessages, Parts
 from saffron.runtime.replay.replay import Replay
 from saffron.runtime.replay.why import Reader, why
+from saffron.runtime.streams.whole_tables import read_again
 
 MOST_RESULTS = 100
 """Results that a trial shows; the others are counted."""
@@ -74,7 +75,7 @@ def try_query(trial: Trial, clock: Callable[[], float] = time.monotonic) -> dict
         "count": count,
         "events": figures["events"],
         "refused": dict(letters),
-        "reports": list(run.reports()),
+        "reports": [*run.reports(), *read_again(trial.tables)],
         "seconds": figures["seconds"],
         "whole": whole,
     }
@@ -109,7 +110,7 @@ def _merged(trial: Trial, partitions: int) -> MergedMessages:
         ]
         for source in definition.sources
     }
-    return MergedMessages(definition, messages, partitions, trial.max_future)
+    return MergedMessages(definition, messages, partitions, trial.max_future, trial.tables)
 
 
 def _parts(records: Sequence[Record], batch: RawBatch) -> Parts:

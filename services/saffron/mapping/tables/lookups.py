@@ -55,6 +55,11 @@ def added(events: Sequence[bytes], adds: Mapping[str, AddRule], tables: Mapping[
     return Added([text + b"}" for text in texts], own, not_found)
 
 
+def own_detail(names: Sequence[str]) -> str:
+    """Why an event with attributes of its own of these names is a dead letter, where misfits are."""
+    return f"{names[0]!r} comes from a table, and the message brings its own"
+
+
 def _without(event: bytes, names: Sequence[str]) -> bytes:
     """A flat event without some attributes, numbers as they were written."""
     return written({name: value for name, value in parse(event).items() if name not in names})

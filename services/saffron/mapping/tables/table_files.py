@@ -31,7 +31,9 @@ def load(table: Table) -> Iterator[None]:
                 if count % _SLICE == 0:
                     yield
     except OSError as error:
-        raise InputError(f"table {table.definition.name}: {path} cannot be read: {error.strerror}") from None
+        raise InputError(
+            f"table {table.definition.name}: {path} cannot be read ({error.strerror}): put it there, readable"
+        ) from None
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, Mapping[str, Any] | MessageError]]:

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 
 from saffron.errors import LogError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 
 _BATCH = 500
+_LOOK_SECONDS = 0.01
 
 
 class Follower:
-    """Reads every partition of `topic` from the first record. `from_end`: only new records."""
+    """Reads `topic` from the first record.
 
-    def __init__(self, log: Log, topic: str, *, from_end: bool = False) -> None:
+    `from_end`: only new records. `only`: these of its partitions; None: all. `group`: for which Kafka asks
+    for rights, although it gets no members; "": by the topic, which has our prefix.
+    """
+
+    def __init__(
+        self, log: Log, topic: str, *, from_end: bool = False, only: Iterable[int] | None = None, group: str = ""
+    ) -> None:
         count = log.partitions(topic)
         if count is None:
             raise LogError(f"topic {topic!r} is missing: create the topics first (`saffron up` does)")
         self._consumer: Consumer = log.consumer(
-            f"{topic}.follower", committed_only=True, client_id="follower", patient=True
+            group or f"{topic}.follower", committed_only=True, client_id="follower", patient=True
         )
         positions: dict[TopicPartition, int] = {}
         self._behind: dict[TopicPartition, int] = {}  # partition -> its end at the start
-        for partition in range(count):
+        for partition in range(count) if only is None else only:
             where = TopicPartition(topic, partition)
             low, high = self._consumer.watermarks(where)
             positions[where] = high if from_end else low
@@ -53,3 +61,19 @@ class Follower:
             for where, end in self._behind.items()
             if read.get(where, 0) < end and (records or not self._consumer.at_end(where))
         }
+
+
+def content(log: Log, topic: str, group: str = "") -> Iterator[Sequence[Record]]:
+    """The present content of a topic in batches, older values of a key included until they are compacted.
+
+    A batch is empty where nothing has come for a moment, so that who waits may give up. `group`: as of a `Follower`.
+    """
+    follower = Follower(log, topic, group=group)
+    try:
+        while not follower.caught_up:
+            records = follower.step()
+            yield records
+            if not records:
+                time.sleep(_LOOK_SECONDS)
+    finally:
+        follower.close()

@@ -88,6 +88,9 @@ class Settings:
     snapshots: Path = _setting(
         Path(), "where operators keep snapshots; every member must reach it (default data/snapshots)"
     )
+    tables: Path = _setting(
+        Path(), "folder with the files of streams' tables, for windowing and control (default data/tables)"
+    )
     host: str = _setting("127.0.0.1", "address on which metrics, health and the control API listen")
     metrics_port: int = _setting(0, "port of /metrics, /healthz and /readyz; 0 takes a free one", 0)
     control_port: int = _setting(0, "port of the control API and the live page; 0 takes a free one", 0)
@@ -213,6 +216,8 @@ def load(
     values["data"] = values["data"].expanduser().absolute()
     if origins["snapshots"] == "default":
         values["snapshots"] = values["data"] / "snapshots"
+    if origins["tables"] == "default":
+        values["tables"] = values["data"] / "tables"
     return Loaded(Settings(**values), origins)
 
 

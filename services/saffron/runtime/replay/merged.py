@@ -6,8 +6,8 @@ depend on that.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,12 +21,11 @@ from saffron.engine.windows.operator import DeadLetter
 from saffron.errors import InputError
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table import Table
-from saffron.mapping.tables.table_files import load
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.streams.merging import End, Inner, SourceReader, place_among
 from saffron.runtime.streams.messages import Messages, records_of
 from saffron.runtime.streams.places import Place
-from saffron.runtime.streams.stream_tables import apply_record, new_table
+from saffron.runtime.streams.whole_tables import whole_tables
 from saffron.schema.schema import MAX_TS
 
 _BATCH = 4_096
@@ -49,7 +48,8 @@ class MergedMessages:
     """The messages of a merged stream. `messages`: by topic, those of each of its partitions.
 
     `misfits`: by attribute the values that became null, so far; `refused`: how many elements were no events.
-    `tables`: by name, whole before the first event. `not_found`: by attribute the events whose key no row has.
+    `tables`: by name, whole; None: they are read from `messages` and files. `not_found`: by attribute the events whose
+    key no row has.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class MergedMessages:
         messages: Mapping[str, Sequence[Parts]],
         partitions: int,
         max_future: int = _DAY,
+        tables: Mapping[str, Table] | None = None,
     ) -> None:
         self.partitions = partitions
         self._name = definition.name
@@ -72,7 +73,7 @@ class MergedMessages:
             for source in definition.sources
             for partition, parts in enumerate(messages[source.topic])
         ]
-        self.tables = _tables(definition, messages)
+        self.tables = whole_tables(definition, _rows_in(messages)) if tables is None else tables
         self._sources = [
             _SourcePartition(where, number, parts, self._reader(definition, where, max_future))
             for where, number, parts in places
@@ -239,30 +240,9 @@ def opened(
     return MergedFiles(definition, files, partitions)
 
 
-def table_notices(tables: Mapping[str, Table], not_found: Mapping[str, int]) -> Iterator[str]:
-    """What a user has to know of look-ups: rows that were left out, and keys that no row has."""
-    for name, table in tables.items():
-        if table.bad.count:
-            yield f"table {name}: rows that were left out: {table.bad.count:,}; the first is {table.bad.first}"
-    for attribute, count in not_found.items():
-        have = "1 event has" if count == 1 else f"{count:,} events have"
-        yield f"{attribute}: {have} a key that no row of the table has; the attribute is null there"
-
-
-def _tables(definition: StreamDefinition, messages: Mapping[str, Sequence[Parts]]) -> Mapping[str, Table]:
-    """The tables of a stream, read to their ends. InputError: a file cannot be read."""
-    tables = {one.name: new_table(one, definition) for one in definition.tables}
-    of_topics: defaultdict[str, list[Table]] = defaultdict(list)
-    for table in tables.values():
-        if table.definition.topic is None:
-            deque(load(table), maxlen=0)
-        else:
-            of_topics[table.definition.topic].append(table)
-    for topic, some in of_topics.items():
-        for record in (record for parts in messages[topic] for records, _ in parts for record in records):
-            for table in some:
-                apply_record(table, record)
-    return tables
+def _rows_in(messages: Mapping[str, Sequence[Parts]]) -> Callable[[str], Iterator[Record]]:
+    """The function from a table's topic to its messages."""
+    return lambda topic: (record for parts in messages[topic] for records, _ in parts for record in records)
 
 
 def _require_stream(name: str, asked: str) -> None:

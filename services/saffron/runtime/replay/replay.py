@@ -28,8 +28,9 @@ from saffron.runtime.process.config import user_cache_directory
 from saffron.runtime.replay.binding import bind_all
 from saffron.runtime.replay.both import Merged
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Query
-from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedMessages, table_notices
+from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedMessages
 from saffron.runtime.streams.event_keys import keys_of
+from saffron.runtime.streams.whole_tables import table_notices
 from saffron.schema.likely_times import seconds_notice
 from saffron.schema.schema import Schema
 

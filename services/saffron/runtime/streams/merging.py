@@ -23,7 +23,7 @@ from saffron.mapping.definition import CSV, Envelope, SourceDefinition, StreamDe
 from saffron.mapping.elements import message_of_element
 from saffron.mapping.flat.flattening import Flattened, Flattener
 from saffron.mapping.message import Message
-from saffron.mapping.tables.lookups import added
+from saffron.mapping.tables.lookups import added, own_detail
 from saffron.mapping.tables.table import Table
 from saffron.records.stream import JSON
 from saffron.runtime.log import TopicPartition
@@ -134,7 +134,7 @@ class SourceReader:
         more = added([found.value(event) for event in taken.tolist()], self._add, self._tables(), keys_of_parsed)
         values, misfits = more.values, Counter(found.misfits)
         if more.own and self._strict:
-            unread += [_unread(found, int(taken[row]), "schema", _own(names)) for row, names in more.own.items()]
+            unread += [_unread(found, int(taken[row]), "schema", own_detail(names)) for row, names in more.own.items()]
             values = [value for row, value in enumerate(values) if row not in more.own]
             taken = np.delete(taken, list(more.own))
         else:
@@ -211,10 +211,6 @@ def _unfit(found: Flattened, decoded: Decoded) -> Iterator[Unread]:
 
 def _unread(found: Flattened, event: int, reason: str, detail: str) -> Unread:
     return Unread(int(found.rows[event]), int(found.numbers[event]), reason, detail)
-
-
-def _own(names: Sequence[str]) -> str:
-    return f"{names[0]!r} comes from a table, and the message brings its own"
 
 
 def _origin(source: SourceDefinition, where: TopicPartition) -> bytes:

@@ -14,6 +14,7 @@ from saffron.mapping.tables.table_files import load
 from saffron.records.stream import AppliedDefinition
 from saffron.runtime.log import Log, Record
 from saffron.runtime.log.follower import Follower
+from saffron.runtime.log.topic_watch import TopicWatch
 
 _LOG = logging.getLogger(__name__)
 _RETRY_MS = 1_000
@@ -37,11 +38,15 @@ def apply_record(table: Table, record: Record) -> None:
 class StreamTables:
     """The tables of the definition in force. `current`: returns it as applied, and read; None: the stream has none.
 
+    `group`: under which topics are read; a table's topic has a name of the user's, which is no group of ours.
     A topic is followed from its beginning, and always; a file is read once for each version of the definition.
     """
 
-    def __init__(self, log: Log, current: Callable[[], tuple[AppliedDefinition, StreamDefinition] | None]) -> None:
+    def __init__(
+        self, log: Log, group: str, current: Callable[[], tuple[AppliedDefinition, StreamDefinition] | None]
+    ) -> None:
         self._log = log
+        self._group = group
         self._current = current
         self._applied: AppliedDefinition | None = None
         self._feeds: dict[str, _Feed] = {}
@@ -89,7 +94,7 @@ class StreamTables:
             if known is not None and one.file is None and known.is_of(table):
                 feeds[one.name] = self._feeds.pop(one.name)
             else:
-                feeds[one.name] = _Feed(self._log, table)
+                feeds[one.name] = _Feed(self._log, self._group, table)
         for old in self._feeds.values():
             old.close()
         self._feeds, self._applied = feeds, applied
@@ -100,11 +105,14 @@ class _Feed:
     """What fills a table. `trouble`: why it cannot, ""  where nothing is in the way."""
 
     log: Log
+    group: str
     table: Table
     trouble: str = ""
 
     def __post_init__(self) -> None:
-        self._follower: Follower | None = None
+        self._watch = TopicWatch(self.log)
+        self._followers: list[Follower] = []  # the second and later ones are of partitions that were added
+        self._followed = 0  # partitions
         self._reading: Iterator[None] | None = None
         self._is_read = False
         self._retry_at = 0
@@ -112,7 +120,7 @@ class _Feed:
 
     @property
     def is_whole(self) -> bool:
-        return self._is_read or (self._follower is not None and self._follower.caught_up)
+        return self._is_read or (bool(self._followers) and all(one.caught_up for one in self._followers))
 
     def is_of(self, other: Table) -> bool:
         """Whether it fills the same table."""
@@ -122,8 +130,8 @@ class _Feed:
         if self._is_read or now_ms < self._retry_at:
             return False
         try:
-            moved = self._read() if self.table.definition.topic is None else self._follow(self.table.definition.topic)
-            self.trouble = ""
+            topic = self.table.definition.topic
+            moved = self._read() if topic is None else self._follow(topic, now_ms)
         except (InputError, LogError) as error:
             if str(error) != self.trouble:
                 _LOG.error("%s", error)
@@ -131,13 +139,15 @@ class _Feed:
             self.trouble, self._retry_at = str(error), now_ms + _RETRY_MS
             self.table = Table(self.table.definition, self.table.columns)
             return False
+        if self.is_whole:
+            self.trouble = ""
         self._tell()
         return moved
 
     def close(self) -> None:
-        if self._follower is not None:
-            self._follower.close()
-        self._follower = self._reading = None
+        for follower in self._followers:
+            follower.close()
+        self._followers, self._followed, self._reading = [], 0, None
 
     def _read(self) -> bool:
         if self._reading is None:
@@ -145,18 +155,26 @@ class _Feed:
         self._is_read = next(self._reading, self) is self
         return True
 
-    def _follow(self, topic: str) -> bool:
-        if self._follower is None:
-            if self.log.partitions(topic) is None:
-                raise LogError(
-                    f"table {self.table.definition.name}: topic {topic} is missing: make it, or apply the "
-                    "stream's definition without it"
-                )
-            self._follower = Follower(self.log, topic)
-        records = self._follower.step()
-        for record in records:
-            apply_record(self.table, record)
-        return bool(records)
+    def _follow(self, topic: str, now_ms: int) -> bool:
+        """Takes messages of the topic. LogError: it is missing, or a new one, and the table has to be loaded again."""
+        name = self.table.definition.name
+        changed = self._watch.step(now_ms, [topic])
+        if topic in self._watch.missing:
+            raise LogError(
+                f"table {name}: topic {topic} is missing or hidden by an ACL: make it, or apply a definition without it"
+            )
+        if changed and self._followers:
+            raise LogError(f"table {name}: topic {topic} was deleted and made again: the table is loaded again")
+        known = self._watch.partitions(topic)
+        if self._followed < known:
+            self._followers.append(Follower(self.log, topic, only=range(self._followed, known), group=self.group))
+            self._followed = known
+        moved = False
+        for follower in self._followers:
+            for record in follower.step():
+                apply_record(self.table, record)
+                moved = True
+        return moved
 
     def _tell(self) -> None:
         """Logs the first row that was none, and how many there are once there are ten times as many."""

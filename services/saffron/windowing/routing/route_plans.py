@@ -55,7 +55,7 @@ class RoutePlans:
         self._letter_partitions = log.partitions(self._letters) or 1
         self._target_partitions = log.partitions(current().topic) or 1
         self._read: tuple[AppliedDefinition, frozenset[Lookup], StreamDefinition] | None = None
-        self.tables = StreamTables(log, self._applied)
+        self.tables = StreamTables(log, settings.group("tables"), self._applied)
 
     def plan(self, where: TopicPartition, group: str) -> RoutePlan:
         """The plan of the chain of one source partition."""
@@ -90,7 +90,8 @@ class RoutePlans:
         if applied is None:
             return None
         if self._read is None or self._read[0] != applied or self._read[1] != lookups:
-            self._read = applied, lookups, with_lookups(definition_of(applied), lookups)
+            stored = definition_of(applied).beside(self._settings.tables)
+            self._read = applied, lookups, with_lookups(stored, lookups)
         return self._read[2]
 
     # ------------------------------------------------------------ inside

@@ -17,9 +17,10 @@ from saffron.cli.checks.of_cluster import judge
 from saffron.cli.client import Client
 from saffron.cli.finding import ERROR, WARNING
 from saffron.errors import LogError
+from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.local.processes import ProcessId
 from saffron.runtime.local.state import ServiceState, SystemState
-from saffron.runtime.log import TopicPartition
+from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.inspect import PartitionFacts, TopicFacts
 from saffron.runtime.log.topics import topic_specs
 from saffron.testing.memory_broker import MemoryBroker
@@ -323,7 +324,7 @@ class FakeCluster:
         self.names = frozenset(broker.topics)
 
     def denied(self, topics: Any) -> frozenset[str]:
-        return frozenset()
+        return frozenset(name for name in topics if name == "secret")
 
     def topics(self, names: Any) -> dict[str, TopicFacts]:
         there = {name: self._broker.topics[name] for name in names if name in self._broker.topics}
@@ -340,8 +341,12 @@ def test_a_look_gathers_what_topics_hold() -> None:
     log = MemoryLog(broker)
     mine = replace(SETTINGS, replication=1)
     log.create_topics(topic_specs(mine.prefix, PARTITIONS))
+    log.create_topics([TopicSpec("crm", 1, {"cleanup.policy": "delete", "retention.ms": "5"})])
     client, cluster = Client(mine, log), FakeCluster(broker)
     client.put("saffron.streams", "events", stream().encode())
+    tables = [f"{{name: {name}, topic: {name}, key: id}}" for name in ("crm", "secret", "gone")]
+    merged = AppliedDefinition(f"stream: s\nsources: [{{topic: o}}]\ntables: [{', '.join(tables)}]", {"o": 0}, 1)
+    client.put("saffron.streams", "s", StreamRecord("s", "saffron.s", definition=merged).encode())
     client.put("saffron.queries", "q", query().record.encode())
     client.put("saffron.query-status", "q/windowing/events/0", query().statuses[0].encode())
     client.put("saffron.health", "windowing", b'{"broken": true}')
@@ -365,4 +370,5 @@ def test_a_look_gathers_what_topics_hold() -> None:
     assert look.queries["q"].state == "active"
     assert len(look.events["events"]) == 1
     found = {(one.check, one.where) for one in bad(judge(look))}
+    assert {("tables", f"stream s, table {name}") for name in ("crm", "secret", "gone")} <= found
     assert {("transactions", "saffron.trends/0"), ("heartbeat", "windowing"), ("heartbeat", "greta")} <= found

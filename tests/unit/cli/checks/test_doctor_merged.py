@@ -14,11 +14,13 @@ from saffron.cli.checks.cluster.schemas import check_losses, check_times
 from saffron.cli.system.routes import RouteLine, Routes, routes_of, waiting_sentences
 from saffron.cli.system.scrape import Page
 from saffron.records.stream import AppliedDefinition, StreamRecord
+from saffron.runtime.log.inspect import TopicFacts
 from tests.unit.cli.checks.sound import bad, digests, sound
 
 IDLE = "stream: shop\nidle: 10s\nsources:\n- topic: orders\n- topic: payments\n"
 
 
+UNREAD = {"payments": TopicFacts((), {}, frozenset({"DESCRIBE"}))}
 FILLED = {"orders": 5, "payments": 7}
 NO_ROUTES = Routes()
 
@@ -40,6 +42,12 @@ def test_sound_sources_give_no_finding() -> None:
     ("look", "where", "what"),
     [
         (shop(filled={"orders": 5}), "stream shop, source payments", "does not exist"),
+        (
+            replace(shop(filled={}), denied=frozenset(["orders"])),
+            "stream shop, source orders",
+            "ANONYMOUS may not see it",
+        ),
+        (replace(shop(), foreign=UNREAD), "stream shop, source payments", "ANONYMOUS may not read it"),
         (shop(filled={"orders": 5, "payments": 0}), "stream shop, source payments", "has no messages"),
         (shop(IDLE.replace("idle: 10s\n", "")), "stream shop, source orders", "no idle bound"),
         (shop("stream: shop\nsource: 7\n"), "stream shop", "cannot be read"),

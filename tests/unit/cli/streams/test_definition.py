@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from saffron.cli.client import Client
-from saffron.cli.streams.samples import of_topic
+from saffron.cli.streams.samples import of_topic, whole_topic
 from saffron.cli.streams.stream import app
 from saffron.errors import InputError, LogError
 from saffron.mapping.definition_reader import read_definition
@@ -162,3 +162,55 @@ def test_messages_without_any_event_are_said(files: Path, source: str, value: An
     (files / "one.yaml").write_text(f"stream: one\nsources: [{source}]\n")
     (files / "one.ndjson").write_text(json.dumps({"time": 1, "value": value}) + "\n", "utf-8")
     assert said in saffron("check", "one.yaml", "one=one.ndjson").output
+
+
+LOOKED_UP = """stream: s
+sources: [{topic: orders}]
+tables: [{name: buyers, topic: crm, key: id}, {name: blocked, file: blocked.csv, key: order}]
+add: {tier: {table: buyers, key: order_id, take: tier}, is_blocked: {table: blocked, key: order_id}}
+"""
+
+
+def test_events_are_shown_with_what_is_looked_up(files: Path) -> None:
+    (files / "s.yaml").write_text(LOOKED_UP, "utf-8")
+    (files / "blocked.csv").write_text("order\nO-0\n", "utf-8")
+    rows = "".join(f'{{"id": "O-{n}", "tier": "gold"}}\n' for n in range(4))
+    (files / "crm.ndjson").write_text(rows + "no row\n", "utf-8")
+    done = saffron("check", "s.yaml", BOTH[0], "crm=crm.ndjson")
+    assert done.exit_code == 0, done.output
+    told = done.output.splitlines()
+    assert "orders: tier: 1 event has a key that no row of the table has; the attribute is null there" in told
+    assert "table buyers: 4 rows" in told
+    assert "table blocked: 1 row" in told
+    assert [one for one in told if one.startswith("table buyers: rows that were left out: 1; the first is crm/0/4")]
+    (example,) = [one for one in told if one.startswith("orders: for example ")]
+    assert example.endswith('"tier":"gold","is_blocked":true}')
+    (orders,) = json.loads(saffron("check", "s.yaml", BOTH[0], "crm=crm.ndjson", "--json").stdout)
+    assert [(one["tier"], one["is_blocked"]) for one in orders["examples"]] == [("gold", True)] + 2 * [("gold", False)]
+
+
+def test_a_table_whose_file_is_missing_ends_the_check(files: Path) -> None:
+    (files / "s.yaml").write_text(LOOKED_UP, "utf-8")
+    with pytest.raises(InputError, match=r"table blocked: .*blocked.csv cannot be read \(No such file"):
+        raised(saffron("check", "s.yaml", BOTH[0], "crm=orders.ndjson"))
+    (files / "blocked.csv").write_text("order\nO-0\n", "utf-8")
+    with pytest.raises(InputError, match=r"gone\.ndjson cannot be read"):
+        raised(saffron("check", "s.yaml", BOTH[0], "crm=gone.ndjson"))
+
+
+def raised(done: Result) -> None:
+    assert done.exception is not None
+    raise done.exception
+
+
+def test_a_table_is_read_from_its_topic_whole() -> None:
+    log = MemoryLog(MemoryBroker(lambda: NOON))
+    log.create_topics([TopicSpec("crm", 2, {})])
+    client = Client(Settings(), log)
+    producer = log.producer()
+    for number in range(1_200):
+        producer.send("crm", number % 2, b"{}", key=b"%d" % number)
+    producer.flush(1)
+    assert {one.key for one in whole_topic(client, "crm")} == {b"%d" % number for number in range(1_200)}
+    with pytest.raises(LogError, match="does not exist"):
+        list(whole_topic(client, "nothing"))

@@ -13,7 +13,7 @@ from saffron.cli.client import Client
 from saffron.cli.queries.standing import Standing, read_standing
 from saffron.cli.system.routes import Routes, routes_of
 from saffron.cli.system.scrape import scrape
-from saffron.control.streams.bodies import topics_of
+from saffron.control.streams.bodies import table_topics_of, topics_of
 from saffron.records.stream import StreamRecord
 from saffron.records.table import Unreadable
 from saffron.runtime.dead_letters.letters import Letter
@@ -84,9 +84,10 @@ class Look:
 
     `now`: our clock (ms). `names`: all topics of the broker. `topics`: facts of ours. `wanted`: by full name, the topic
     as it should be. `events`: newest messages of each stream's topic. `open`: open transactions, and since when (ms).
-    `sources_filled`: topic of a merged stream -> its number of messages; those that exist. `routes`: of this machine's
-    windowing. `models`: when each was published. `state`: of the system, if it runs on this machine. `unreadable`:
-    control records that cannot be read.
+    `sources_filled`: topic of a merged stream -> its number of messages; those that exist. `foreign`: facts of the
+    topics that merged streams and their tables are read from; those that exist. `routes`: of this machine's windowing.
+    `models`: when each was published. `state`: of the system, if it runs on this machine. `unreadable`: control records
+    that cannot be read.
     """
 
     settings: Settings
@@ -103,6 +104,7 @@ class Look:
     inputs: tuple[InputWord, ...] = ()
     letters: tuple[Letter, ...] = ()
     sources_filled: Mapping[str, int] = field(default_factory=dict)
+    foreign: Mapping[str, TopicFacts] = field(default_factory=dict)
     routes: Routes = field(default_factory=Routes)
     models: Mapping[str, int] = field(default_factory=dict)
     open: Mapping[TopicPartition, int] = field(default_factory=dict)
@@ -147,16 +149,20 @@ def look_further(
     counts = {name: len(one.partitions) for name, one in topics.items()}
     letters = DeadLetters(client.log, client.topics, client.settings.group("doctor"))
     health = newest(client, client.topics.health, _DIGESTS)
+    sources = {topic for one in streams.values() if one.definition is not None for topic in topics_of(one)}
+    foreign = sources.union(*map(table_topics_of, streams.values()))
     return replace(
         first,
         topics=topics,
         wanted=wanted,
+        denied=first.denied | cluster.denied(foreign - cluster.names),
         streams=streams,
         queries=read_standing(client),
         models=_models(client),
         open={where: _since(client, where, at) for where, at in cluster.unstable(counts).items()},
         events={name: tuple(newest(client, record.topic, _EVENTS)) for name, record in streams.items()},
-        sources_filled=_filled(client, streams.values()),
+        sources_filled=_filled(client, sources & cluster.names),
+        foreign=cluster.topics(foreign),
         routes=routes_of(scrape(state, "windowing")),
         letters=tuple(reversed(letters.newest(LetterFilter(), _LETTERS, _LETTERS).letters)),
         digests=_digests(health),
@@ -167,9 +173,8 @@ def look_further(
     )
 
 
-def _filled(client: Client, streams: Iterable[StreamRecord]) -> dict[str, int]:
-    """The sources of merged streams that exist, with their numbers of messages."""
-    topics = {topic for one in streams if one.definition is not None for topic in topics_of(one)}
+def _filled(client: Client, topics: Iterable[str]) -> dict[str, int]:
+    """The numbers of messages of topics, of those that exist."""
     consumer = client.log.consumer(client.settings.group("doctor"), committed_only=True, client_id="doctor")
     try:
         found = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from saffron.cli.checks.cluster.look import Look
+from saffron.cli.checks.cluster.permissions import unreadable
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.cli.system.routes import waiting_sentences
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
@@ -54,6 +55,9 @@ def _event_time(look: Look, name: str) -> Iterator[Finding]:
 
 def _source(look: Look, definition: StreamDefinition, source: SourceDefinition) -> Iterator[Finding]:
     name, where = definition.name, f"stream {definition.name}, source {source.topic}"
+    if refused := list(unreadable(look, source.topic, look.foreign.get(source.topic), _CHECK, where)):
+        yield from refused
+        return
     if source.topic not in look.sources_filled:
         fix = f"create it, or take it out of the definition: saffron stream show {name} --definition"
         yield error(_CHECK, f"topic {source.topic} does not exist, and the stream waits for it", where, fix)
