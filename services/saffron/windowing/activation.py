@@ -58,6 +58,8 @@ class Activation:
         self._schema: Schema | None = None
         self._schema_id: str | None = None
         self._requested: set[str] = set()
+        self._reported_idle: dict[str, int] = {}
+        """Name -> version of queries reported as failed or waiting, which were never in force."""
         self._known: tuple[Version, Schema, bool] | None = None
         self._changes: tuple[Schema, str, Mapping[str, tuple[int, Plan]]] | None = None
 
@@ -85,9 +87,12 @@ class Activation:
             if self._is_refused(wanted):
                 self._decide(wanted)
                 continue
+            if wanted.record is None:
+                self._report_dropped(wanted.name)
             missing = self._missing(wanted, now_ms, unread=unread)
             if missing is None:
                 self._operator.query(wanted.name, wanted.record)
+                self._reported_idle.pop(wanted.name, None)
                 self._changes = None
                 self._decide(wanted)
                 given = True
@@ -175,8 +180,15 @@ class Activation:
         failed, reason = self._control.failures.failed(wanted.name, self._operator.stream)
         if version is None or failed != version or self._view.changed.get(wanted.name) == version:
             return False
+        self._reported_idle[wanted.name] = failed
         self._report_status(wanted.name, failed, "failed", reason, None)
         return True
+
+    def _report_dropped(self, name: str) -> None:
+        """Reports the removal of a query that was never in force. The operator reports that of others."""
+        version = self._reported_idle.pop(name, None)
+        if version is not None and name not in self._view.queries:
+            self._report_status(name, version, "removed", None, None)
 
     def _unready_service(self, wanted: QueryEntry) -> str | None:
         """The service that the query still waits for, or None."""
@@ -218,4 +230,5 @@ class Activation:
         assert wanted.record is not None
         since = self._since.setdefault(wanted.name, now_ms)
         if now_ms - since >= _WAITING_AFTER_MS:
+            self._reported_idle[wanted.name] = wanted.record.version
             self._report_status(wanted.name, wanted.record.version, "waiting", reason, None)

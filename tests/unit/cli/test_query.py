@@ -108,6 +108,15 @@ def test_waiting_ends_when_settled_or_when_the_time_is_up(client: Client) -> Non
     assert all(map(removed, wait_for(client, [row], removed, 60.0)))
 
 
+def test_a_removed_query_is_not_blamed_for_its_failure(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
+    row = add(client, "q")
+    say(client, "q", "matcher", "failed", reason="no registry")
+    say(client, "q", "windowing", "removed")
+    found = wait_for(client, [row], removed, 60.0)
+    query_changes.finish(found, "removed", [], 60.0, json=False)
+    assert capsys.readouterr().err.endswith("q: removed\n")
+
+
 def test_the_default_stream_is_there_without_an_entry(client: Client) -> None:
     assert client.streams() == {"events": StreamRecord("events", "t.events")}
 

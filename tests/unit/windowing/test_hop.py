@@ -150,6 +150,23 @@ def test_a_query_that_waits_for_long_says_for_whom(bench: Bench) -> None:
     assert bench.said == [("m", 1, "waiting")]
 
 
+def test_the_removal_of_a_query_that_was_never_in_force_is_reported_too(bench: Bench) -> None:
+    bench.query("waits", 1, MATCH)
+    for now in (0, 2000):
+        bench.hop.emit(now, flush=False)
+    bench.query("fails", 1, MATCH)
+    failed = QueryStatus("fails", 1, "matcher", "events", 0, "failed", "no registry")
+    Statuses(bench.producer, TOPICS).report(failed)
+    bench.control.step()
+    assert bench.controls(2001) == []
+    assert {name: state for name, _, state in bench.said} == {"waits": "waiting", "fails": "failed"}
+    bench.said.clear()
+    for name in ("waits", "fails"):
+        bench.query(name, 1, None)
+    assert bench.controls(2010) == []
+    assert bench.said == [("waits", 1, "removed"), ("fails", 1, "removed")]
+
+
 def test_a_wrong_query_is_rejected_at_once_and_changes_nothing(bench: Bench) -> None:
     bench.query("w", 1, WRONG)
     assert bench.controls(0) == []

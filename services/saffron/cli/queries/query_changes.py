@@ -43,11 +43,11 @@ def finish(found: Sequence[Standing], wanted: str, failed: Sequence[Standing], t
     """Prints the outcome of each. QueryRefused: one is not in the wanted state."""
     console.done()
     if json:
-        states = [(one.record, one.state if one in failed else wanted, one.reason) for one in found]
+        states = [(one.record, one.state if one in failed else wanted, _reason(one, wanted, failed)) for one in found]
         parts = ("name", "version", "state", "reason")
         console.print_json([dict(zip(parts, (r.name, r.version, *said), strict=True)) for r, *said in states])
     for one in found:
-        name, reason = one.record.name, f": {one.reason}" if one.reason else ""
+        name, reason = one.record.name, f": {why}" if (why := _reason(one, wanted, failed)) else ""
         if one not in failed:
             console.say(f"{name}: {wanted}{reason}")
         elif one.state == "rejected":
@@ -58,3 +58,8 @@ def finish(found: Sequence[Standing], wanted: str, failed: Sequence[Standing], t
             console.say(f"{name} is not {wanted} after {timeout:g} s but {one.state}{reason}")
     if failed:
         raise QueryRefused(f"{len(failed)} of {len(found)} not {wanted}; `saffron doctor` says what is wrong")
+
+
+def _reason(one: Standing, wanted: str, failed: Sequence[Standing]) -> str | None:
+    """The reason of its state; None of a removed query, whatever had been wrong with it."""
+    return one.reason if one in failed or one.state == wanted else None

@@ -10,7 +10,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
-from saffron.cli.streams.definition import read_newest
+from saffron.cli.streams.definition import keyless, read_newest
 from saffron.cli.streams.files import text_of
 from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, shown_row
@@ -102,11 +102,17 @@ def show(
 
 def _warnings(client: Client, wanted: StreamDefinition) -> Iterator[str]:
     """What a person has to know of how the newest messages are read. Nothing is raised: the stream is applied."""
+    readings = []
     for source in wanted.sources:
         try:
-            yield from sentences(read_newest(client, wanted, source, _NEWEST))
+            readings.append(read_newest(client, wanted, source, _NEWEST))
+            yield from sentences(readings[-1])
         except SaffronError as error:
             yield f"{source.topic}: its messages could not be tried: {error}"
+    yield from keyless(readings, wanted)
+    for table in wanted.tables:
+        if table.file is not None and not Path(table.file).is_file():
+            yield f"table {table.name}: {table.file} is not on this machine; each machine of windowing needs it"
 
 
 def _show(row: dict[str, Any]) -> None:

@@ -115,7 +115,7 @@ def check(
         console.print_json([reading_body(one) for one in readings])
     else:
         _show(readings)
-        for line in (*_keyless(readings, found), *_looked_up(readings, tables)):
+        for line in (*keyless(readings, found), *_looked_up(readings, tables)):
             console.say(line)
     if any(one.refused or not one.messages for one in readings):
         raise typer.Exit(1)
@@ -170,7 +170,7 @@ def _show(readings: Sequence[Reading]) -> None:
             console.say(line)
 
 
-def _keyless(readings: Sequence[Reading], definition: StreamDefinition) -> Iterator[str]:
+def keyless(readings: Sequence[Reading], definition: StreamDefinition) -> Iterator[str]:
     """What a person has to know of sources without the stream's key, or one that is looked up."""
     key = definition.key
     for one in readings:
