@@ -137,6 +137,8 @@ class Live:
             self._thread.shutdown(wait=False)
         if self._lost > 1:
             self._warn(f"{self._lost:,} events were bad or late in all", 3)
+        for report in live.reports():
+            self._warn(report, 3)
         for name, report in live.unseen().items():
             self._warn(f"query {name}: {report}", 3)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -86,6 +87,8 @@ def compile(  # noqa: A001  the name that users know from re.compile
     Raises QueryError, with carets under the place; SchemaError; InputError for a file that cannot be read.
     """
     known = None if schema is None else read_schema(schema)
+    if isinstance(text, str) and re.fullmatch(r"\S+[./]\S+", text):
+        raise InputError(f"{text!r} is no query; if it is a file's path, write Path({text!r})")
     if isinstance(text, Path):
         query = Query(_read(text).decode("utf-8", "replace"), known, name or text.stem, lenient)
     else:

@@ -57,7 +57,9 @@ class Subscription:
         self._asked: asyncio.Future[Result | None] | None = None
 
     def begin(self, start: Start) -> None:
-        """Read from `start` on. InputError: it names a partition that is not there."""
+        """Read from `start` on. InputError: it is no start, or names a partition that is not there."""
+        if isinstance(start, str) and start not in ("earliest", "latest"):
+            raise InputError(f"start: {start!r} is none: 'earliest', 'latest', or the positions of a subscription")
         if not isinstance(start, str):
             self._topics.add({name.rpartition("/")[0] for name in start} - {""})
         partitions = self._partitions()

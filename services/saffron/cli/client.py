@@ -111,7 +111,7 @@ class Client:
         """The number of partitions of a topic; LogError if there is no such topic."""
         count = self.log.partitions(topic)
         if count is None:
-            raise LogError(f"topic {topic!r} does not exist at {self.settings.bootstrap}: is the prefix right?")
+            raise LogError(f"topic {topic!r} does not exist at {self.settings.bootstrap}: is that its full name?")
         return count
 
 

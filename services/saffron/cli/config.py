@@ -11,7 +11,10 @@ from saffron.cli import console, options
 from saffron.runtime.process import config as settings_file
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Settings: flag, then SAFFRON_* variable, then file, then default."
+    add_completion=False,
+    rich_markup_mode="markdown",
+    no_args_is_help=True,
+    help="Settings: flag, then SAFFRON_* variable, then file, then default.",
 )
 
 

@@ -23,6 +23,7 @@ from saffron.mapping.tables.query_lookups import require_tables
 from saffron.records.stream import StreamRecord
 from saffron.runtime.results.published import refusal
 from saffron.runtime.streams.known_streams import KnownStreams
+from saffron.runtime.streams.no_stream import no_stream
 from saffron.schema.computed import Computed
 from saffron.schema.schema import Schema
 
@@ -42,6 +43,9 @@ class Refused(Exception):
         self.body: Mapping[str, Any] = {"error": {"kind": kind, "message": message, "text": message}}
 
 
+_UNSEEN = "no event of the stream has had this yet"
+
+
 @dataclass(frozen=True)
 class Checked:
     """A query that passed the checks. `schema`: of the events that it reads, results of other queries among them."""
@@ -50,6 +54,11 @@ class Checked:
     plan: Plan
     schema: Schema
     warnings: tuple[str, ...] = ()
+
+    @property
+    def lasting(self) -> tuple[str, ...]:
+        """The warnings but that of names that no event has had yet, which the query's status reports."""
+        return tuple(one for one in self.warnings if not one.startswith(_UNSEEN))
 
     def require_shedder(self, shedder: str) -> None:
         """Refused: this shedder can drop nothing of the query, so the latency bound could not be kept."""
@@ -89,9 +98,8 @@ def check(
         raise Refused(400, "name", f"{plan.name!r} is no name: letters, digits, _ . and -, beginning with a letter")
     record = streams.get(plan.stream)
     if record is None:
-        raise Refused(
-            400, "stream", f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}` makes one"
-        )
+        makes = f"`saffron stream add {plan.stream}` makes one"
+        raise Refused(400, "stream", no_stream(plan.stream, streams.all(), makes))
     require_tables(text, None if record.definition is None else definition_of(record.definition))
     if plan.delivery.topic is not None and (
         why := refusal(plan.delivery.topic, streams.prefix, streams.all().values())
@@ -115,7 +123,7 @@ def _warnings(found: Bound) -> tuple[str, ...]:
     """The warnings of a query, also about names that no event has had yet, and about results that are not written."""
     waits, warnings = found.plan.waits, list(found.warnings)
     if waits:
-        warnings.append(f"no event of the stream has had this yet, and until one has, it is null: {', '.join(waits)}")
+        warnings.append(f"{_UNSEEN}, and until one has, it is null: {', '.join(waits)}")
     if not found.plan.delivery.written:
         warnings.append(f"the results of {found.plan.name} are events of other queries only; PUBLISH writes them, too")
     return tuple(warnings)

@@ -20,6 +20,7 @@ from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.dead_letters.showing import row_of, whole
+from saffron.runtime.streams.no_stream import no_stream
 
 _MOST_SEARCHED = 2_000
 """Messages of each partition searched for a list. The page requests one every few seconds."""
@@ -110,8 +111,7 @@ class DeadLettersApi:
             return None
         record = self._tables.streams.get(stream)
         if record is None:
-            known = ", ".join(self._tables.streams.all())
-            raise Refused(400, "stream", f"there is no stream {stream!r}; streams: {known}")
+            raise Refused(400, "stream", no_stream(stream, self._tables.streams.all()))
         return record
 
     def _stream(self, letter: Letter) -> str | None:

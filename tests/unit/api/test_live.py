@@ -124,6 +124,16 @@ class TestBadEvents:
         with pytest.warns(UserWarning, match=r"query unpaid: no event has had this yet.*'Pay'"):
             live.close()
 
+    def test_values_of_another_kind_are_told_at_the_end(self) -> None:
+        live = saffron.open("PATTERN SEQ(A a, A b) WHERE [x] WITHIN 1 s")
+        live.feed([{"type": "A", "ts": 1, "x": "one"}, {"type": "A", "ts": 2, "x": 5}])
+        with pytest.warns(UserWarning, match="values are left out and null: 1 of 'x'"):
+            live.close()
+
+    def test_a_path_is_no_text(self) -> None:
+        with pytest.raises(InputError, match=r"'fails\.saf' is no query; if it is a file's path, write Path"):
+            saffron.open("fails.saf")
+
 
 class TestFailures:
     def test_one_query_fails_and_the_others_go_on(self) -> None:

@@ -141,6 +141,8 @@ def test_rows_are_no_results(producer: Producer) -> None:
 def test_a_start_that_does_not_fit(producer: Producer) -> None:
     with pytest.raises(InputError, match="no partition trends/7"):
         subscribe(start={"trends/7": 1})
+    with pytest.raises(InputError, match="start: 'yesterday' is none"):
+        subscribe(start="yesterday")  # type: ignore[arg-type]
 
 
 def test_a_start_that_is_gone_is_warned_of(producer: Producer, found: list[Result]) -> None:

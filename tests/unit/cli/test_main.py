@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,8 @@ def test_help_shows_examples(command: str, monkeypatch: pytest.MonkeyPatch, caps
     assert saffron(monkeypatch, *command.split(), "--help") == 0
     shown = capsys.readouterr().out
     assert "Examples:" in shown
+    if "--prefix" in shown:
+        assert re.search(r"name[^.]*\[default:", shown), "brackets are no markup"
     assert f"saffron {command}" in shown or f"SAFFRON_COMMIT_MS=50 saffron {command}" in shown
 
 

@@ -176,6 +176,17 @@ def test_check_looks_at_the_streams_and_schemas_of_the_running_system(
     assert check("PATTERN SEQ(Stock a, Rise b) WHERE a.price > b.gain WITHIN 1 hour") == "query: right\n"
 
 
+def test_adding_warns_of_what_check_warns_of_and_leaves_unseen_names_to_the_status(client: Client) -> None:
+    version = VersionRecord("events", 1, schema_to_record(Schema({"name": Kind.STRING}, {"Stock": ("name",)}, {})))
+    client.put(client.topics.streams, version.key, version.encode())
+    text = "PATTERN SEQ(Stock a, Stok b) WITHIN 1 hour RETURN a.name AS name INTO Found"
+    (found,) = addable.require_addable(client, [QueryText("q", text)])
+    near, unseen, unwritten = found.warnings
+    assert "Did you mean 'Stock'?" in near
+    assert "event type 'Stok'" in unseen
+    assert found.lasting == (near, unwritten)
+
+
 def test_check_says_what_it_could_not_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SAFFRON_DATA", str(tmp_path))
     found = CliRunner().invoke(query.app, ["check", "-e", TEXT])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # the language, which only the commands that take a text wait
     from saffron.control.checks import Checked
     from saffron.language import Bound
 
-app = typer.Typer(add_completion=False, no_args_is_help=True)
+app = typer.Typer(add_completion=False, rich_markup_mode="markdown", no_args_is_help=True)
 
 Files = Annotated[list[Path] | None, typer.Argument(metavar="FILE...", help="Files with one query each.")]
 Text = Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")]
@@ -91,10 +91,10 @@ def add(
         for name in names:
             if name in standing or names.count(name) > 1:
                 raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
+        _warn(checked, json)
         records = [QueryRecord(n, 1, ADD, one.text, start, shedder) for n, one in zip(names, texts, strict=True)]
         added = [put(client, record) for record in records]
         wait_until(client, added, "active", timeout, json)
-        _tell_of_unwritten(checked, json)
         if start == "now" and not json:
             _tell_of_unseen_events(client, checked)
 
@@ -213,10 +213,10 @@ def replace(
         (found,) = require_addable(client, [QueryText(name, texts[0].text)], shedder, beside)
         if found.name != name:
             raise QueryRefused(f"the new text names itself {found.name!r}, but {name!r} is to be replaced")
+        _warn([found], json)
         record = put(client, QueryRecord(name, 1, ADD, texts[0].text, start, shedder))
         _tell_of_topic(before.record.text, texts[0].text)
         wait_until(client, [record], "active", timeout, json)
-        _tell_of_unwritten([found], json)
 
 
 @app.command()
@@ -250,11 +250,10 @@ def _running(system: options.System) -> Settings | None:
     return None
 
 
-def _tell_of_unwritten(found: Sequence[Checked], json: bool) -> None:
-    """Says of queries with INTO that no topic has their results."""
-    for one in () if json else found:
-        if not one.plan.delivery.written:
-            console.say(f"{one.name}: its results are events of other queries only; PUBLISH writes them, too")
+def _warn(found: Sequence[Checked], json: bool) -> None:
+    """Says what `query check` would warn of; of names that no event has had yet, the query's status says it."""
+    for warning in () if json else [warning for one in found for warning in one.lasting]:
+        console.say(warning)
 
 
 def _tell_of_topic(before: str, after: str | None) -> None:

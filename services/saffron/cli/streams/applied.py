@@ -21,6 +21,7 @@ from saffron.language.plan.formulas import attribute_shown
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.dry_run import sentences
+from saffron.runtime.streams.no_stream import no_stream
 
 _NEWEST = 200
 """Messages of each topic that a definition is tried on when it is applied."""
@@ -83,7 +84,7 @@ def show(
         now = present(client)
         record = now.streams.get(name)
         if record is None:
-            raise InputError(f"there is no stream {name!r}; streams: {', '.join(now.streams)}")
+            raise InputError(no_stream(name, now.streams))
         body = stream_body(record, now)
     if definition:
         if record.definition is None:
@@ -110,7 +111,7 @@ def _warnings(client: Client, wanted: StreamDefinition) -> Iterator[str]:
         except SaffronError as error:
             yield f"{source.topic}: its messages could not be tried: {error}"
     yield from keyless(readings, wanted)
-    for table in wanted.tables:
+    for table in wanted.beside(client.settings.tables).tables:
         if table.file is not None and not Path(table.file).is_file():
             yield f"table {table.name}: {table.file} is not on this machine; each machine of windowing needs it"
 

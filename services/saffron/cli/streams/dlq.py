@@ -21,8 +21,9 @@ from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.reading import DeadLetters, Found, LetterFilter
 from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, Sources, described, require_message
 from saffron.runtime.dead_letters.showing import encoded, row_of, whole
+from saffron.runtime.streams.no_stream import no_stream
 
-app = typer.Typer(add_completion=False, no_args_is_help=True)
+app = typer.Typer(add_completion=False, rich_markup_mode="markdown", no_args_is_help=True)
 
 Reason = Annotated[str | None, typer.Option(help="Only those of this reason: late, not-json, schema, ...")]
 Stream = Annotated[str | None, typer.Option(help="Only those of this stream.")]
@@ -173,9 +174,10 @@ def _record(client: Client, stream: str | None) -> StreamRecord | None:
     """The stream of that name, or None for all streams. InputError: there is no such stream."""
     if stream is None:
         return None
-    record = client.streams().get(stream)
+    streams = client.streams()
+    record = streams.get(stream)
     if record is None:
-        raise InputError(f"there is no stream {stream!r}; `saffron stream list` names those that there are")
+        raise InputError(no_stream(stream, streams))
     return record
 
 

@@ -19,6 +19,7 @@ from saffron.records.stream import JSON, StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.runtime.streams.event_producer import EventProducer
+from saffron.runtime.streams.no_stream import no_stream
 
 _FLUSH_SECONDS = 120.0
 _SHOW_SECONDS = 0.5
@@ -66,9 +67,10 @@ def produce(
         return
     stream = stream or DEFAULT_STREAM
     with connection(system.connected()) as client:
-        record = client.streams().get(stream)
+        streams = client.streams()
+        record = streams.get(stream)
         if record is None:
-            raise InputError(f"there is no stream {stream!r}; `saffron stream add {stream}` makes one")
+            raise InputError(no_stream(stream, streams, f"`saffron stream add {stream}` makes one"))
         _require_plain(record)
         count = client.partitions(record.topic)
         latest = pace.Latest()

@@ -43,7 +43,7 @@ Silence = Annotated[
     typer.Option(help="When nothing came for this long to any partition, event time goes on with the clock; 0: never."),
 ]
 
-app = typer.Typer(add_completion=False, no_args_is_help=True)
+app = typer.Typer(add_completion=False, rich_markup_mode="markdown", no_args_is_help=True)
 app.command()(definition.infer)
 app.command()(definition.check)
 app.command()(applied.apply)

@@ -14,6 +14,7 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.queries.standing import read_standing
+from saffron.errors import LogError
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.topics import topic_files
 
@@ -52,7 +53,7 @@ def tail(
         saffron tail dead-letters --from earliest --end
     """
     with connection(system.connected()) as client:
-        names = [_full_name(client, name) for name in topics or _result_topics(client)]
+        names = [full_name(client, name) for name in topics or _result_topics(client)]
         shown = 0
         for record in follow(client, names, start == "earliest", timeout, end):
             sys.stdout.buffer.write(line(record) + b"\n")
@@ -114,6 +115,14 @@ def _result_topics(client: Client) -> list[str]:
     return ["complex-events", "trends", *sorted(published)]
 
 
-def _full_name(client: Client, name: str) -> str:
+def full_name(client: Client, name: str) -> str:
     """The full name of a topic, from its short or full name."""
-    return client.topics.named(name) if name in topic_files() else name
+    if name in topic_files():
+        return client.topics.named(name)
+    if client.log.partitions(name) is None:
+        from saffron.language.syntax.hints import suggestion  # here, for only this needs the language
+
+        near = suggestion(name, [*topic_files(), *_result_topics(client)])
+        where = client.settings.bootstrap
+        raise LogError(f"topic {name!r} does not exist at {where}: {near or 'is that its full name?'}")
+    return name

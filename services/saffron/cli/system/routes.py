@@ -34,8 +34,9 @@ class TableLine:
     bad: int
 
     def __str__(self) -> str:
-        bad = f"; {self.bad:,} rows could not be read (windowing's log says why)" if self.bad else ""
-        return f"stream {self.stream}: table {self.name} has {self.rows:,} rows in {self.size / 1e6:,.1f} MB{bad}"
+        bad = f"; {self.bad:,} could not be read (windowing's log says why)" if self.bad else ""
+        rows = f"{self.rows:,} row{'s' * (self.rows != 1)}"
+        return f"stream {self.stream}: table {self.name} has {rows} in {self.size / 1e6:,.1f} MB{bad}"
 
 
 @dataclass(frozen=True)

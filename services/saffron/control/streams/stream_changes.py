@@ -15,6 +15,7 @@ from saffron.control.streams.refusals import refuse_key, refuse_schema, refuse_t
 from saffron.control.streams.stream_topics import inner_topics_used, with_topics
 from saffron.records.stream import JSON, WITH_REGISTRY, StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
+from saffron.runtime.streams.no_stream import no_stream
 
 
 def plan_change(change: StreamChange, now: StreamContext) -> StreamPlan:
@@ -88,9 +89,7 @@ def _rekeyed(change: StreamChange, source: str, now: StreamContext) -> StreamRec
     """
     name, origin = change.name, now.streams.get(source)
     if origin is None:
-        raise Refused(
-            404, "source", f"there is no stream {source!r} to make {name!r} from; `saffron stream list` lists them"
-        )
+        raise Refused(404, "source", no_stream(source, now.streams, f"{name!r} cannot be made from it"))
     if origin.source is not None:
         raise Refused(
             409, "source", f"stream {source!r} is made from {origin.source} itself: give --from {origin.source}"
@@ -154,6 +153,5 @@ def _changed(before: StreamRecord, change: StreamChange, now: StreamContext) -> 
 def _existing(name: str, now: StreamContext) -> StreamRecord:
     """The record of a stream; Refused if it does not exist."""
     if name not in now.streams:
-        known = ", ".join(now.streams)
-        raise Refused(404, "unknown", f"there is no stream {name!r}; streams: {known}")
+        raise Refused(404, "unknown", no_stream(name, now.streams))
     return now.streams[name]

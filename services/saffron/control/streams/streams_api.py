@@ -21,6 +21,7 @@ from saffron.records.version import version_key
 from saffron.runtime.log import Log
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import Settings
+from saffron.runtime.streams.no_stream import no_stream
 
 _SET = {"key": str, "schema": dict, "registry": str, "disorder": int, "idle": int, "silence": int}
 _ADD = {**_SET, "name": str, "topic": str, "from": str, "format": str, "partitions": int}
@@ -57,9 +58,7 @@ class StreamsApi:
         name = request.match_info["name"]
         record = self._tables.streams.get(name)
         if record is None:
-            raise Refused(
-                404, "unknown", f"there is no stream {name!r}; streams: {', '.join(self._tables.streams.all())}"
-            )
+            raise Refused(404, "unknown", no_stream(name, self._tables.streams.all()))
         body = await asyncio.to_thread(lambda: stream_body(record, self.present()))
         return answer({**body, "windowing": self._tables.live.windowing_of(name, now_ms())})
 

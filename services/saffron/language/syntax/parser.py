@@ -93,7 +93,7 @@ def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
     token = cursor.token
     clause = "group" if token.lower == "group-by" else token.lower
     if clause not in _PARTS:
-        near = suggestion(token.value, [*clauses.CLAUSES, "and", "or", "as", "slide"]) if token.kind == "word" else ""
+        near = suggestion(token.lower, [*clauses.CLAUSES, "and", "or", "as", "slide"]) if token.kind == "word" else ""
         near = near if found else f"Clauses: {', '.join(name.upper() for name in _PARTS)}."
         hint = HINTS.get(_of_elsewhere(cursor), near)
         cursor.fail(

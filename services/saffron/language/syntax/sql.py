@@ -19,6 +19,8 @@ HINTS: Mapping[str, str] = {
     "&&": "Conditions are joined by AND.",
     "every": "Matches begin at every event that fits: leave EVERY out.",
     "with": "WITH TIMEOUTS stands in OUTPUT: OUTPUT ALL WITH TIMEOUTS.",
+    "as": "AS names a value of RETURN; in PUBLISH it stands before KEY. A variable follows its type without AS: A a.",
+    "key": "KEY stands at the end of PUBLISH: PUBLISH 'alerts' KEY a.x.",
     "into": "INTO stands in RETURN, behind its values: RETURN a.x AS x INTO Found.",
     "<<": "Bits are moved by a function: shift(a.x, 4), to the right by shift(a.x, -4).",
     "select": "There is no SELECT: RETURN says what a result holds, as in RETURN a.x AS x.",

@@ -94,6 +94,10 @@ class LiveReplay:
         found = {name: self._chain.windowing.reported(name) for name in self._run.names if name not in self.failed}
         return {name: report for name, report in found.items() if report}
 
+    def reports(self) -> Iterator[str]:
+        """Messages at the end for the user, on values that were not kept."""
+        yield from self._run.reports()
+
     # ------------------------------------------------------------ snapshots
 
     def snapshot(self) -> LiveState:

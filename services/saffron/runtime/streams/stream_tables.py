@@ -180,6 +180,7 @@ class _Feed:
         """Logs the first row that was none, and how many there are once there are ten times as many."""
         bad = self.table.bad
         if bad.count >= max(1, 10 * self._told):
+            which, where = ("last", bad.last) if self._told else ("first", bad.first)
             self._told = bad.count
-            name = self.table.definition.name
-            _LOG.warning("table %s: %d rows could not be read and are left out; %s", name, bad.count, bad.last)
+            what = "rows that could not be read, and are left out"
+            _LOG.warning("table %s: %s: %d; the %s is %s", self.table.definition.name, what, bad.count, which, where)

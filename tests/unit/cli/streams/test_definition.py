@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +12,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from saffron.cli.client import Client
+from saffron.cli.options import System
+from saffron.cli.streams import applied
 from saffron.cli.streams.samples import of_topic, whole_topic
 from saffron.cli.streams.stream import app
 from saffron.errors import InputError, LogError
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.runtime.log import TopicSpec
+from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
 from saffron.testing.memory_broker import MemoryBroker
 from saffron.testing.memory_log import MemoryLog
@@ -214,3 +219,30 @@ def test_a_table_is_read_from_its_topic_whole() -> None:
     assert {one.key for one in whole_topic(client, "crm")} == {b"%d" % number for number in range(1_200)}
     with pytest.raises(LogError, match="does not exist"):
         list(whole_topic(client, "nothing"))
+
+
+def test_applying_says_what_check_says_of_keys_and_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    log = MemoryLog(MemoryBroker(lambda: NOON))
+    log.create_topics([*topic_specs("saffron.", 1), TopicSpec("orders", 1, {})])
+    log.producer().send("orders", 0, b'{"order_id": "O-1"}')
+
+    @contextmanager
+    def connection(settings: Settings) -> Iterator[Client]:
+        yield Client(settings, log)
+
+    monkeypatch.setattr(applied, "connection", connection)
+    monkeypatch.setattr(System, "connected", lambda system: Settings(tables=tmp_path / "tables"))
+    missing = tmp_path / "tables" / "blocked.csv"
+    table = "tables: [{name: blocked, file: blocked.csv, key: order}]"
+    (tmp_path / "s.yaml").write_text(
+        "stream: s\nkey: ordr_id\nsources: [{topic: orders, ts: message}]\n"
+        f"{table}\nadd: {{is_blocked: {{table: blocked, key: order}}}}\n"
+    )
+    done = saffron("apply", str(tmp_path / "s.yaml"))
+    assert done.exit_code == 0, done.output
+    told = [one.removeprefix("warning: ") for one in done.output.splitlines() if one.startswith("warning: ")]
+    assert told == [
+        "orders: no event has the stream's key 'ordr_id'; `ordr_id: PATH` under `attributes` says where it is",
+        "orders: no event has 'order', by which is_blocked is looked up: it is null",
+        f"table blocked: {missing} is not on this machine; each machine of windowing needs it",
+    ]

@@ -10,11 +10,13 @@ import orjson
 import pytest
 
 from saffron.cli.client import Client
+from saffron.cli.streams import tail
 from saffron.cli.streams.present import present
 from saffron.cli.streams.rows import differences
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange
 from saffron.control.streams.stream_changes import check_removal, plan_change, plan_update
+from saffron.errors import LogError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import topic_specs
@@ -169,7 +171,8 @@ def test_a_stream_is_removed_unless_another_is_made_from_it(client: Client) -> N
     for name, why in (
         ("quotes", "by_sector is made from stream 'quotes': remove that first"),
         ("events", "there from the start"),
-        ("nobody", "there is no stream 'nobody'; streams: events, quotes, by_sector"),
+        ("nobody", r"there is no stream 'nobody'; streams: events, quotes, by_sector$"),
+        ("qoutes", r"there is no stream 'qoutes'; streams: events, quotes, by_sector. Did you mean 'quotes'\?"),
     ):
         with pytest.raises(Refused, match=why):
             check_removal(name, present(client))
@@ -212,3 +215,14 @@ def test_a_format_and_its_registry_go_together(client: Client, form: str, regist
 
 def test_names_are_what_queries_can_say(client: Client) -> None:
     assert "no name of a stream" in refused(client, name="a.b")
+
+
+def test_tail_says_which_topic_may_be_meant(client: Client) -> None:
+    for name, why in (
+        ("complex-event", r"topic 'complex-event' does not exist at memory: Did you mean 'complex-events'\?"),
+        ("xyzzy", r"topic 'xyzzy' does not exist at memory: is that its full name\?"),
+    ):
+        with pytest.raises(LogError, match=why):
+            tail.full_name(client, name)
+    assert tail.full_name(client, "trends") == "t.trends"
+    assert tail.full_name(client, "trades") == "trades"
