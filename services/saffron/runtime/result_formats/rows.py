@@ -136,10 +136,18 @@ def _fitting(value: Any, kind: RowType) -> Any:
     """A value as a field of this type holds it, else None."""
     match kind:
         case RowType.STRING:
-            return value if value is None or isinstance(value, str) else json.dumps(value)
+            return value if value is None or isinstance(value, str) else _json(value)
         case RowType.BOOLEAN:
             return value if isinstance(value, bool) else None
         case RowType.DOUBLE:
             return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
     whole = isinstance(value, int) and not isinstance(value, bool) and -_LARGEST <= value < _LARGEST
     return value if whole else None
+
+
+def _json(value: Any) -> str:
+    """The text of a value as results have it; integers of any size."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # an integer beyond 64 bits
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import fastavro
+import orjson
 import pytest
 
 import saffron
@@ -20,7 +21,7 @@ from saffron.runtime.result_formats.rows import RowFormats, avro_schema, connect
 from tests.unit.windowing.fake_registry import running
 
 EVENTS = [
-    {"type": "A", "ts": 1000, "s": "x", "n": 7, "f": 1.5, "b": True, "l": [1, "two"]},
+    {"type": "A", "ts": 1000, "s": "x", "n": 7, "f": 1.5, "b": True, "l": [1, "twö"]},
     {"type": "B", "ts": 2000, "s": "x", "n": None, "f": None, "b": None, "l": None},
     {"type": "A", "ts": 3000, "s": 'y"é', "n": 2**62, "f": 2.0, "b": False, "l": []},
     {"type": "B", "ts": 4000, "s": 'y"é', "n": -1, "f": 0.5, "b": True, "l": [None]},
@@ -84,6 +85,12 @@ def rows(text: str, form: str) -> tuple[Row, list[bytes], list[dict[str, Any]]]:
     return row_of(f"{text} PUBLISH 't' AS {form}"), texts, right
 
 
+def test_a_list_is_the_text_that_results_have_with_integers_of_any_size() -> None:
+    row = row_of(MATCH.format("1 minute") + " PUBLISH 't' AS AVRO")
+    text = f'{{"id":"i","query":"q","partition":0,"start":1,"end":1,"return":{{"l":[1,"ü",{2**70}]}},"detected_at":9}}'
+    assert values_of(row, text.encode())["l"] == f'[1,"ü",{2**70}]'
+
+
 TEXTS = [MATCH.format("1 minute"), MATCH.format("1 h SLIDE 1 h"), TREND.format("")]
 
 
@@ -99,7 +106,7 @@ def test_json_with_schema_says_each_field_with_its_type(text: str) -> None:
         assert [field["field"] for field in message["schema"]["fields"]] == list(message["payload"])
         for field in message["schema"]["fields"]:
             value, wanted = message["payload"][field["field"]], every.get(field["field"])
-            assert value == (json.dumps(wanted) if isinstance(wanted, list) else wanted), field
+            assert value == (orjson.dumps(wanted).decode() if isinstance(wanted, list) else wanted), field
             assert type(value) is types[field["type"]] if value is not None else field["optional"]
 
 
@@ -119,7 +126,7 @@ def test_avro_records_are_in_the_registrys_frame_by_the_schema_that_is_registere
                 read = record[name]
                 assert (round(read.timestamp() * 1000) if hasattr(read, "timestamp") else read) == value
                 wanted = every.get(name)
-                assert value == (json.dumps(wanted) if isinstance(wanted, list) else wanted)
+                assert value == (orjson.dumps(wanted).decode() if isinstance(wanted, list) else wanted)
         asked = len(registry.asked)
         formats.encode("t", row, texts[0])
         assert len(registry.asked) == asked, "the registry is asked once"
