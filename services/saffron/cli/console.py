@@ -61,9 +61,9 @@ def moment(ms: int) -> str:
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Prints a plain table on standard output, as wide as its content, for other tools to cut and sort.
 
-    A row is a line: names out of messages may have any signs, and those that are not printed are replaced.
+    A row is a line: names out of messages may have any signs, and those that are not printed are replaced. None is `-`.
     """
-    cells = [[printable(str(cell)) for cell in row] for row in rows]
+    cells = [["-" if cell is None else printable(str(cell)) for cell in row] for row in rows]
     widths = [max(map(display_width, [name, *(row[i] for row in cells)])) for i, name in enumerate(columns)]
     for line in ([*columns], *cells):
         padded = (cell + " " * (width - display_width(cell)) for cell, width in zip(line, widths, strict=True))

@@ -235,5 +235,5 @@ def test_show_names_the_engine_of_the_query_and_why(client: Client, monkeypatch:
     assert engine["name"]
     shown = show("fits")
     assert f"engine {engine['name']}: {engine['reason']}" in " ".join(shown.split())
-    assert shown.splitlines()[-1].split() == ["matcher", "0", "ready", "None"]
+    assert shown.splitlines()[-1].split() == ["matcher", "0", "ready", "-"]
     assert "engine" in show("odd"), "its attribute is none of the stream, so its text alone says"

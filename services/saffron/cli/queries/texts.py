@@ -39,7 +39,7 @@ def read_texts(files: Sequence[Path], texts: Sequence[str]) -> list[QueryText]:
     queries = [QueryText(path.stem, _read(path).decode("utf-8", "replace")) for path in files]
     queries += [QueryText("query" if len(texts) == 1 else f"query{i}", text) for i, text in enumerate(texts, 1)]
     if not queries:
-        raise typer.BadParameter("no query: name a file with -q, or give the text with -e")
+        raise typer.BadParameter("no query: name its file, or give its text with -e")
     return queries
 
 

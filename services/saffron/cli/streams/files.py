@@ -11,5 +11,7 @@ def text_of(path: Path) -> str:
     """The text of a file. InputError: it cannot be read."""
     try:
         return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"cannot read {path}: {error}") from None

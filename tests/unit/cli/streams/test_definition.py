@@ -203,6 +203,11 @@ def test_a_table_whose_file_is_missing_ends_the_check(files: Path) -> None:
         raised(saffron("check", "s.yaml", BOTH[0], "crm=gone.ndjson"))
 
 
+def test_a_definition_that_is_not_there_is_named_once(files: Path) -> None:
+    with pytest.raises(InputError, match=r"^cannot read gone\.yaml: No such file or directory$"):
+        raised(saffron("check", "gone.yaml"))
+
+
 def raised(done: Result) -> None:
     assert done.exception is not None
     raise done.exception
