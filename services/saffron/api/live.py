@@ -7,7 +7,7 @@ import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
 from types import TracebackType
@@ -18,6 +18,7 @@ import orjson
 from saffron.api.query import QueryLike, SchemaLike, compile_all
 from saffron.api.result import Result, result_of
 from saffron.api.source import source_of
+from saffron.api.times import duration, moment
 from saffron.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LETTERS_KEPT = 100
-_MILLISECOND = timedelta(milliseconds=1)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Live:
@@ -69,16 +68,14 @@ class Live:
         source = source_of([events] if isinstance(events, Mapping) else events)
         return self._results(live, chain.from_iterable(map(live.feed, source.batches(self._schema))))
 
-    def advance(self, ts: int | datetime) -> list[Result]:
+    def advance(self, ts: float | datetime) -> list[Result]:
         """Let event time pass without an event: none with a smaller `ts` will come. Return what that completes.
 
         Windows that end before `ts` close, and a NOT at the end of a pattern is decided. An event with a smaller ts is
         late from here on.
         """
         live = self._open()
-        if isinstance(ts, datetime):
-            ts = (ts.replace(tzinfo=ts.tzinfo or UTC) - _EPOCH) // _MILLISECOND
-        return self._results(live, live.advance(ts))
+        return self._results(live, live.advance(moment(ts)))
 
     def flush(self) -> list[Result]:
         """End the stream: return what its end completes. No event can be fed after it."""
@@ -91,7 +88,7 @@ class Live:
         """`feed`, while the event loop goes on: `for match in await live.afeed(event)`."""
         return await self._aside(partial(self.feed, events))
 
-    async def aadvance(self, ts: int | datetime) -> list[Result]:
+    async def aadvance(self, ts: float | datetime) -> list[Result]:
         """`advance`, while the event loop goes on."""
         return await self._aside(partial(self.advance, ts))
 
@@ -242,7 +239,7 @@ def open(  # noqa: A001  saffron.open, as gzip.open
         [Text(query.given_name, query.text) for query in given],
         schema=known,
         lenient=lenient,
-        disorder=round(disorder / _MILLISECOND) if isinstance(disorder, timedelta) else disorder,
+        disorder=duration("disorder", disorder),
         grows=True,
         interpret=not compiled,
         warn=lambda warning: None if warning in told else warnings.warn(warning, stacklevel=6),

@@ -16,6 +16,7 @@ from saffron.api import html
 from saffron.api.query import QueryLike, SchemaLike, compile_all
 from saffron.api.result import Match, Result, Trend, result_of
 from saffron.api.source import Source, merged_source, source_of
+from saffron.api.times import duration
 from saffron.errors import InputError
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def replay(
     count = partitions if partitions > 1 else None
     asked = [query.text for query in compiled]
     source = source_of(events) if stream is None else merged_source(stream, events, count, asked)
-    held = round(disorder / timedelta(milliseconds=1)) if isinstance(disorder, timedelta) else disorder
+    held = duration("disorder", disorder)
 
     warned = [warning for query in compiled for warning in query.warnings]
     for warning in warned:

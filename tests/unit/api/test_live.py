@@ -130,6 +130,27 @@ class TestBadEvents:
         with pytest.warns(UserWarning, match="values are left out and null: 1 of 'x'"):
             live.close()
 
+    @pytest.mark.parametrize("ts", ["soon", None, 2**60, float("nan")])
+    def test_event_time_that_is_no_time_changes_nothing(self, ts: Any) -> None:
+        live = saffron.open(UNPAID, ORDERS)
+        with pytest.raises(InputError, match=r"^ts is "):
+            live.advance(ts)
+        assert live.feed(order(1000)) == []
+        assert live.dead_letters == []
+
+    def test_event_time_may_be_a_fraction_as_the_clock_gives_it(self) -> None:
+        live = saffron.open(UNPAID, ORDERS)
+        live.feed(order(1000))
+        assert live.advance(11_000.9) == []
+        assert len(live.advance(11_001.1)) == 1
+
+    @pytest.mark.parametrize("disorder", ["5s", None, -1, timedelta(seconds=-1), float("inf")])
+    def test_disorder_that_is_no_duration(self, disorder: Any) -> None:
+        with pytest.raises(InputError, match=r"^disorder is "):
+            saffron.open(UNPAID, ORDERS, disorder=disorder)
+        with pytest.raises(InputError, match=r"^disorder is "):
+            saffron.replay(UNPAID, [], schema=ORDERS, disorder=disorder)
+
     def test_a_path_is_no_text(self) -> None:
         with pytest.raises(InputError, match=r"'fails\.saf' is no query; if it is a file's path, write Path"):
             saffron.open("fails.saf")
