@@ -54,6 +54,8 @@ class LiveReplay:
     def feed(self, batch: RawBatch) -> Iterator[Merged]:
         """Results that the batch completes. Its offsets mean nothing."""
         self._require_queries()
+        if not len(batch):
+            return
         batch = batch.numbered(self._next)
         self._next += len(batch)
         self._again.append(batch)
