@@ -90,7 +90,9 @@ def check(
     record = streams.get(plan.stream)
     if record is None:
         raise Refused(
-            400, "stream", f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}` makes one"
+            400,
+            "stream",
+            f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}`, or `stream apply`, makes one",
         )
     require_tables(text, None if record.definition is None else definition_of(record.definition))
     if plan.delivery.topic is not None and (
