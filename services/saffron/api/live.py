@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,13 +18,14 @@ import orjson
 
 from saffron.api.query import QueryLike, SchemaLike, compile_all
 from saffron.api.result import Result, result_of
-from saffron.api.source import source_of
+from saffron.api.source import definition_at, lines_of, source_of
 from saffron.api.times import duration, moment
 from saffron.errors import InputError
 
 if TYPE_CHECKING:
     from saffron.engine.windows.operator import DeadLetter
     from saffron.runtime.replay.both import Merged
+    from saffron.runtime.replay.fed_messages import FedMessages
     from saffron.runtime.replay.live import LiveReplay, LiveState
     from saffron.schema.schema import Schema
 
@@ -44,8 +46,10 @@ class Live:
         schema: Schema | None,
         names: Sequence[str],
         on_dead_letter: Callable[[DeadLetter], None] | None,
+        messages: FedMessages | None = None,
     ) -> None:
         self._live: LiveReplay | None = live
+        self._messages = messages
         self._schema = schema
         self._names = tuple(names)
         self._on_dead_letter = on_dead_letter
@@ -57,14 +61,21 @@ class Live:
 
     # ------------------------------------------------------------ events in, results out
 
-    def feed(self, events: Any) -> list[Result]:
+    def feed(self, events: Any, topic: str | None = None) -> list[Result]:
         """Take one event or many, and return what they complete, in the order of detection.
 
         `events`: a dict with "type", "ts" and attributes; or many in any form that `saffron.replay` takes. How they are
         divided among calls changes no result. A bad or late event is a dead letter (`dead_letters`), with a warning at
         the first one.
+
+        With a definition (`saffron.open(..., stream=...)`) they are messages of `topic`, as they stand there: a dict or
+        its bytes; or many, as a list or the path of a file.
         """
         live = self._open()
+        if self._messages is not None:
+            return self._results(live, live.feed(self._messages.read(topic, list(lines_of(events)))))
+        if topic is not None:
+            raise InputError("topics are of a definition: saffron.open(..., stream=FILE)")
         source = source_of([events] if isinstance(events, Mapping) else events)
         return self._results(live, chain.from_iterable(map(live.feed, source.batches(self._schema))))
 
@@ -84,9 +95,9 @@ class Live:
         self.close()
         return found
 
-    async def afeed(self, events: Any) -> list[Result]:
+    async def afeed(self, events: Any, topic: str | None = None) -> list[Result]:
         """`feed`, while the event loop goes on: `for match in await live.afeed(event)`."""
-        return await self._aside(partial(self.feed, events))
+        return await self._aside(partial(self.feed, events, topic))
 
     async def aadvance(self, ts: float | datetime) -> list[Result]:
         """`advance`, while the event loop goes on."""
@@ -103,7 +114,8 @@ class Live:
         from saffron.runtime.results.snapshots import Snapshot, encode
 
         state = self._open().snapshot()
-        return encode(Snapshot(int(state.about["next"]), state.about, state.arrays))
+        about = {**state.about, "topics": {} if self._messages is None else self._messages.record()}
+        return encode(Snapshot(int(about["next"]), about, state.arrays))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,7 +146,7 @@ class Live:
             self._thread.shutdown(wait=False)
         if self._lost > 1:
             self._warn(f"{self._lost:,} events were bad or late in all", 3)
-        for report in live.reports():
+        for report in self._reports(live):
             self._warn(report, 3)
         for name, report in live.unseen().items():
             self._warn(f"query {name}: {report}", 3)
@@ -180,17 +192,26 @@ class Live:
 
     def _tell(self, live: LiveReplay) -> None:
         """Dead letters, and failed queries."""
-        for letter in live.dead_letters():
+        of_messages = [] if self._messages is None else self._messages.dead_letters()
+        for letter in (*of_messages, *live.dead_letters()):
             self._letters.append(letter)
             self._lost += 1
             if self._on_dead_letter is not None:
                 self._on_dead_letter(letter)
             elif self._lost == 1:
-                place = f"event {letter.offset}: {letter.reason}: {letter.detail}"
+                place = f"{letter.place or f'event {letter.offset}'}: {letter.reason}: {letter.detail}"
                 self._warn(f"an event was bad or late: {place} (Live.dead_letters has the newest)", 5)
         for name, reason in live.failures().items():
             self._failed[name] = reason
             self._warn(f"query {name} failed: {reason}", 5)
+
+    def _reports(self, live: LiveReplay) -> Iterator[str]:
+        """What to tell at the end of values that were not kept, and of look-ups."""
+        if self._messages is None:
+            yield from live.reports("a schema")
+        else:
+            yield from self._messages.reports()
+            yield from live.reports("`as` in the definition")
 
     @staticmethod
     def _warn(message: str, level: int) -> None:
@@ -207,6 +228,7 @@ def open(  # noqa: A001  saffron.open, as gzip.open
     queries: QueryLike | Sequence[QueryLike],
     schema: SchemaLike | None = None,
     *,
+    stream: str | os.PathLike[str] | None = None,
     lenient: bool = False,
     disorder: int | timedelta = 0,
     snapshot: bytes | None = None,
@@ -217,6 +239,8 @@ def open(  # noqa: A001  saffron.open, as gzip.open
 
     `queries`: one, or several with different names. `schema`: of the events; else that of the compiled queries; else it
     grows with the events, and names in a query that no event has had yet are null until one has.
+    `stream`: the path of a definition that makes a stream of several topics; messages of its topics are fed then, in
+    the order that counts, and the definition says kinds and disorder.
     `lenient`: names in a query that the schema lacks are warnings, not errors.
     `disorder`: the most that an event may be late, in ms or as a timedelta; events wait so long for earlier ones.
     `snapshot`: of the same queries, schema and disorder, to go on from.
@@ -227,6 +251,7 @@ def open(  # noqa: A001  saffron.open, as gzip.open
     Raises QueryError for a query that is wrong or does not fit the schema; InputError for a snapshot that is damaged or
     of other queries.
     """
+    from saffron.runtime.replay.fed_messages import FedMessages
     from saffron.runtime.replay.fused import Query as Text
     from saffron.runtime.replay.live import LiveReplay
     from saffron.runtime.replay.replay import Replay  # this loads Numba
@@ -235,17 +260,27 @@ def open(  # noqa: A001  saffron.open, as gzip.open
     told = [warning for query in given for warning in query.warnings]
     for warning in told:
         warnings.warn(warning, stacklevel=2)
+    held = duration("disorder", disorder)
+    if stream is not None and (schema is not None or held):
+        raise InputError("a definition says kinds and disorder: leave schema and disorder out")
+    messages = None if stream is None else FedMessages(definition_at(stream, [query.text for query in given]))
+    if messages is not None:
+        for query in given:
+            messages.require(query.plan.stream)
     run = Replay(
         [Text(query.given_name, query.text) for query in given],
         schema=known,
         lenient=lenient,
-        disorder=duration("disorder", disorder),
+        disorder=held if messages is None else messages.disorder,
         grows=True,
         interpret=not compiled,
         warn=lambda warning: None if warning in told else warnings.warn(warning, stacklevel=6),
     )
-    live = LiveReplay(run, None if snapshot is None else _state_of(snapshot))
-    return Live(live, known, [query.name for query in given], on_dead_letter)
+    state = None if snapshot is None else _state_of(snapshot)
+    live = LiveReplay(run, state)
+    if messages is not None and state is not None:
+        messages.restore(state.about.get("topics", {}))
+    return Live(live, known, [query.name for query in given], on_dead_letter, messages)
 
 
 def _state_of(snapshot: bytes) -> LiveState:

@@ -17,6 +17,7 @@ from saffron.errors import InputError
 from saffron.schema.schema import Schema
 
 if TYPE_CHECKING:
+    from saffron.mapping.definition import StreamDefinition
     from saffron.runtime.replay.merged import InnerFiles, MergedFiles
 
 BATCH_EVENTS = 8192
@@ -66,17 +67,11 @@ def merged_source(
     `queries`: texts, whose look-ups in tables are made. InputError: `events` are no files by topic, or the definition
     cannot be read.
     """
-    from saffron.mapping.definition_reader import read_definition
-    from saffron.mapping.tables.query_lookups import for_queries
     from saffron.runtime.replay.merged import opened
 
     if not isinstance(events, Mapping) or not events:
         raise InputError('with `stream`, events are files by topic: {"orders": "orders.ndjson", ...}')
-    path = Path(stream)
-    try:
-        definition = for_queries(read_definition(path.read_text("utf-8")).beside(path.parent), queries)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    definition = definition_at(stream, queries)
     files = {
         topic: [Path(one)] if isinstance(one, str | os.PathLike) else [*map(Path, one)] for topic, one in events.items()
     }
@@ -85,6 +80,43 @@ def merged_source(
         return opened(definition, files, partitions)
 
     return Source(f"stream {definition.name}", lambda _: merged().batches(), again=True, merged=merged)
+
+
+def definition_at(path: str | os.PathLike[str], queries: Iterable[str]) -> StreamDefinition:
+    """The definition in a file, with what `queries` (texts) look up in its tables. InputError: it cannot be read."""
+    from saffron.mapping.definition_reader import read_definition
+    from saffron.mapping.tables.query_lookups import for_queries
+
+    path = Path(path)
+    try:
+        return for_queries(read_definition(path.read_text("utf-8")).beside(path.parent), queries)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def lines_of(messages: Any) -> Iterator[bytes]:
+    """Messages as lines: a dict or bytes, several of them, or a file's path. InputError: they are none of these."""
+    if isinstance(messages, str | os.PathLike):
+        for batch in _files([os.fspath(messages)]).batches(None):
+            yield from (batch.value(row) for row in range(len(batch)))
+    elif isinstance(messages, bytes):
+        yield messages
+    elif isinstance(messages, Mapping):
+        yield _as_json(messages)
+    elif isinstance(messages, Iterable):
+        for one in messages:
+            yield from lines_of(one)
+    else:
+        raise InputError(f"messages are a {type(messages).__name__}; give a dict, bytes, several of them, or a path")
+
+
+def _as_json(message: Mapping[Any, Any]) -> bytes:
+    from saffron.engine.events.decoding.as_json import NoJsonError, event_as_json
+
+    try:
+        return event_as_json(message)
+    except NoJsonError as error:
+        raise InputError(f"a message is no JSON: {error}") from error
 
 
 def _files(names: list[str]) -> Source:

@@ -98,7 +98,7 @@ def check(
         raise Refused(400, "name", f"{plan.name!r} is no name: letters, digits, _ . and -, beginning with a letter")
     record = streams.get(plan.stream)
     if record is None:
-        makes = f"`saffron stream add {plan.stream}` makes one"
+        makes = f"`saffron stream add {plan.stream}`, or `stream apply`, makes one"
         raise Refused(400, "stream", no_stream(plan.stream, streams.all(), makes))
     require_tables(text, None if record.definition is None else definition_of(record.definition))
     if plan.delivery.topic is not None and (

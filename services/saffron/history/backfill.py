@@ -28,6 +28,7 @@ from saffron.history.spark_errors import translated_errors
 from saffron.runtime.replay.binding import bind_all
 from saffron.runtime.replay.fused import Query
 from saffron.schema.functions import own
+from saffron.schema.likely_times import FIRST, LAST, in_seconds, seconds_notice
 from saffron.schema.schema import Kind, Schema
 
 if TYPE_CHECKING:
@@ -52,13 +53,17 @@ class Work:
 
 @dataclass(frozen=True)
 class BackfillResult:
-    """The outcome of a backfill. `results`: by query; `dead_letters`: by reason. `watermarks`: those ignored."""
+    """The outcome of a backfill. `results`: by query; `dead_letters`: by reason. `watermarks`: those ignored.
+
+    `in_seconds`: event times that seem to be in seconds.
+    """
 
     events: int
     results: Mapping[str, int]
     dead_letters: Mapping[str, int] = field(default_factory=dict)
     mistyped: int = 0
     watermarks: int = 0
+    in_seconds: int = 0
 
     def figures(self) -> dict[str, Any]:
         """The outcome as JSON values."""
@@ -77,6 +82,8 @@ class BackfillResult:
             yield f"{sum(self.dead_letters.values()):,} lines were no events ({reasons}): {out}/{DEAD_LETTERS} has them"
         if self.mistyped:
             yield f"{self.mistyped:,} values were of another kind than their attribute, and are null: give a --schema"
+        if self.in_seconds:
+            yield seconds_notice(self.in_seconds)
         if self.watermarks:
             yield f"{self.watermarks:,} $watermark lines were passed over: history is sorted, and nothing in it is late"
 
@@ -160,6 +167,7 @@ class _Backfill:
             tally.dead_letters,
             tally.mistyped,
             tally.watermarks,
+            tally.in_seconds,
         )
 
     # ------------------------------------------------------------ events
@@ -189,7 +197,11 @@ class _Backfill:
             raise InputError(
                 "the files hold a $watermark that ends the stream in its midst: run each part by itself, or take it out"
             )
-        return _Tally(read, bad, sum(read.values()) - bad.total() - marks, mistyped, marks)
+        between = (f.count_if(f.col("ts").between(low, high - 1)) for low, high in ((FIRST, LAST), (0, FIRST)))
+        times = rows.where("reason is null").agg(*between).first()
+        return _Tally(
+            read, bad, sum(read.values()) - bad.total() - marks, mistyped, marks, in_seconds(*(times or (0, 0)))
+        )
 
     def _dead_letters(self, rows: DataFrame, tally: _Tally) -> DataFrame:
         """The dead letters as JSON lines, in the order of arrival."""
@@ -248,13 +260,14 @@ class _Backfill:
 
 @dataclass(frozen=True)
 class _Tally:
-    """Counts of the input. `read`: records by (file, block)."""
+    """Counts of the input. `read`: records by (file, block). `in_seconds`: see `BackfillResult`."""
 
     read: Mapping[tuple[int, int], int]
     dead_letters: Mapping[str, int]
     events: int
     mistyped: int
     watermarks: int
+    in_seconds: int
 
 
 _IS_BAD = f"reason is not null and reason != '{TALLY}'"

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 EARLIEST, LATEST = 315_532_800_000, 4_102_444_800_000
 """1980 and 2100, in ms since 1970."""
-_FIRST, _LAST = EARLIEST // 1000, LATEST // 1000
+FIRST, LAST = EARLIEST // 1000, LATEST // 1000
 """Likely times in seconds."""
 
 
@@ -24,14 +24,22 @@ class SecondsCount:
 
     def add(self, ts: NDArray[np.int64]) -> None:
         """Counts the times of a batch."""
-        if not len(ts) or ts.min() >= _LAST:
+        if not len(ts) or ts.min() >= LAST:
             return
-        self._seconds += int(np.count_nonzero((ts >= _FIRST) & (ts < _LAST)))
-        self._smaller += int(np.count_nonzero((ts >= 0) & (ts < _FIRST)))
+        self._seconds += int(np.count_nonzero((ts >= FIRST) & (ts < LAST)))
+        self._smaller += int(np.count_nonzero((ts >= 0) & (ts < FIRST)))
 
     def value(self) -> int:
-        """How many; 0 where more than one in a hundred is smaller: a clock that began at 0 has come as far."""
-        return 0 if self._smaller * 100 > self._seconds else self._seconds
+        """See `in_seconds`."""
+        return in_seconds(self._seconds, self._smaller)
+
+
+def in_seconds(likely: int, smaller: int) -> int:
+    """How many times seem to be in seconds, of `likely` in FIRST..LAST and `smaller` in 0..FIRST.
+
+    0 where more than one in a hundred is smaller: a clock that began at 0 has come as far.
+    """
+    return 0 if smaller * 100 > likely else likely
 
 
 def seconds_notice(count: int) -> str:

@@ -15,8 +15,8 @@ from saffron.windowing.control_follower import ControlFollower
 
 SERVICE = "windowing"
 _REASON = (
-    "there is no stream {0!r} (any more): `saffron stream add {0}` makes one, on which the query begins anew; "
-    "`saffron query remove {1}` removes the query"
+    "there is no stream {0!r} (any more): `saffron stream add {0}`, or `stream apply` with its definition, makes one, "
+    "on which the query begins anew; `saffron query remove {1}` removes the query"
 )
 
 

@@ -108,6 +108,9 @@ def refusals(session: SparkSession, folder: Path) -> None:
         with pytest.raises(InputError, match=message):
             saffron.backfill("PATTERN A a WHERE [x] WITHIN 1 ms", source, out, session=session)
     assert not (folder / "new").exists()
+    (folder / "seconds.jsonl").write_bytes(b'{"type":"A","ts":1777629600,"x":1}\n{"type":"A","ts":1777629601,"x":1}\n')
+    with pytest.warns(UserWarning, match="times of 2 events lie in 1970"):
+        saffron.backfill("PATTERN A a WHERE [x] WITHIN 1 ms", folder / "seconds.jsonl", folder / "new", session=session)
 
 
 def write_quotes(folder: Path) -> None:

@@ -25,7 +25,8 @@ def test_the_examples_give_what_the_page_says() -> None:
     assert done.failed == 0
 
 
-def test_the_examples_of_live_queries_give_what_the_page_says() -> None:
+def test_the_examples_of_live_queries_give_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     done = doctest.testfile(str(DOCS / "live.md"), module_relative=False, optionflags=OPTIONS)
     assert done.attempted > 10
     assert done.failed == 0

@@ -151,7 +151,9 @@ def test_check_looks_at_the_streams_and_schemas_of_the_running_system(
 
     monkeypatch.setattr(query, "connection", connection)
     monkeypatch.setattr(System, "connected", lambda system: client.settings)
-    assert "there is no stream 'trades'; `saffron stream add trades` makes one" in check(f"{TEXT} FROM trades")
+    assert "there is no stream 'trades'; `saffron stream add trades`, or `stream apply`, makes one" in check(
+        f"{TEXT} FROM trades"
+    )
     assert check(TEXT) == "query: right\n"
     kinds = {"price": Kind.INT, "name": Kind.STRING, "firm.city": Kind.STRING, "owners": Kind.ARRAY}
     schema = Schema(kinds, {"Stock": tuple(kinds)}, {})

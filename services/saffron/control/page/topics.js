@@ -44,7 +44,7 @@ function showStreams(streams, known) {
       const label = `Edit the definition of ${one.name}`;
       edit.append(element("button", { type: "button", textContent: "Edit", title: label, ariaLabel: label, onclick: () => edited(one.definition.text) }));
     }
-    return element("tr", {}, cell(one.name), origin, cell(one.key ?? "–"), cell(lasting(one.disorder), "n"), cell(lasting(one.idle), "n"), edit);
+    return element("tr", {}, cell(one.name), origin, cell(one.key ?? "–"), cell(lasting(one.disorder), "n"), cell(lasting(one.idle), "n"), cell(lasting(one.silence ?? null), "n"), edit);
   }));
 }
 

@@ -54,6 +54,8 @@ class LiveReplay:
     def feed(self, batch: RawBatch) -> Iterator[Merged]:
         """Results that the batch completes. Its offsets mean nothing."""
         self._require_queries()
+        if not len(batch):
+            return
         batch = batch.numbered(self._next)
         self._next += len(batch)
         self._again.append(batch)
@@ -94,9 +96,9 @@ class LiveReplay:
         found = {name: self._chain.windowing.reported(name) for name in self._run.names if name not in self.failed}
         return {name: report for name, report in found.items() if report}
 
-    def reports(self) -> Iterator[str]:
-        """Messages at the end for the user, on values that were not kept."""
-        yield from self._run.reports()
+    def reports(self, way: str) -> Iterator[str]:
+        """Messages at the end for the user, on values that were not kept. `way`: the means to state the right kind."""
+        yield from self._run.reports(way)
 
     # ------------------------------------------------------------ snapshots
 

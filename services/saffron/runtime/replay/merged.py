@@ -81,7 +81,7 @@ class MergedMessages:
 
     def require(self, stream: str) -> None:
         """InputError: the stream that queries are over is another one."""
-        _require_stream(self._name, stream)
+        require_stream(self._name, stream)
 
     def batches(self) -> Iterator[InnerBatch]:
         """The inner topic's messages, in an order that a service might have written them in."""
@@ -186,7 +186,7 @@ class InnerFiles:
 
     def require(self, stream: str) -> None:
         """See `MergedMessages`."""
-        _require_stream(self._name, stream)
+        require_stream(self._name, stream)
 
     def batches(self) -> Iterator[InnerBatch]:
         """The messages, one partition after another."""
@@ -245,7 +245,8 @@ def _rows_in(messages: Mapping[str, Sequence[Parts]]) -> Callable[[str], Iterato
     return lambda topic: (record for parts in messages[topic] for records, _ in parts for record in records)
 
 
-def _require_stream(name: str, asked: str) -> None:
+def require_stream(name: str, asked: str) -> None:
+    """InputError: queries are over another stream than the definition's, `name`."""
     if asked != name:
         raise InputError(
             f"the definition is of stream {name}, and the queries are over {asked}: begin with FROM {name}"

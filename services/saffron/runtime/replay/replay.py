@@ -177,8 +177,11 @@ class Replay:
         for chain in self._chains:
             yield from chain.dead_letters()
 
-    def reports(self) -> Iterator[str]:
-        """Messages at the end for the user, on values that were not kept."""
+    def reports(self, way: str = "a --schema") -> Iterator[str]:
+        """Messages at the end for the user, on values that were not kept.
+
+        `way`: the means by which a user states the right kind; in a definition there is another one.
+        """
         windowing = [chain.statistics()["windowing"] for chain in self._chains]
         mistyped: Counter[str] = Counter()
         for one in windowing:
@@ -186,7 +189,7 @@ class Replay:
         if self.merged is not None:
             mistyped.update(self.merged.misfits)
             yield from table_notices(self.merged.tables, self.merged.not_found)
-        way = "a --schema" if self.merged is None else "`as` in the definition"
+        way = way if self.merged is None else "`as` in the definition"
         yield from loss_notices(mistyped, sum(one["left_out"] for one in windowing), way)
         if in_seconds := sum(one["in_seconds"] for one in windowing):
             yield seconds_notice(in_seconds)

@@ -100,7 +100,7 @@ def _query(look: Look, name: str, text: str, known: dict[str, Schema], composed:
         fix = f"saffron query replace {name} FILE --shed auto"
         yield warning("queries", f"nothing is shed of it: {why}", f"query {name}", fix)
     if stream not in look.streams:
-        fix = f"saffron stream add {stream}, or saffron query remove {name}"
+        fix = f"saffron stream add {stream}, saffron stream apply FILE, or saffron query remove {name}"
         yield error("schemas", f"query {name} is over stream {stream!r}, which is not there", f"query {name}", fix)
     elif stream in known and not composed:
         try:
