@@ -17,9 +17,9 @@ from saffron.language.plan.clauses import Output
 from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
-from saffron.language.syntax.delivery import has_rows, topic_of
+from saffron.language.syntax.delivery import has_rows, topic_of, topics_of
 from saffron.records.stream import StreamRecord
-from saffron.runtime.results.published import refusal
+from saffron.runtime.results.published import cycle, readers, refusal
 from saffron.runtime.streams.known_streams import KnownStreams
 from saffron.schema.computed import Computed
 from saffron.schema.schema import Schema
@@ -75,7 +75,8 @@ def check(
 ) -> Checked:
     """The query in `text`, compiled as the services will.
 
-    `name`: for a text without a name. `queries`: name -> text of registered queries, whose results it may read (INTO).
+    `name`: for a text without a name. `queries`: name -> text of registered queries, whose results it may read (INTO),
+    and of the one that it replaces.
     Raises QueryError if it is invalid, with the place marked; Refused if it is valid, but cannot be added.
     """
     if len(text) > MOST_CHARACTERS:
@@ -90,10 +91,7 @@ def check(
         raise Refused(
             400, "stream", f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}` makes one"
         )
-    if plan.delivery.topic is not None and (
-        why := refusal(plan.delivery.topic, streams.prefix, streams.all().values())
-    ):
-        raise Refused(400, "topic", why)
+    _require_publishable(plan, text, streams, queries)
     if (shared := _topic_of_another(plan, queries)) is not None:
         raise Refused(409, "topic", shared)
     others = {other: one for other, one in queries.items() if other != plan.name}
@@ -116,6 +114,24 @@ def _warnings(found: Bound) -> tuple[str, ...]:
     if not found.plan.delivery.written:
         warnings.append(f"the results of {found.plan.name} are events of other queries only; PUBLISH writes them, too")
     return tuple(warnings)
+
+
+def _require_publishable(plan: Plan, text: str, streams: KnownStreams, queries: Mapping[str, str]) -> None:
+    """Refused: results in its topic would be events of the query's own stream, or unexpected events of another."""
+    topic, records = plan.delivery.topic, streams.all()
+    if topic is None:
+        return
+    if why := refusal(topic, streams.prefix):
+        raise Refused(400, "topic", why)
+    if way := cycle(plan.stream, records, {**queries, plan.name: text}):
+        raise Refused(400, "topic", f"results would be events of stream {plan.stream!r} again: {way}")
+    if (taken := readers(topic, records)) and topic not in topics_of(queries.values()):
+        raise Refused(
+            400,
+            "topic",
+            f"topic {topic!r} holds the events of stream {taken[0]!r}: results there would be events again. PUBLISH to "
+            "another name",
+        )
 
 
 def _topic_of_another(plan: Plan, queries: Mapping[str, str]) -> str | None:

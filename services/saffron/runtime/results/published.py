@@ -1,4 +1,4 @@
-"""Topics of PUBLISH: which names are refused, how they come to be, and how many partitions they have.
+"""Topics of PUBLISH: which are refused, how they come to be, and how many partitions they have.
 
 A topic that is not there is created before its query begins, with the settings of the topic of all results. One that
 is there is taken as it is. Several queries may share one. It stays when its query is replaced or removed.
@@ -6,32 +6,59 @@ is there is taken as it is. Several queries may share one. It stays when its que
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from saffron.engine.events.block import Block
 from saffron.errors import DeniedError, GapError, LogError, UnavailableError
 from saffron.language.plan.row import Row
-from saffron.language.syntax.delivery import topics_of
+from saffron.language.syntax.delivery import published, topics_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import Log, TopicSpec
+from saffron.runtime.log.topics import DEFAULT_STREAM
 from saffron.runtime.result_formats.rows import RowFormats
 
 
-def refusal(topic: str, prefix: str, streams: Iterable[StreamRecord]) -> str:
-    """The reason why results may not go to a topic; "" if they may.
-
-    `prefix`: of Saffron's own topics. `streams`: all there are.
-    """
+def refusal(topic: str, prefix: str) -> str:
+    """The reason why no results may go to a topic; "" if they may. `prefix`: of Saffron's own topics."""
     if topic.startswith(prefix):
         return f"topic {topic!r} is Saffron's own, as all that begin with {prefix!r}: PUBLISH to another name"
-    for record in streams:
-        read = () if record.definition is None else record.definition.numbers
-        if topic == record.topic or topic in read:
-            why = f"topic {topic!r} holds the events of stream {record.name!r}"
-            return f"{why}: results there would be events again. PUBLISH to another name"
     return ""
+
+
+def readers(topic: str, streams: Mapping[str, StreamRecord]) -> list[str]:
+    """The streams whose events are the messages of a topic, all merged streams among them that ever read it."""
+    return [name for name, record in streams.items() if topic in _read_by(record, streams)]
+
+
+def cycle(start: str, streams: Mapping[str, StreamRecord], queries: Mapping[str, str]) -> str:
+    """How results of queries over a stream come to be events of it again, by topics of PUBLISH; "" if they do not.
+
+    `streams`, `queries` (their texts): by name.
+    """
+    found = ((name, published(text)) for name, text in queries.items())
+    publishing = [(name, one[0] or DEFAULT_STREAM, one[1]) for name, one in found if one is not None]
+    reached, waiting = {start: ""}, [start]
+    for stream in waiting:  # it grows
+        for query, over, topic in publishing:
+            for reader in readers(topic, streams) if over == stream else ():
+                step = f"query {query!r} over stream {stream!r} publishes to {topic!r}, which stream {reader!r} reads"
+                way = f"{reached[stream]}, {step}" if reached[stream] else step
+                if reader == start:
+                    return way
+                if reader not in reached:
+                    reached[reader] = way
+                    waiting.append(reader)
+    return ""
+
+
+def _read_by(record: StreamRecord, streams: Mapping[str, StreamRecord]) -> Collection[str]:
+    """The topics whose messages become events of a stream."""
+    if record.definition is not None:
+        return record.definition.numbers
+    source = streams.get(record.source or "")
+    return (record.topic if source is None else source.topic,)
 
 
 class PublishedTopics:

@@ -18,7 +18,6 @@ from saffron.engine.operators.standing import compile_text
 from saffron.errors import UnavailableError
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
-from saffron.language.plan.row import Row
 from saffron.language.plan.trend_plan import TrendPlan
 from saffron.records.query import QueryRecord
 from saffron.records.status import FAILED, READY, QueryStatus
@@ -78,13 +77,13 @@ class Readiness:
         *,
         trends: bool,
         has_schema: Callable[[str], bool],
-        prepare: Callable[[str, Row | None], str],
+        prepare: Callable[[QueryRegistration, str], str],
         report: Report,
     ) -> None:
         """`has_schema`: whether a stream was given a schema.
 
-        Its queries are then compiled once that schema is in force. `prepare`: makes a topic of PUBLISH ready; the
-        reason why it cannot be, "" if it is ready.
+        Its queries are then compiled once that schema is in force. `prepare`: makes a query's topic of PUBLISH ready;
+        the reason why it cannot be, "" if it is ready.
         """
         self._queries = follow_queries(log, topics, report)
         self._status_topic = follow_statuses(log, topics, report)
@@ -219,9 +218,9 @@ class Readiness:
         if self._failures.failed(query.name, query.stream)[0] == query.version:
             return  # the failure was reported
         if query.unpublishable is None:
-            delivery = query.plan.delivery
+            topic = query.plan.delivery.topic
             try:
-                query.unpublishable = "" if delivery.topic is None else self._prepare(delivery.topic, delivery.row)
+                query.unpublishable = "" if topic is None else self._prepare(query, topic)
             except UnavailableError as error:
                 _LOG.warning("query %s: %s", query.name, error)
                 return
