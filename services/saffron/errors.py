@@ -93,7 +93,11 @@ class DeniedError(LogError):
 
 
 class TooLargeError(LogError):
-    """A message is larger than its topic takes. To be told, and tried again."""
+    """A message is larger than its topic takes. To be told, and tried again. `topic`: its full name, if known."""
+
+    def __init__(self, message: str, topic: str = "") -> None:
+        self.topic = topic
+        super().__init__(message)
 
 
 class RefusedError(LogError):

@@ -210,10 +210,42 @@ def test_a_query_whose_rows_the_registry_refuses_stops_alone_until_it_is_replace
     assert len(set(ids)) == len(ids)
 
 
-def written(world: World) -> list[Record]:
-    """The rows of all partitions."""
-    partitions = range(len(world.broker.topics["rows"]))
-    return [record for partition in partitions for record in world.read("rows", partition, committed_only=True)]
+FAST = f"{FALLS} PUBLISH 'alarms'"
+
+
+@pytest.mark.parametrize("fault", ["right", "size", "gone"])
+def test_a_query_whose_topic_is_refused_stops_alone_until_it_is_replaced(seed: int, fault: str, tmp_path: Path) -> None:
+    system = System(seed, tmp_path)
+    broker = system.world.broker
+    system.source.query("published", FAST)
+    system.run(200)
+    system.world.settle(lambda: "alarms" in broker.topics)
+    if fault == "right":
+        broker.unwritable.add("alarms")
+    elif fault == "size":
+        broker.configs["alarms"] = {"max.message.bytes": "1"}
+    else:
+        broker.delete("alarms")
+    system.run(300)
+    if fault != "gone":
+        system.world.settle(lambda: system.failed() == {"published"})
+        broker.unwritable.clear()
+        broker.configs["alarms"] = {}
+        system.source.query("published", FAST)
+    system.run(300)
+    system.end()
+    assert not system.failed()
+    for partition in range(PARTITIONS):
+        assert {"rally", "any", "falls"} <= reckoned(system.world, partition, set())
+    ids = [dict(record.headers)["ce_id"] for record in written(system.world, "alarms")]
+    assert ids
+    assert len(set(ids)) == len(ids)
+
+
+def written(world: World, topic: str = "rows") -> list[Record]:
+    """What a topic holds."""
+    partitions = range(len(world.broker.topics[topic]))
+    return [record for partition in partitions for record in world.read(topic, partition, committed_only=True)]
 
 
 def first(result: bytes) -> int:

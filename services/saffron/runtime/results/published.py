@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from saffron.engine.events.block import Block
-from saffron.errors import DeniedError, GapError, LogError, UnavailableError
+from saffron.errors import DeniedError, GapError, LogError, TooLargeError, UnavailableError
 from saffron.language.plan.row import Row
 from saffron.language.syntax.delivery import published, topics_of
 from saffron.records.stream import StreamRecord
@@ -72,6 +72,8 @@ class PublishedTopics:
         self._log = log
         self._spec = spec
         self._partitions: dict[str, int] = {}
+        self._written: set[str] = set()
+        self._refused: dict[str, str] = {}
 
     def prepare(self, topic: str, row: Row | None = None) -> str:
         """Makes a topic ready to be written; the reason why it cannot be, "" if it is ready.
@@ -80,6 +82,7 @@ class PublishedTopics:
         """
         if row is not None and (why := self.rows.refusal(row)):
             return why
+        self._refused.pop(topic, None)
         try:
             self.partitions(topic)
             if not self._log.writable(topic):
@@ -97,6 +100,7 @@ class PublishedTopics:
 
     def partitions(self, topic: str) -> int:
         """How many partitions a topic has. It is created where it is not there."""
+        self._written.add(topic)
         count = self._partitions.get(topic)
         if count is None:
             count = self._log.partitions(topic)
@@ -105,6 +109,20 @@ class PublishedTopics:
                 count = self._log.partitions(topic) or self._spec.partitions
             self._partitions[topic] = count
         return count
+
+    def blame(self, error: LogError) -> set[str]:
+        """The topics of PUBLISH that may be why the broker has refused a transaction. `refused` has the error then."""
+        if isinstance(error, TooLargeError):
+            found = self._written & {error.topic}
+        else:
+            found = {topic for topic in self._written if not self._log.writable(topic)}
+        self._refused |= dict.fromkeys(found, str(error))
+        return found
+
+    def refused(self, topic: str) -> str:
+        """The reason why the broker refuses a topic, "" if it does not. A query that begins there has it tried."""
+        why = self._refused.get(topic)
+        return "" if why is None else f"the broker refuses its results in topic {topic!r}: {why}"
 
     def forget(self) -> None:
         """Look again: a topic may have been removed, or have got more partitions."""

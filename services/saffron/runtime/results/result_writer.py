@@ -9,6 +9,7 @@ from time import perf_counter_ns
 
 from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.results import Results
+from saffron.errors import FailedError
 from saffron.runtime.log import Producer, TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.traces import Headers, trace_headers
@@ -114,9 +115,9 @@ class ResultWriter:
     ) -> Iterable[bytes | None]:
         """The results from `start` on as rows and in the output format; None: JSON as it is.
 
-        A query fails whose result cannot be encoded, and its results of the slice are left out.
+        A query fails whose result cannot be encoded, or whose topic is refused. The slice has none of its results.
         """
-        encode, rows = self._plan.encode, self._plan.published.rows
+        encode, published = self._plan.encode, self._plan.published
         if encode is None and not any(addresses):
             return repeat(None)
         encodings: list[bytes | None] = [None] * len(bodies)
@@ -126,8 +127,10 @@ class ResultWriter:
             if not body or query in failed:
                 continue
             try:
+                if address is not None and (why := published.refused(address.topic)):
+                    raise FailedError(why)
                 if address is not None and address.row is not None:
-                    encodings[number] = rows.encode(address.topic, address.row, body[:-1] + detected)
+                    encodings[number] = published.rows.encode(address.topic, address.row, body[:-1] + detected)
                 elif encode is not None:
                     encodings[number] = encode(body[:-1] + detected)
             except Exception as error:

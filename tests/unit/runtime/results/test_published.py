@@ -8,7 +8,7 @@ import random
 import pytest
 
 from saffron.engine.events.block import Block, Control
-from saffron.errors import DeniedError, UnavailableError
+from saffron.errors import DeniedError, TooLargeError, UnavailableError
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.process.config import Settings
@@ -117,6 +117,20 @@ def test_missing_rights_are_named() -> None:
     topics.forget()
     with pytest.raises(UnavailableError):
         topics.prepare("alerts")
+
+
+def test_a_topic_that_the_broker_refuses_is_blamed_until_a_query_begins_there() -> None:
+    topics, log = made()
+    assert topics.blame(TooLargeError("too large", "alerts")) == set(), "nothing was written there"
+    assert [topics.partitions(topic) for topic in ("alerts", "rows")] == [3, 3]
+    topics.forget()
+    assert topics.blame(TooLargeError("too large")) == topics.blame(DeniedError("no right")) == set()
+    assert topics.blame(TooLargeError("too large", "rows")) == {"rows"}
+    log.broker.unwritable.add("alerts")
+    assert topics.blame(DeniedError("no right")) == {"alerts"}
+    assert topics.refused("alerts") == "the broker refuses its results in topic 'alerts': no right"
+    assert topics.refused("rows").endswith("'rows': too large")
+    assert topics.prepare("rows") == topics.refused("rows") == topics.refused("other") == ""
 
 
 def test_the_topics_of_a_log_are_those_of_all_queries_that_were_in_force() -> None:
