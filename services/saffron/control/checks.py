@@ -17,9 +17,9 @@ from saffron.language.plan.clauses import Output
 from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
-from saffron.language.syntax.delivery import has_rows, topic_of, topics_of
+from saffron.language.syntax.delivery import topics_of
 from saffron.records.stream import StreamRecord
-from saffron.runtime.results.published import cycle, readers, refusal
+from saffron.runtime.results.published import cycle, readers, refusal, unlike
 from saffron.runtime.streams.known_streams import KnownStreams
 from saffron.schema.computed import Computed
 from saffron.schema.schema import Schema
@@ -92,7 +92,7 @@ def check(
             400, "stream", f"there is no stream {plan.stream!r}; `saffron stream add {plan.stream}` makes one"
         )
     _require_publishable(plan, text, streams, queries)
-    if (shared := _topic_of_another(plan, queries)) is not None:
+    if (shared := unlike(plan, queries)) is not None:
         raise Refused(409, "topic", shared)
     others = {other: one for other, one in queries.items() if other != plan.name}
     try:
@@ -132,22 +132,6 @@ def _require_publishable(plan: Plan, text: str, streams: KnownStreams, queries: 
             f"topic {topic!r} holds the events of stream {taken[0]!r}: results there would be events again. PUBLISH to "
             "another name",
         )
-
-
-def _topic_of_another(plan: Plan, queries: Mapping[str, str]) -> str | None:
-    """The reason why a query may not publish to a topic to which another one does; None if it may.
-
-    Rows have the fields of one query, so only results as they are share a topic.
-    """
-    topic = plan.delivery.topic
-    for other, text in queries.items():
-        shared = other != plan.name and topic is not None and topic_of(text) == topic
-        if shared and (plan.delivery.row is not None or has_rows(text)):
-            return (
-                f"query {other!r} publishes to topic {topic!r}, and rows (AS) have the fields of one query: PUBLISH to "
-                "another topic, or leave AS out of both"
-            )
-    return None
 
 
 def _compile(text: str, schema: Schema | None, name: str) -> Plan:

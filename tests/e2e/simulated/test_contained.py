@@ -239,6 +239,23 @@ def test_a_query_whose_topic_is_refused_stops_alone_until_it_is_replaced(seed: i
     assert len(set(ids)) == len(ids)
 
 
+def test_rows_that_are_unlike_those_of_a_topic_are_never_written(seed: int, tmp_path: Path) -> None:
+    """The records are written straight to `queries`, where no command has checked them."""
+    system = System(seed, tmp_path)
+    rows = "{} PUBLISH 'rows' AS JSON SCHEMA"
+    system.source.query("first", rows.format(FALLS.replace("COUNT(*)", "COUNT(*) AS n")))
+    system.run(200)
+    system.world.settle(lambda: "rows" in system.world.broker.topics)
+    system.source.query("second", rows.format(FALLS.replace("COUNT(*)", "COUNT(*) AS other")))
+    system.source.query("third", f"{FALLS} PUBLISH 'rows'")
+    system.run(300)
+    system.world.settle(lambda: system.failed() == {"second", "third"})
+    system.end()
+    assert system.failed() == {"second", "third"}
+    names = {orjson.loads(record.value or b"")["schema"]["name"] for record in written(system.world)}
+    assert names == {"saffron.rows.first"}
+
+
 def written(world: World, topic: str = "rows") -> list[Record]:
     """What a topic holds."""
     partitions = range(len(world.broker.topics[topic]))

@@ -12,8 +12,9 @@ from typing import Any
 
 from saffron.engine.events.block import Block
 from saffron.errors import DeniedError, GapError, LogError, TooLargeError, UnavailableError
+from saffron.language.plan.plan import Plan
 from saffron.language.plan.row import Row
-from saffron.language.syntax.delivery import published, topics_of
+from saffron.language.syntax.delivery import has_rows, published, topic_of, topics_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import Log, TopicSpec
 from saffron.runtime.log.topics import DEFAULT_STREAM
@@ -51,6 +52,22 @@ def cycle(start: str, streams: Mapping[str, StreamRecord], queries: Mapping[str,
                     reached[reader] = way
                     waiting.append(reader)
     return ""
+
+
+def unlike(plan: Plan, queries: Mapping[str, str]) -> str | None:
+    """The reason why a query may not publish to a topic to which another one (`queries`: texts) does; None if it may.
+
+    Rows have the fields of one query, so only results as they are share a topic.
+    """
+    topic = plan.delivery.topic
+    for other, text in queries.items():
+        shared = other != plan.name and topic is not None and topic_of(text) == topic
+        if shared and (plan.delivery.row is not None or has_rows(text)):
+            return (
+                f"query {other!r} publishes to topic {topic!r}, and rows (AS) have the fields of one query: PUBLISH to "
+                "another topic, or leave AS out of both"
+            )
+    return None
 
 
 def _read_by(record: StreamRecord, streams: Mapping[str, StreamRecord]) -> Collection[str]:

@@ -27,7 +27,7 @@ from saffron.runtime.process.config import PASS, Settings, user_cache_directory
 from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.result_formats.writing import ResultOutput
 from saffron.runtime.results.chain_plan import ChainPlan, Limits, Observer
-from saffron.runtime.results.published import PublishedTopics, cycle, refusal
+from saffron.runtime.results.published import PublishedTopics, cycle, refusal, unlike
 from saffron.runtime.results.readiness import QueryRegistration, Readiness
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.results.result_metrics import ResultMetrics
@@ -168,8 +168,13 @@ class ResultService:
         self._health.done("start")
         return self._streams.topics
 
-    def _prepare(self, query: QueryRegistration, topic: str) -> str:
-        """Makes a query's topic of PUBLISH ready to be written; the reason why it cannot be, "" if it is ready."""
+    def _prepare(self, query: QueryRegistration, topic: str, beside: Mapping[str, str]) -> str:
+        """Makes a query's topic of PUBLISH ready to be written; the reason why it cannot be, "" if it is ready.
+
+        A record that was written straight to `queries` has passed no check. `beside`: texts of queries that write.
+        """
+        if why := unlike(query.plan, beside):
+            return why
         streams = {record.name: record for record in self._streams.records}
         if way := cycle(query.stream, streams, {query.name: query.text}):
             return f"its results would be events of its own stream again: {way}"

@@ -92,7 +92,7 @@ class Bench:
             statuses,
             trends=False,
             has_schema=lambda stream: stream in self.given,
-            prepare=lambda query, topic: self.refused.get(topic, ""),
+            prepare=lambda query, topic, beside: self.refused.get(topic, ""),
             report=lambda unreadable: None,
         )
 
