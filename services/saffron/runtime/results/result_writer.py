@@ -122,8 +122,8 @@ class ResultWriter:
             return repeat(None)
         encodings: list[bytes | None] = [None] * len(bodies)
         failed = set[int]()
-        for number, (body, address) in enumerate(zip(bodies, addresses, strict=True)):
-            query = int(results.query[start + number])
+        queries = results.query[start : start + len(bodies)].tolist()
+        for number, (query, body, address) in enumerate(zip(queries, bodies, addresses, strict=True)):
             if not body or query in failed:
                 continue
             try:
