@@ -15,6 +15,7 @@
         ├── GapError          a block is missing from an internal topic: never skipped over
         ├── DeniedError       the user lacks a right, or is not known: only whoever grants it can fix that
         ├── TooLargeError     a message is larger than its topic takes: only another setting fixes that
+        ├── RefusedError      a schema registry answers, and says no
         └── UnavailableError  no broker answers
 
 A message says what is wrong (with the value), where, and how to fix it.
@@ -92,7 +93,15 @@ class DeniedError(LogError):
 
 
 class TooLargeError(LogError):
-    """A message is larger than its topic takes. To be told, and tried again."""
+    """A message is larger than its topic takes. To be told, and tried again. `topic`: its full name, if known."""
+
+    def __init__(self, message: str, topic: str = "") -> None:
+        self.topic = topic
+        super().__init__(message)
+
+
+class RefusedError(LogError):
+    """A schema registry answers, and says no: only another schema, right or setting fixes that."""
 
 
 class UnavailableError(LogError):

@@ -17,11 +17,11 @@ from saffron.language.plan.clauses import Output
 from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
-from saffron.language.syntax.delivery import has_rows, topic_of
+from saffron.language.syntax.delivery import topics_of
 from saffron.mapping.definition_reader import definition_of
 from saffron.mapping.tables.query_lookups import require_tables
 from saffron.records.stream import StreamRecord
-from saffron.runtime.results.published import refusal
+from saffron.runtime.results.published import cycle, readers, refusal, unlike
 from saffron.runtime.streams.known_streams import KnownStreams
 from saffron.runtime.streams.no_stream import no_stream
 from saffron.schema.computed import Computed
@@ -86,7 +86,8 @@ def check(
 ) -> Checked:
     """The query in `text`, compiled as the services will.
 
-    `name`: for a text without a name. `queries`: name -> text of registered queries, whose results it may read (INTO).
+    `name`: for a text without a name. `queries`: name -> text of registered queries, whose results it may read (INTO),
+    and of the one that it replaces.
     Raises QueryError if it is invalid, with the place marked; Refused if it is valid, but cannot be added.
     """
     if len(text) > MOST_CHARACTERS:
@@ -101,11 +102,8 @@ def check(
         makes = f"`saffron stream add {plan.stream}`, or `stream apply`, makes one"
         raise Refused(400, "stream", no_stream(plan.stream, streams.all(), makes))
     require_tables(text, None if record.definition is None else definition_of(record.definition))
-    if plan.delivery.topic is not None and (
-        why := refusal(plan.delivery.topic, streams.prefix, streams.all().values())
-    ):
-        raise Refused(400, "topic", why)
-    if (shared := _topic_of_another(plan, queries)) is not None:
+    _require_publishable(plan, text, streams, queries)
+    if (shared := unlike(plan, queries)) is not None:
         raise Refused(409, "topic", shared)
     others = {other: one for other, one in queries.items() if other != plan.name}
     try:
@@ -129,20 +127,22 @@ def _warnings(found: Bound) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _topic_of_another(plan: Plan, queries: Mapping[str, str]) -> str | None:
-    """The reason why a query may not publish to a topic to which another one does; None if it may.
-
-    Rows have the fields of one query, so only results as they are share a topic.
-    """
-    topic = plan.delivery.topic
-    for other, text in queries.items():
-        shared = other != plan.name and topic is not None and topic_of(text) == topic
-        if shared and (plan.delivery.row is not None or has_rows(text)):
-            return (
-                f"query {other!r} publishes to topic {topic!r}, and rows (AS) have the fields of one query: PUBLISH to "
-                "another topic, or leave AS out of both"
-            )
-    return None
+def _require_publishable(plan: Plan, text: str, streams: KnownStreams, queries: Mapping[str, str]) -> None:
+    """Refused: results in its topic would be events of the query's own stream, or unexpected events of another."""
+    topic, records = plan.delivery.topic, streams.all()
+    if topic is None:
+        return
+    if why := refusal(topic, streams.prefix):
+        raise Refused(400, "topic", why)
+    if way := cycle(plan.stream, records, {**queries, plan.name: text}):
+        raise Refused(400, "topic", f"results would be events of stream {plan.stream!r} again: {way}")
+    if (taken := readers(topic, records)) and topic not in topics_of(queries.values()):
+        raise Refused(
+            400,
+            "topic",
+            f"topic {topic!r} holds the events of stream {taken[0]!r}: results there would be events again. PUBLISH to "
+            "another name",
+        )
 
 
 def _compile(text: str, schema: Schema | None, name: str) -> Plan:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from saffron.errors import AbortableError, FencedError, LogError
+from saffron.errors import AbortableError, DeniedError, FencedError, LogError, TooLargeError
 from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
 from saffron.testing.memory_groups import Group
 
@@ -159,6 +159,15 @@ class MemoryBroker:
             raise LogError(
                 f"there is no partition {where.partition} of topic {where.topic!r}: create the topic first"
             ) from None
+
+    def require_taken(self, where: TopicPartition, record: Record) -> None:
+        """DeniedError, TooLargeError: the topic does not take this record."""
+        self.partition(where)
+        if where.topic in self.unwritable:
+            raise DeniedError(f"sending to {where.topic}/{where.partition}: there is no right to write")
+        most = self.configs[where.topic].get("max.message.bytes")
+        if most is not None and len(record.value or b"") > int(most):
+            raise TooLargeError(f"sending to {where.topic}/{where.partition}: larger than {most}", where.topic)
 
     def trim(self, where: TopicPartition, offset: int) -> None:
         """Retention: forget everything before `offset`."""

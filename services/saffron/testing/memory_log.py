@@ -373,7 +373,7 @@ class MemoryProducer:
     # ------------------------------------------------------------ inside
 
     def _send(self, where: TopicPartition, record: Record) -> None:
-        self._broker.partition(where)
+        self._broker.require_taken(where, record)
         self.wire.queue.append((where, record, self._transaction))
         if self._broker.instant:
             self._flush()

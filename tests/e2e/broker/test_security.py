@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import subprocess
 import time
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from faust.types.auth import to_credentials
 from saffron.cli.checks.of_cluster import cluster_findings
 from saffron.cli.finding import ERROR
 from saffron.control.kafka_credentials import credentials
+from saffron.errors import LogError
 from saffron.runtime.local import jars, jvm
 from saffron.runtime.local.broker_settings import JVM
 from saffron.runtime.log import TopicPartition, TopicSpec
@@ -192,3 +194,44 @@ def test_rights_on_a_topic_of_publish_are_missed_by_name(guarded: Guarded) -> No
     until(lambda: prepared("new").startswith("topic 'new'") or prepared("new").startswith("there is no right to write"))
     allow("new", AclOperation.WRITE)
     until(lambda: prepared("new") == "")
+
+
+def test_a_transaction_that_the_broker_refuses_names_the_topic_of_publish(guarded: Guarded) -> None:
+    admin = AdminClient({"bootstrap.servers": guarded.open})
+    guest = Settings(bootstrap=guarded.users, security="sasl_plaintext", kafka=_UNSECURED.replace("=admin", "=guest"))
+    small = TopicSpec("small", 1, {"max.message.bytes": "1000"})
+    KafkaLog(Cluster(guarded.open)).create_topics([TopicSpec("mine", 1, {}), TopicSpec("taken", 1, {}), small])
+    rights = [(ResourceType.TOPIC, topic, AclOperation.WRITE) for topic in ("mine", "small")]
+    rights += [(ResourceType.TOPIC, "taken", AclOperation.DESCRIBE)]
+    rights += [(ResourceType.TRANSACTIONAL_ID, "refused", AclOperation.WRITE)]
+    bindings = [
+        AclBinding(kind, name, ResourcePatternType.LITERAL, "User:guest", "*", operation, AclPermissionType.ALLOW)
+        for kind, name, operation in rights
+    ]
+    for done in admin.create_acls(bindings).values():
+        done.result()
+    log = connect(guest)
+    published = PublishedTopics(log, TopicSpec("", 1, {}), RowFormats(guest))
+    until(lambda: published.prepare("mine") == published.prepare("small") == "")
+
+    def sent(topic: str, value: bytes) -> str:
+        """What a transaction with this message ends with."""
+        published.partitions(topic)
+        producer = log.producer("refused")
+        try:
+            producer.begin()
+            producer.send("mine", 0, b"x")
+            producer.send(topic, 0, value)
+            producer.commit()
+        except LogError as error:
+            return f"{type(error).__name__} {sorted(published.blame(error))}"
+        finally:
+            producer.close()
+        return "committed"
+
+    try:
+        assert sent("taken", b"x") == "DeniedError ['taken']"
+        assert sent("small", random.Random(1).randbytes(5000)) == "TooLargeError ['small']"
+        assert sent("small", b"x") == "committed"
+    finally:
+        log.close()

@@ -10,6 +10,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -18,12 +19,13 @@ from saffron.engine.events.block import Block
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.trends.trend_operator import TrendOperator
-from saffron.runtime.log import TopicPartition
+from saffron.runtime.log import Record, TopicPartition
 from saffron.testing.memory_log import Killed
 from saffron.windowing import hop
 from tests.e2e.simulated.system import ANY, FALLS, RALLY, TOPICS, Source, at_rest, blocks, close, make_system, undated
 from tests.unit.engine.containment.faults import SHARED, Fault, injected
 from tests.unit.runtime.world import Chaos, World
+from tests.unit.windowing.fake_registry import running
 
 PARTITIONS = 2
 PAIRS = """PATTERN SEQ(Stock a, Stock b) WHERE skip-till-next-match { [symbol] AND a.price < b.price }
@@ -44,8 +46,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 class System:
     """All services in their world, with events and faults. `turns`: so many between two changes of ours."""
 
-    def __init__(self, seed: int, directory: Path) -> None:
-        self.world = make_system(seed, directory, partitions=PARTITIONS)
+    def __init__(self, seed: int, directory: Path, **changes: Any) -> None:
+        """`changes`: of settings."""
+        self.world = make_system(seed, directory, partitions=PARTITIONS, **changes)
         self.source = Source(self.world, PARTITIONS, random.Random(seed + 1))
         for name, text in QUERIES.items():
             self.source.query(name, text)
@@ -184,6 +187,79 @@ def test_another_version_heals_it(seed: int, backlog_ms: int, tmp_path: Path, mo
         assert mine == whole
         others = [one for one, name in zip(right, names, strict=True) if name != "any"]
         assert [one for one in results if b'"query":"any"' not in one] == others
+
+
+def test_a_query_whose_rows_the_registry_refuses_stops_alone_until_it_is_replaced(seed: int, tmp_path: Path) -> None:
+    rows = f"{FALLS.replace('COUNT(*)', 'COUNT(*) AS n')} PUBLISH 'rows' AS AVRO"
+    with running() as registry:
+        registry.closed = True
+        system = System(seed, tmp_path, results_registry=registry.url)
+        system.source.query("rows", rows)
+        system.run(300)
+        system.world.settle(lambda: system.failed() == {"rows"})
+        assert not any(written(system.world))
+        registry.closed = False
+        system.source.query("rows", rows)
+        system.run(300)
+        system.end()
+    assert not system.failed()
+    for partition in range(PARTITIONS):
+        assert {"rally", "any", "falls"} <= reckoned(system.world, partition, set())
+    ids = [dict(record.headers)["ce_id"] for record in written(system.world)]
+    assert ids
+    assert len(set(ids)) == len(ids)
+
+
+FAST = f"{FALLS} PUBLISH 'alarms'"
+
+
+@pytest.mark.parametrize("fault", ["right", "size"])
+def test_a_query_whose_topic_is_refused_stops_alone_until_it_is_replaced(seed: int, fault: str, tmp_path: Path) -> None:
+    system = System(seed, tmp_path)
+    broker = system.world.broker
+    system.source.query("published", FAST)
+    system.run(200)
+    system.world.settle(lambda: "alarms" in broker.topics and bool(written(system.world, "alarms")))
+    if fault == "right":
+        broker.unwritable.add("alarms")
+    else:
+        broker.configs["alarms"] = {"max.message.bytes": "1"}
+    system.run(300)
+    system.world.settle(lambda: system.failed() == {"published"})
+    broker.unwritable.clear()
+    broker.configs["alarms"] = {}
+    system.source.query("published", FAST)
+    system.run(300)
+    system.end()
+    assert not system.failed()
+    for partition in range(PARTITIONS):
+        assert {"rally", "any", "falls"} <= reckoned(system.world, partition, set())
+    ids = [dict(record.headers)["ce_id"] for record in written(system.world, "alarms")]
+    assert ids
+    assert len(set(ids)) == len(ids)
+
+
+def test_rows_that_are_unlike_those_of_a_topic_are_never_written(seed: int, tmp_path: Path) -> None:
+    """The records are written straight to `queries`, where no command has checked them."""
+    system = System(seed, tmp_path)
+    rows = "{} PUBLISH 'rows' AS JSON SCHEMA"
+    system.source.query("first", rows.format(FALLS.replace("COUNT(*)", "COUNT(*) AS n")))
+    system.run(200)
+    system.world.settle(lambda: "rows" in system.world.broker.topics)
+    system.source.query("second", rows.format(FALLS.replace("COUNT(*)", "COUNT(*) AS other")))
+    system.source.query("third", f"{FALLS} PUBLISH 'rows'")
+    system.run(300)
+    system.world.settle(lambda: system.failed() == {"second", "third"})
+    system.end()
+    assert system.failed() == {"second", "third"}
+    names = {orjson.loads(record.value or b"")["schema"]["name"] for record in written(system.world)}
+    assert names == {"saffron.rows.first"}
+
+
+def written(world: World, topic: str = "rows") -> list[Record]:
+    """What a topic holds."""
+    partitions = range(len(world.broker.topics[topic]))
+    return [record for partition in partitions for record in world.read(topic, partition, committed_only=True)]
 
 
 def first(result: bytes) -> int:

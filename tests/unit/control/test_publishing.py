@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from saffron.control.checks import Refused, check
+from saffron.control.streams.change import StreamChange, StreamContext
+from saffron.control.streams.definitions import plan_definition
+from saffron.control.streams.stream_changes import plan_change
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.streams.known_streams import KnownStreams
@@ -12,10 +17,14 @@ from saffron.runtime.streams.known_streams import KnownStreams
 QUERY = "QUERY q PATTERN A a WITHIN 1 s RETURN a.x AS x PUBLISH {}"
 
 
-def streams() -> KnownStreams:
+ALERTS = "QUERY q FROM {} PATTERN A a WITHIN 1 s PUBLISH 'alerts'"
+
+
+def streams(*topics: str) -> KnownStreams:
+    """`topics`: each read by a stream of its name, beside that of trades."""
     known = KnownStreams(Topics("p."))
-    record = StreamRecord("trades", "trades")
-    known.apply(b"trades", record.encode(), 0)
+    for topic in ("trades", *topics):
+        known.apply(topic.encode(), StreamRecord(topic, topic).encode(), 0)
     return known
 
 
@@ -43,6 +52,39 @@ def test_topics_that_may_be_written() -> None:
     others = {"plain": "PATTERN A a WITHIN 1 s PUBLISH 'plain'", "q": QUERY.format("'mine' AS AVRO")}
     for publish in ("'plain'", "'mine' AS JSON SCHEMA", "'new' KEY a.x", ""):
         assert check(QUERY.format(publish), None, streams(), others).name == "q"
+
+
+def test_a_stream_of_results_lets_their_queries_be_replaced_and_others_join_them() -> None:
+    known, first = streams("alerts"), ALERTS.format("trades")
+    with pytest.raises(Refused, match="topic 'alerts' holds the events of stream 'alerts'"):
+        check(first, None, known)
+    for other in ("q", "r"):
+        assert check(first, None, known, {other: ALERTS.format("events")}).name == "q"
+
+
+def test_a_query_over_results_does_not_publish_to_where_they_come_from() -> None:
+    known, first = streams("alerts", "later"), ALERTS.format("trades")
+    second = "QUERY r FROM alerts PATTERN A a WITHIN 1 s PUBLISH '{}'"
+    assert check(second.format("new"), None, known, {"q": first}).name == "r"
+    with pytest.raises(Refused, match="query 'r' over stream 'alerts' publishes to 'alerts', which stream 'alerts'"):
+        check(second.format("alerts"), None, known, {"q": first})
+    back = {"q": first, "s": "FROM later PATTERN A a WITHIN 1 s PUBLISH 'trades'"}
+    with pytest.raises(Refused, match=r"results would be events of stream 'alerts' again: .* 'r' .* 's' .* 'q' "):
+        check(second.format("later"), None, known, back)
+
+
+def test_a_stream_does_not_read_its_own_results() -> None:
+    first = ALERTS.format("trades")
+    back = "FROM alerts PATTERN A a WITHIN 1 s PUBLISH 'more'"
+    now = StreamContext("p.", streams().all(), lambda topic: 1, lambda topic: False, queries={"q": first, "r": back})
+    assert plan_change(StreamChange("alerts", topic="alerts"), now).record.topic == "alerts"
+    with pytest.raises(Refused, match="results would be events of stream 'alerts' again: query 'r' over stream"):
+        plan_change(StreamChange("alerts", topic="more"), now)
+    shop = "stream: shop\nsources:\n  - topic: {}\n    type: A\n    ts: message\n"
+    over = replace(now, queries={"q": first, "s": "FROM shop PATTERN A a WITHIN 1 s PUBLISH 'alerts'"})
+    assert plan_definition(shop.format("trades"), over).before is None
+    with pytest.raises(Refused, match="results would be events of stream 'shop' again: query 's' over stream 'shop'"):
+        plan_definition(shop.format("alerts"), over)
 
 
 def test_results_that_only_others_read_are_told_of() -> None:

@@ -79,6 +79,10 @@ class FakeResults:
     def addresses(self, start: int, stop: int) -> list[Address | None]:
         return [self._addresses[index % len(self._addresses)] for index in range(start, stop)]
 
+    def fail(self, index: int, error: Exception) -> None:
+        del index
+        raise error
+
 
 class FakeOperator:
     """Event x gives x results; an order to keep n gives n results at its position."""

@@ -26,15 +26,19 @@ def in_makers_order(texts: Sequence[QueryText]) -> list[QueryText]:
 def require_addable(
     client: Client, texts: Sequence[QueryText], shedder: str = AUTO, beside: Mapping[str, str] = MappingProxyType({})
 ) -> list[Checked]:
-    """Queries as they would be added; QueryError or QueryRefused: one cannot be. `beside`: texts of others by name."""
-    streams = client.known_streams()
+    """Queries as they would be added one after the other; QueryError or QueryRefused: one cannot be.
+
+    `beside`: texts of standing queries by name.
+    """
+    streams, standing = client.known_streams(), dict(beside)
     found = []
     for one in texts:
         try:
-            query = checked(one.text, one.name, streams, beside)
+            query = checked(one.text, one.name, streams, standing)
             check_partitions(query.plan, streams.all()[query.plan.stream], client.log.partitions)
             query.require_shedder(shedder)
         except Refused as refused:
             raise QueryRefused(f"{one.name}: {refused}") from refused
         found.append(query)
+        standing[query.name] = one.text
     return found

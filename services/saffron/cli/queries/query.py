@@ -85,7 +85,7 @@ def add(
     with connection(system.connected()) as client:
         standing = read_standing(client)
         texts = in_makers_order(texts)
-        beside = {name: one.record.text for name, one in standing.items()} | {one.name: one.text for one in texts}
+        beside = {name: one.record.text for name, one in standing.items()}
         checked = require_addable(client, texts, shedder, beside)
         names = [one.name for one in checked]
         for name in names:
@@ -272,7 +272,6 @@ def _addable(settings: Settings, texts: Sequence[QueryText]) -> list[Checked]:
     with connection(settings) as client:
         ordered = in_makers_order(texts)
         beside = {name: one.record.text for name, one in read_standing(client).items()}
-        beside |= {one.name: one.text for one in ordered}
         return require_addable(client, ordered, AUTO, beside)
 
 

@@ -26,6 +26,7 @@ def present(client: Client) -> StreamContext:
         idle=settings.idle_ms or None,
         unreadable=frozenset(known.records.unreadable),
         schema=known.schema,
+        queries={name: record.text for name, record in client.queries().items()},
     )
 
 

@@ -39,7 +39,7 @@ class StreamContext:
 
     `streams`: by name. `partitions`: number of a topic. `used`: whether a topic was ever written to. `disorder`,
     `idle`: settings of the default stream where its record has none. `unreadable`: names whose newest record cannot be
-    read. `schema`: a stream's schema in force.
+    read. `schema`: a stream's schema in force. `queries`: the texts of standing queries by name.
     """
 
     prefix: str
@@ -50,6 +50,7 @@ class StreamContext:
     idle: int | None = None
     unreadable: frozenset[str] = frozenset()
     schema: Callable[[StreamRecord], Schema | None] = field(default=lambda record: None)
+    queries: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files
+from saffron.runtime.results.published import cycle
 
 
 def inner_topics_used(record: StreamRecord, now: StreamContext) -> bool:
@@ -19,8 +20,11 @@ def with_topics(
 ) -> StreamPlan:
     """The plan with missing topics.
 
-    Refused: the stream's own topic is missing, and no number of partitions is given.
+    Refused: the stream's own topic is missing, and no number of partitions is given; or it would read its own results.
     """
+    reads_anew = before is None or before.definition != record.definition
+    if reads_anew and (way := cycle(record.name, {**now.streams, record.name: record}, now.queries)):
+        raise Refused(409, "topic", f"results would be events of stream {record.name!r} again: {way}")
     current = now.partitions(record.topic)
     count = change.partitions if current is None else current
     if count is None and record.source is not None:

@@ -126,6 +126,7 @@ class StreamsApi:
             idle=settings.idle_ms or None,
             unreadable=frozenset(self._tables.streams.records.unreadable),
             schema=self._tables.streams.schema,
+            queries=self._tables.queries.texts(),
         )
 
 

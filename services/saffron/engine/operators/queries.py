@@ -269,7 +269,7 @@ class QueryOperator(ABC, Generic[S, R]):
     def _fires(self, standing: S, fired: Fired) -> None:
         """Add a part to the block's results; it counts as long as its query has not failed."""
         part = Contained(fired.results, standing, self._contained)
-        self._fired.append((standing, replace(fired, results=part)))
+        self._fired.append((standing, replace(fired, results=part, fail=part.fail)))
 
     def _fail(self, standing: S, step: str, error: Exception, apart: frozenset[str] = frozenset()) -> None:
         """Fail a query after an exception in one of its steps. `apart`: names of queries that may have caused it."""
@@ -451,3 +451,8 @@ class Contained:
             with self._contained.step(self._standing, REPORTING):
                 return self.part.addresses(chosen)
         return None
+
+    def fail(self, error: Exception) -> None:
+        """Fails the query with an error of writing its results."""
+        with self._contained.step(self._standing, REPORTING):
+            raise error

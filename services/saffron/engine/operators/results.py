@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,9 @@ class Results(Protocol):
     def addresses(self, start: int, stop: int) -> Sequence[Address | None]:
         """Where results start..stop-1 go; None: to the topic of all results."""
 
+    def fail(self, index: int, error: Exception) -> None:
+        """Fails the query of this result, which cannot be written. An error that is not the query's is raised."""
+
 
 class Part(Protocol):
     """Results of one query, in the order in which they fired. `position`, `last_time`: int64 [n], as in `Results`."""
@@ -72,6 +75,11 @@ FULL, PAST, DUE = range(3)
 BEHIND_DEADLINES = 2**62
 
 
+def uncontained(error: Exception) -> NoReturn:
+    """Nobody contains the error."""
+    raise error
+
+
 @dataclass(frozen=True)
 class Fired:
     """A part, and how it stands among those of other queries.
@@ -79,12 +87,14 @@ class Fired:
     `phase`: at one position stand first the EVENTS windows that are full (FULL), then what a query added there says of
     the past (PAST), then what the next event or the watermark brings about (DUE). `deadline`: int64 [n], those of the
     results' windows; None where they fire with the event at their position, behind all deadlines that pass there.
+    `fail`: fails the query with an error.
     """
 
     name: str
     results: Part
     phase: int = DUE
     deadline: Ints | None = None
+    fail: Callable[[Exception], None] = uncontained
 
 
 class OrderedResults:
@@ -95,6 +105,7 @@ class OrderedResults:
         parts = sorted((part for part in fired if len(part.results)), key=lambda part: part.name)
         self.names = tuple(dict.fromkeys(part.name for part in parts))
         self._parts = [part.results for part in parts]
+        self._fail = [part.fail for part in parts]
         self._with_event = [part.phase == DUE and part.deadline is None for part in parts]
         if len(parts) == 1:  # nothing to sort
             (only,) = self._parts
@@ -141,6 +152,10 @@ class OrderedResults:
                 for index, address in zip(here.tolist(), own, strict=True):
                     found[index] = address
         return found
+
+    def fail(self, index: int, error: Exception) -> None:
+        """Fails the query of this result, which cannot be written."""
+        self._fail[int(self._part[index])](error)
 
 
 def interleaved(sizes: Sequence[int], order: Ints) -> tuple[Ints, Ints]:

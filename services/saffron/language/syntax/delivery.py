@@ -22,13 +22,20 @@ def whole_text(text: str) -> str:
     return query_text(replace(query, emit=None, publish=publish), named=True)
 
 
-def topic_of(text: str) -> str | None:
-    """The topic of PUBLISH in a query's text; None: there is none, or the text is no query."""
+def published(text: str) -> tuple[str | None, str] | None:
+    """The stream that a query names, and its topic of PUBLISH; None: it has no such topic, or the text is no query."""
     try:
-        publish = parse(text).publish
+        query = parse(text)
     except QueryError:
         return None
-    return None if publish is None else publish.topic
+    topic = None if query.publish is None else query.publish.topic
+    return None if topic is None else (query.stream, topic)
+
+
+def topic_of(text: str) -> str | None:
+    """The topic of PUBLISH in a query's text; None: there is none, or the text is no query."""
+    found = published(text)
+    return None if found is None else found[1]
 
 
 def topics_of(texts: Iterable[str]) -> set[str]:

@@ -39,8 +39,8 @@ _MOVING = frozenset(
 )
 
 
-def translate(error: KafkaException | KafkaError, doing: str) -> LogError:
-    """The error to raise for `error`. `doing`: the action that failed, for the message."""
+def translate(error: KafkaException | KafkaError, doing: str, topic: str = "") -> LogError:
+    """The error to raise for `error`. `doing`: the action that failed, for the message. `topic`: that it wrote to."""
     cause = error.args[0] if isinstance(error, KafkaException) else error
     if not isinstance(cause, KafkaError):
         return LogError(f"{doing}: {cause}")
@@ -50,7 +50,7 @@ def translate(error: KafkaException | KafkaError, doing: str) -> LogError:
     if is_denied(cause):
         return DeniedError(text)
     if cause.code() in _TOO_LARGE:
-        return TooLargeError(f"{text}; `saffron doctor` names topics whose max.message.bytes is too small")
+        return TooLargeError(f"{text}; `saffron doctor` names topics whose max.message.bytes is too small", topic)
     if cause.code() in _FENCED:
         return FencedError(text)
     if cause.txn_requires_abort():

@@ -83,7 +83,7 @@ class KafkaProducer:
                 self._wait()
                 self._check()
             except KafkaException as error:
-                raise translate(error, f"sending to {topic}/{partition}") from error
+                raise translate(error, f"sending to {topic}/{partition}", topic) from error
         self._sent += 1
         if self._sent % _SERVE_EVERY == 0:
             self._producer.poll(0)
@@ -148,7 +148,8 @@ class KafkaProducer:
     def _delivered(self, error: KafkaError | None, message: ck.Message) -> None:
         """The delivery callback. It runs for failures only, inside calls of the producer."""
         if error is not None and self._failure is None:
-            self._failure = translate(error, f"delivering to {message.topic()}/{message.partition()}")
+            topic = message.topic() or ""
+            self._failure = translate(error, f"delivering to {topic}/{message.partition()}", topic)
 
     def _wait(self) -> None:
         """Waits while the queue is full."""

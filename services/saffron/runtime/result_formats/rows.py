@@ -14,7 +14,7 @@ import orjson
 
 from saffron.distribution import install
 from saffron.engine.events.formats.framed import frame_head
-from saffron.errors import LogError, SettingsError, StreamError
+from saffron.errors import LogError, RefusedError, SchemaError, SettingsError, StreamError
 from saffron.language.plan.row import Row, RowField, RowType
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.registry import WriterSchema, posting, register
@@ -90,7 +90,9 @@ class RowFormats:
         return ""
 
     def encode(self, topic: str, row: Row, text: bytes) -> bytes:
-        """A result (JSON) as a row. StreamError: the registry does not take the schema of the rows, or not yet."""
+        """A result (JSON) as a row. SchemaError: the registry refuses the schema of the rows. StreamError: it does not
+        answer.
+        """
         encoder = self._encoders.get((topic, row))
         if encoder is None:
             encoder = self._encoders[topic, row] = self._encoder(topic, row)
@@ -108,6 +110,8 @@ class RowFormats:
         try:
             post = posting(self._settings.results_registry, self._settings.registry_auth)
             head = frame_head(register(post, f"{topic}-value", WriterSchema(AVRO, avro_schema(row))))
+        except RefusedError as error:
+            raise SchemaError(f"rows cannot be written without their schema, {topic}-value: {error}") from error
         except LogError as error:
             raise StreamError(f"the rows of query {row.name} wait for their schema, {topic}-value: {error}") from error
         return lambda text: head + write(values_of(row, text))

@@ -1,4 +1,4 @@
-"""Topics of PUBLISH: which names are refused, how they come to be, and how many partitions they have.
+"""Topics of PUBLISH: which are refused, how they come to be, and how many partitions they have.
 
 A topic that is not there is created before its query begins, with the settings of the topic of all results. One that
 is there is taken as it is. Several queries may share one. It stays when its query is replaced or removed.
@@ -6,32 +6,76 @@ is there is taken as it is. Several queries may share one. It stays when its que
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from saffron.engine.events.block import Block
-from saffron.errors import DeniedError, GapError, LogError, UnavailableError
+from saffron.errors import DeniedError, GapError, LogError, TooLargeError, UnavailableError
+from saffron.language.plan.plan import Plan
 from saffron.language.plan.row import Row
-from saffron.language.syntax.delivery import topics_of
+from saffron.language.syntax.delivery import has_rows, published, topic_of, topics_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import Log, TopicSpec
+from saffron.runtime.log.topics import DEFAULT_STREAM
 from saffron.runtime.result_formats.rows import RowFormats
 
 
-def refusal(topic: str, prefix: str, streams: Iterable[StreamRecord]) -> str:
-    """The reason why results may not go to a topic; "" if they may.
-
-    `prefix`: of Saffron's own topics. `streams`: all there are.
-    """
+def refusal(topic: str, prefix: str) -> str:
+    """The reason why no results may go to a topic; "" if they may. `prefix`: of Saffron's own topics."""
     if topic.startswith(prefix):
         return f"topic {topic!r} is Saffron's own, as all that begin with {prefix!r}: PUBLISH to another name"
-    for record in streams:
-        read = () if record.definition is None else record.definition.numbers
-        if topic == record.topic or topic in read:
-            why = f"topic {topic!r} holds the events of stream {record.name!r}"
-            return f"{why}: results there would be events again. PUBLISH to another name"
     return ""
+
+
+def readers(topic: str, streams: Mapping[str, StreamRecord]) -> list[str]:
+    """The streams whose events are the messages of a topic, all merged streams among them that ever read it."""
+    return [name for name, record in streams.items() if topic in _read_by(record, streams)]
+
+
+def cycle(start: str, streams: Mapping[str, StreamRecord], queries: Mapping[str, str]) -> str:
+    """How results of queries over a stream come to be events of it again, by topics of PUBLISH; "" if they do not.
+
+    `streams`, `queries` (their texts): by name.
+    """
+    found = ((name, published(text)) for name, text in queries.items())
+    publishing = [(name, one[0] or DEFAULT_STREAM, one[1]) for name, one in found if one is not None]
+    reached, waiting = {start: ""}, [start]
+    for stream in waiting:  # it grows
+        for query, over, topic in publishing:
+            for reader in readers(topic, streams) if over == stream else ():
+                step = f"query {query!r} over stream {stream!r} publishes to {topic!r}, which stream {reader!r} reads"
+                way = f"{reached[stream]}, {step}" if reached[stream] else step
+                if reader == start:
+                    return way
+                if reader not in reached:
+                    reached[reader] = way
+                    waiting.append(reader)
+    return ""
+
+
+def unlike(plan: Plan, queries: Mapping[str, str]) -> str | None:
+    """The reason why a query may not publish to a topic to which another one (`queries`: texts) does; None if it may.
+
+    Rows have the fields of one query, so only results as they are share a topic.
+    """
+    topic = plan.delivery.topic
+    for other, text in queries.items():
+        shared = other != plan.name and topic is not None and topic_of(text) == topic
+        if shared and (plan.delivery.row is not None or has_rows(text)):
+            return (
+                f"query {other!r} publishes to topic {topic!r}, and rows (AS) have the fields of one query: PUBLISH to "
+                "another topic, or leave AS out of both"
+            )
+    return None
+
+
+def _read_by(record: StreamRecord, streams: Mapping[str, StreamRecord]) -> Collection[str]:
+    """The topics whose messages become events of a stream."""
+    if record.definition is not None:
+        return record.definition.numbers
+    source = streams.get(record.source or "")
+    return (record.topic if source is None else source.topic,)
 
 
 class PublishedTopics:
@@ -45,6 +89,8 @@ class PublishedTopics:
         self._log = log
         self._spec = spec
         self._partitions: dict[str, int] = {}
+        self._written: set[str] = set()
+        self._refused: dict[str, str] = {}
 
     def prepare(self, topic: str, row: Row | None = None) -> str:
         """Makes a topic ready to be written; the reason why it cannot be, "" if it is ready.
@@ -53,6 +99,7 @@ class PublishedTopics:
         """
         if row is not None and (why := self.rows.refusal(row)):
             return why
+        self._refused.pop(topic, None)
         try:
             self.partitions(topic)
             if not self._log.writable(topic):
@@ -70,6 +117,7 @@ class PublishedTopics:
 
     def partitions(self, topic: str) -> int:
         """How many partitions a topic has. It is created where it is not there."""
+        self._written.add(topic)
         count = self._partitions.get(topic)
         if count is None:
             count = self._log.partitions(topic)
@@ -78,6 +126,20 @@ class PublishedTopics:
                 count = self._log.partitions(topic) or self._spec.partitions
             self._partitions[topic] = count
         return count
+
+    def blame(self, error: LogError) -> set[str]:
+        """The topics of PUBLISH that may be why the broker has refused a transaction. `refused` has the error then."""
+        if isinstance(error, TooLargeError):
+            found = self._written & {error.topic}
+        else:
+            found = {topic for topic in self._written if not self._log.writable(topic)}
+        self._refused |= dict.fromkeys(found, str(error))
+        return found
+
+    def refused(self, topic: str) -> str:
+        """The reason why the broker refuses a topic, "" if it does not. A query that begins there has it tried."""
+        why = self._refused.get(topic)
+        return "" if why is None else f"the broker refuses its results in topic {topic!r}: {why}"
 
     def forget(self) -> None:
         """Look again: a topic may have been removed, or have got more partitions."""

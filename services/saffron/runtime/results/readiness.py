@@ -18,7 +18,6 @@ from saffron.engine.operators.standing import compile_text
 from saffron.errors import UnavailableError
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
-from saffron.language.plan.row import Row
 from saffron.language.plan.trend_plan import TrendPlan
 from saffron.records.query import QueryRecord
 from saffron.records.status import FAILED, READY, QueryStatus
@@ -78,13 +77,13 @@ class Readiness:
         *,
         trends: bool,
         has_schema: Callable[[str], bool],
-        prepare: Callable[[str, Row | None], str],
+        prepare: Callable[[QueryRegistration, str, Mapping[str, str]], str],
         report: Report,
     ) -> None:
         """`has_schema`: whether a stream was given a schema.
 
-        Its queries are then compiled once that schema is in force. `prepare`: makes a topic of PUBLISH ready; the
-        reason why it cannot be, "" if it is ready.
+        Its queries are then compiled once that schema is in force. `prepare`: makes a query's topic of PUBLISH ready,
+        beside the texts of those that are; the reason why it cannot be, "" if it is ready.
         """
         self._queries = follow_queries(log, topics, report)
         self._status_topic = follow_statuses(log, topics, report)
@@ -215,13 +214,20 @@ class Readiness:
             where = (self._service, query.stream, partition)
             self._statuses.report(QueryStatus(query.name, query.version, *where, FAILED, reason))
 
+    @property
+    def _begun(self) -> dict[str, str]:
+        """Texts of the queries whose topics of PUBLISH are ready, without those that have failed."""
+        failed = self.failed
+        ready = (one for one in self._registrations.values() if one.unpublishable == "")
+        return {one.name: one.text for one in ready if (one.name, one.stream) not in failed}
+
     def _report_ready(self, query: QueryRegistration, partition: int, schema_id: str | None) -> None:
         if self._failures.failed(query.name, query.stream)[0] == query.version:
             return  # the failure was reported
         if query.unpublishable is None:
-            delivery = query.plan.delivery
+            topic = query.plan.delivery.topic
             try:
-                query.unpublishable = "" if delivery.topic is None else self._prepare(delivery.topic, delivery.row)
+                query.unpublishable = "" if topic is None else self._prepare(query, topic, self._begun)
             except UnavailableError as error:
                 _LOG.warning("query %s: %s", query.name, error)
                 return

@@ -23,7 +23,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.operators.containment import RESTORING, Failure
 from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.operators.results import Results
-from saffron.errors import AbortableError, GapError
+from saffron.errors import AbortableError, GapError, LogError
 from saffron.runtime.hops.block_reader import BlockReader, ReaderState
 from saffron.runtime.hops.flow import Flow
 from saffron.runtime.hops.input_state import LOST, InputTracker
@@ -73,7 +73,8 @@ class ResultChain:
         self._failed_queries = FailedQueries(plan.report_failure)
         self._unshared: frozenset[str] = frozenset()
         self._step = LastStep(plan.directory)
-        self._retry = RetryState(plan.where, limits.retry_ms, self._reset)
+        self._retry = RetryState(plan.where, limits.retry_ms, self._reset, self._blame)
+        self._blamed: set[str] = set()
         self._queue: deque[Record] = deque()
         self._pending: PendingResults | None = None
         self._place = Place(0, 0, 0)
@@ -394,8 +395,18 @@ class ResultChain:
         self._place, self._committed_at = reached, now_ms
         self._observed_at = now_ms if observe else self._observed_at
 
+    def _blame(self, error: LogError) -> bool:
+        """Whether the broker has refused topics of PUBLISH, whose queries fail then when the results are written again.
+
+        A topic is blamed once: if that was of no help, something else is refused.
+        """
+        found = set[str]() if self.operator is None else self._plan.published.blame(error) - self._blamed
+        self._blamed |= found
+        return bool(found)
+
     def _committed(self, began: float, ended: float) -> None:
         """Records that a transaction was committed, from `began` to `ended` (ms)."""
+        self._blamed.clear()
         self._commit_pacing.end(began, ended)
         self.tally.transaction_committed(ended)
 

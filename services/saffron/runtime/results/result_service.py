@@ -16,7 +16,6 @@ from saffron.engine.events.codec import decode_block
 from saffron.engine.kernels import jit
 from saffron.engine.operators.containment import Failure, Note
 from saffron.engine.operators.operator import ResultOperator
-from saffron.language.plan.row import Row
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_report import InputReport
 from saffron.runtime.hops.last_hop import LastHop
@@ -28,8 +27,8 @@ from saffron.runtime.process.config import PASS, Settings, user_cache_directory
 from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.result_formats.writing import ResultOutput
 from saffron.runtime.results.chain_plan import ChainPlan, Limits, Observer
-from saffron.runtime.results.published import PublishedTopics, refusal
-from saffron.runtime.results.readiness import Readiness
+from saffron.runtime.results.published import PublishedTopics, cycle, refusal, unlike
+from saffron.runtime.results.readiness import QueryRegistration, Readiness
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.results.result_metrics import ResultMetrics
 from saffron.runtime.streams.control_topics import reporter
@@ -169,9 +168,17 @@ class ResultService:
         self._health.done("start")
         return self._streams.topics
 
-    def _prepare(self, topic: str, row: Row | None) -> str:
-        """Makes a topic of PUBLISH ready to be written; the reason why it cannot be, "" if it is ready."""
-        return refusal(topic, self._topics.prefix, self._streams.records) or self._published.prepare(topic, row)
+    def _prepare(self, query: QueryRegistration, topic: str, beside: Mapping[str, str]) -> str:
+        """Makes a query's topic of PUBLISH ready to be written; the reason why it cannot be, "" if it is ready.
+
+        A record that was written straight to `queries` has passed no check. `beside`: texts of queries that write.
+        """
+        if why := unlike(query.plan, beside):
+            return why
+        streams = {record.name: record for record in self._streams.records}
+        if way := cycle(query.stream, streams, {query.name: query.text}):
+            return f"its results would be events of its own stream again: {way}"
+        return refusal(topic, self._topics.prefix) or self._published.prepare(topic, query.plan.delivery.row)
 
     def _plan(self, where: TopicPartition) -> ChainPlan:
         kind, record = self._kind, self._streams.record_of(where.topic)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import repeat
 from time import perf_counter_ns
 
 from saffron.engine.operators.addresses import Address
+from saffron.engine.operators.results import Results
+from saffron.errors import FailedError
 from saffron.runtime.log import Producer, TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.traces import Headers, trace_headers
@@ -53,45 +55,48 @@ class ResultWriter:
     ) -> None:
         """Writes a slice of the pending results, at most as many as the transaction still holds.
 
-        `excluded`: the queries whose results are left out, asked once the results are rendered. `failed`, `topic_id`:
-        entries of failed queries and the id of the input, for the place that the last message names.
+        `excluded`: the queries whose results are left out, asked once the results are rendered and encoded. `failed`,
+        `topic_id`: entries of failed queries and the id of the input, for the place that the last message names.
         """
         began = perf_counter_ns()
         start, results = pending.index, pending.results
         stop = min(len(results), start + min(self._limits.results - self._sent, self._slice))
         detected = b',"detected_at":%d}' % now_ms
-        encode = self._plan.encode
         names = [name.encode() for name in results.names]
         shared = (("ce_source", self._plan.source), *self._plan.headers, ("ce_time", _instant(now_ms)))
         addresses = results.addresses(start, stop)
         queries, bodies = results.query[start:stop].tolist(), results.json(start, stop)
+        encodings = self._encoded(pending.results, start, bodies, addresses, detected)
         left_out = excluded()
         columns = pending.traced_columns
         traces: Iterable[Headers] = repeat(()) if columns is None else trace_headers(columns, results, start, stop)
         too_large, excluded_rows = [], []
         held: tuple[TopicPartition, bytes, bytes | None, Headers] | None = None
-        rows = zip(queries, bodies, addresses, traces, strict=False)
-        for index, (query, body, address, trace) in enumerate(rows, start):
+        rows = zip(queries, bodies, encodings, addresses, traces, strict=False)
+        for index, (query, body, value, address, trace) in enumerate(rows, start):
             if not body or results.names[query] in left_out:
                 excluded_rows.append(index)
                 continue
-            row = None if address is None else address.row
-            if address is not None and row is not None:
-                encoded = self._plan.published.rows.encode(address.topic, row, body[:-1] + detected)
-            else:
-                encoded = body if encode is None else encode(body[:-1] + detected)
-            if len(encoded) > self._limits.result_bytes:
+            size = len(body if value is None else value)
+            if address is not None and address.key is not None:
+                size += len(address.key)
+            if size > self._limits.result_bytes:
                 too_large.append(index)
-                self._send_letter(producer, pending, index, body, len(encoded))
+                self._send_letter(producer, pending, index, body, size)
                 continue
-            value = body[:-1] + detected if encode is None and row is None else encoded
             if held is not None:
                 _send(producer, *held)
             where, key = (
                 (self._plan.output, names[query]) if address is None else self._published(address, names[query])
             )
+            row = None if address is None else address.row
             described = shared if row is None else _described(shared, self._plan.published.rows.content_type(row))
-            held = where, value, key, (*described, ("ce_id", body[ID]), *trace)
+            held = (
+                where,
+                body[:-1] + detected if value is None else value,
+                key,
+                (*described, ("ce_id", body[ID]), *trace),
+            )
         if held is not None:  # the last one names the place: the next may be in another transaction
             where, value, key, headers = held
             place = WrittenPlace(topic_id, self._plan.where.partition, pending.offset, stop, failed())
@@ -99,6 +104,39 @@ class ResultWriter:
         self._tally.results_written(results, start, stop, perf_counter_ns() - began, too_large, excluded_rows)
         self._count(stop - start, sum(map(len, bodies)))
         pending.index = stop
+
+    def _encoded(
+        self,
+        results: Results,
+        start: int,
+        bodies: Sequence[bytes],
+        addresses: Sequence[Address | None],
+        detected: bytes,
+    ) -> Iterable[bytes | None]:
+        """The results from `start` on as rows and in the output format; None: JSON as it is.
+
+        A query fails whose result cannot be encoded, or whose topic is refused. The slice has none of its results.
+        """
+        encode, published = self._plan.encode, self._plan.published
+        if encode is None and not any(addresses):
+            return repeat(None)
+        encodings: list[bytes | None] = [None] * len(bodies)
+        failed = set[int]()
+        queries = results.query[start : start + len(bodies)].tolist()
+        for number, (query, body, address) in enumerate(zip(queries, bodies, addresses, strict=True)):
+            if not body or query in failed:
+                continue
+            try:
+                if address is not None and (why := published.refused(address.topic)):
+                    raise FailedError(why)
+                if address is not None and address.row is not None:
+                    encodings[number] = published.rows.encode(address.topic, address.row, body[:-1] + detected)
+                elif encode is not None:
+                    encodings[number] = encode(body[:-1] + detected)
+            except Exception as error:
+                results.fail(start + number, error)
+                failed.add(query)
+        return encodings
 
     def _published(self, address: Address, query: bytes) -> tuple[TopicPartition, bytes | None]:
         """Where a result of PUBLISH goes, and its key there: without KEY, the name of the query."""

@@ -22,13 +22,15 @@ _TROUBLE_MS = 1_000
 class RetryState:
     """The time of a chain's next take-over, and the obstacle that only the user can remove.
 
-    `drop`: clears the chain's state and pauses its input. `retry_ms`: delay after being fenced. `retry_at`: earliest
-    time of the next take-over (ms). `trouble`: the obstacle, or None; other chains continue.
+    `drop`: clears the chain's state and pauses its input. `retry_ms`: delay after being fenced. `blame`: whether the
+    chain goes on without what the broker refuses. `retry_at`: earliest time of the next take-over (ms). `trouble`: the
+    obstacle, or None; other chains continue.
     """
 
     where: TopicPartition
     retry_ms: int
     drop: Callable[[], None]
+    blame: Callable[[LogError], bool] = lambda error: False
     retry_at: int = 0
     trouble: str | None = None
 
@@ -50,9 +52,9 @@ class RetryState:
             # Another producer has this id: the partition's new owner, or the coordinator after a time-out. Wait for
             # the group to say which.
             self._drop_until(now_ms + self.retry_ms)
-        except (DeniedError, TooLargeError):
-            raise
         except LogError as error:
+            if isinstance(error, DeniedError | TooLargeError) and not self.blame(error):
+                raise
             _LOG.warning("%s/%d: %s; taking over again", self.where.topic, self.where.partition, error)
             self._drop_until(now_ms + _UNKNOWN_OUTCOME_MS)
         return True

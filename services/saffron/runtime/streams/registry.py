@@ -18,13 +18,15 @@ from urllib.parse import quote, urlsplit
 
 import orjson
 
-from saffron.errors import LogError, SettingsError
+from saffron.errors import LogError, RefusedError, SettingsError
 from saffron.runtime.process.background import Background
 from saffron.runtime.telemetry.health import Health
 
 _TIMEOUT = 5.0
 _RETRY_MS = 1_000
 _LOG_MS = 10_000
+_PASSING = (http.client.REQUEST_TIMEOUT, http.client.TOO_MANY_REQUESTS)
+"""Answers between 400 and 499 that another attempt may change."""
 _UNKNOWN_MS = 10_000
 """Time for which an unknown id counts as unknown (ms). The registry may have lagged behind its leader."""
 
@@ -137,7 +139,8 @@ class RegistryWait:
 def register(post: Post, subject: str, schema: WriterSchema) -> int:
     """The id of a schema without references under a subject. It is added unless it is there already.
 
-    The right to read suffices where the schema exists. LogError: there is no id, with the reason.
+    The right to read suffices where the schema exists. RefusedError: the registry does not take it. LogError:
+    there is no id yet. Both say why.
     """
     place, body = f"/subjects/{quote(subject, safe='')}", {"schema": schema.text, "schemaType": schema.kind}
     try:
@@ -188,7 +191,8 @@ def _client(url: str, credentials: str) -> Callable[[str, Mapping[str, Any] | No
             if error.code == http.client.NOT_FOUND:
                 raise LookupError(path) from error
             hint = "; is registry_auth right?" if error.code in (401, 403) else ""
-            raise LogError(f"the schema registry at {url} answers {error.code} {error.reason}{why}{hint}") from error
+            kind = RefusedError if 400 <= error.code < 500 and error.code not in _PASSING else LogError
+            raise kind(f"the schema registry at {url} answers {error.code} {error.reason}{why}{hint}") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise LogError(f"the schema registry at {url} does not answer ({error})") from error
 

@@ -2,37 +2,81 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+
 import pytest
 
 from saffron.engine.events.block import Block, Control
-from saffron.errors import DeniedError, UnavailableError
+from saffron.errors import DeniedError, TooLargeError, UnavailableError
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.process.config import Settings
 from saffron.runtime.result_formats.rows import RowFormats
-from saffron.runtime.results.published import PublishedTopics, refusal, topics_in
+from saffron.runtime.results.published import PublishedTopics, cycle, readers, refusal, topics_in
 from saffron.testing.memory_broker import MemoryBroker
 from saffron.testing.memory_log import MemoryLog
 from tests.unit.runtime.fakes import columns
 
-STREAMS = [
+RECORDS = (
     StreamRecord("events", "p.events"),
     StreamRecord("trades", "trades"),
+    StreamRecord("trades_by_x", "p.trades_by_x", key="x", source="trades"),
     StreamRecord("shop", "p.shop.events", definition=AppliedDefinition("", {"orders": 1, "payments": 2}, 1)),
-]
+)
+STREAMS = {record.name: record for record in RECORDS}
 
 
 @pytest.mark.parametrize(
-    ("topic", "why"),
+    ("topic", "own"),
+    [("p.events", True), ("p.complex-events", True), ("p.anything", True), ("alerts", False), ("q.events", False)],
+)
+def test_names_of_saffron_are_refused(topic: str, own: bool) -> None:
+    assert ("Saffron's own" in refusal(topic, "p.")) == own
+
+
+def test_who_reads_a_topic() -> None:
+    assert readers("trades", STREAMS) == ["trades", "trades_by_x"]
+    assert readers("orders", STREAMS) == ["shop"]
+    assert readers("orders2", STREAMS) == readers("p.trades_by_x", STREAMS) == []
+
+
+def asked(**paths: str) -> dict[str, str]:
+    """Queries by name, each of the form "STREAM TOPIC"."""
+    return {name: "FROM {} PATTERN A a WITHIN 1 s PUBLISH '{}'".format(*path.split()) for name, path in paths.items()}
+
+
+@pytest.mark.parametrize(
+    ("start", "queries", "way"),
     [
-        ("p.events", "Saffron's own"), ("p.complex-events", "Saffron's own"), ("p.anything", "Saffron's own"),
-        ("trades", "holds the events of stream 'trades'"), ("orders", "holds the events of stream 'shop'"),
-        ("alerts", ""), ("orders2", ""), ("q.events", ""),
+        ("trades", asked(q="trades trades"),
+         "query 'q' over stream 'trades' publishes to 'trades', which stream 'trades' reads"),
+        ("trades_by_x", asked(q="trades_by_x trades"),
+         "query 'q' over stream 'trades_by_x' publishes to 'trades', which stream 'trades_by_x' reads"),
+        ("shop", asked(a="shop trades", b="trades_by_x orders"),
+         ("query 'a' over stream 'shop' publishes to 'trades', which stream 'trades_by_x' reads, "
+         "query 'b' over stream 'trades_by_x' publishes to 'orders', which stream 'shop' reads")),
+        ("shop", asked(a="shop trades", b="trades alerts", c="events orders"), ""),
+        ("events", asked(a="shop trades", b="trades orders", c="events orders"), ""),
+        ("trades", {"q": "PATTERN A a WITHIN 1 s PUBLISH 'trades'", "no": "nonsense"}, ""),
     ],
 )  # fmt: skip
-def test_names_that_are_refused(topic: str, why: str) -> None:
-    told = refusal(topic, "p.", STREAMS)
-    assert (why in told) if why else told == ""
+def test_results_that_become_events_of_their_stream(start: str, queries: dict[str, str], way: str) -> None:
+    assert cycle(start, STREAMS, queries) == way
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cycles_are_those_of_a_slow_twin(seed: int) -> None:
+    draw = random.Random(seed)
+    streams = {name: StreamRecord(name, f"t{name}") for name in "abcd"}
+    paths = [(draw.choice("abcd"), draw.choice("abcdx")) for _ in range(draw.randrange(6))]
+    queries = asked(**{f"q{number}": f"{over} t{to}" for number, (over, to) in enumerate(paths)})
+    joined = set(paths)
+    for middle, left, right in itertools.product("abcd", repeat=3):  # Warshall's closure
+        if (left, middle) in joined and (middle, right) in joined:
+            joined.add((left, right))
+    for start in streams:
+        assert bool(cycle(start, streams, queries)) == ((start, start) in joined)
 
 
 def made() -> tuple[PublishedTopics, MemoryLog]:
@@ -73,6 +117,20 @@ def test_missing_rights_are_named() -> None:
     topics.forget()
     with pytest.raises(UnavailableError):
         topics.prepare("alerts")
+
+
+def test_a_topic_that_the_broker_refuses_is_blamed_until_a_query_begins_there() -> None:
+    topics, log = made()
+    assert topics.blame(TooLargeError("too large", "alerts")) == set(), "nothing was written there"
+    assert [topics.partitions(topic) for topic in ("alerts", "rows")] == [3, 3]
+    topics.forget()
+    assert topics.blame(TooLargeError("too large")) == topics.blame(DeniedError("no right")) == set()
+    assert topics.blame(TooLargeError("too large", "rows")) == {"rows"}
+    log.broker.unwritable.add("alerts")
+    assert topics.blame(DeniedError("no right")) == {"alerts"}
+    assert topics.refused("alerts") == "the broker refuses its results in topic 'alerts': no right"
+    assert topics.refused("rows").endswith("'rows': too large")
+    assert topics.prepare("rows") == topics.refused("rows") == topics.refused("other") == ""
 
 
 def test_the_topics_of_a_log_are_those_of_all_queries_that_were_in_force() -> None:

@@ -14,7 +14,7 @@ from saffron.records.status import QueryStatus
 from saffron.runtime.kernels.warm import Request, Warmed
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.topics import Topics, topic_specs
-from saffron.runtime.results.readiness import Readiness
+from saffron.runtime.results.readiness import QueryRegistration, Readiness
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.streams.statuses import Statuses
 from saffron.schema.schema import Kind, Schema
@@ -81,6 +81,7 @@ class Bench:
         self.warming = Slow()
         self.given: set[str] = set()
         self.refused: dict[str, str] = {}
+        self.beside: dict[str, set[str]] = {}
         self.partitions = {0: Partition(), 1: Partition()}
         statuses = Statuses(self.producer, TOPICS)
         self.readiness = Readiness(
@@ -92,13 +93,19 @@ class Bench:
             statuses,
             trends=False,
             has_schema=lambda stream: stream in self.given,
-            prepare=lambda topic, row: self.refused.get(topic, ""),
+            prepare=self._prepare,
             report=lambda unreadable: None,
         )
 
-    def query(self, version: int, text: str | None = MATCH, op: str = "add", shed: str = "auto") -> None:
-        body = {"name": "m", "version": version, "op": op, "text": text, "from": "now", "shed": shed}
-        self.producer.send(TOPICS.queries, 0, None if text is None else orjson.dumps(body), key=b"m")
+    def _prepare(self, query: QueryRegistration, topic: str, beside: Mapping[str, str]) -> str:
+        self.beside[query.name] = set(beside)
+        return self.refused.get(topic, "")
+
+    def query(
+        self, version: int, text: str | None = MATCH, op: str = "add", shed: str = "auto", name: str = "m"
+    ) -> None:
+        body = {"name": name, "version": version, "op": op, "text": text, "from": "now", "shed": shed}
+        self.producer.send(TOPICS.queries, 0, None if text is None else orjson.dumps(body), key=name.encode())
 
     def announce(self, partition: int, record: Mapping[str, Any], version: int = 1) -> None:
         status = QueryStatus("m", version, "windowing", "events", partition, "waiting", "for it", None, record)
@@ -234,3 +241,17 @@ def test_a_query_whose_topic_cannot_be_written_fails_with_the_reason(bench: Benc
     bench.refused.clear()
     bench.query(2, f"{MATCH} PUBLISH 'alerts'")
     assert bench.said() == [(0, 2, None), (1, 2, None)]
+
+
+def test_a_topic_is_made_ready_beside_the_queries_that_write(bench: Bench) -> None:
+    bench.refused["closed"] = "there is no right"
+    for name, topic in (("a", "open"), ("b", "closed"), ("c", "open")):
+        bench.query(1, f"{MATCH} PUBLISH '{topic}'", name=name)
+    bench.said()
+    bench.query(2, f"{MATCH} PUBLISH 'open'", name="b")
+    bench.said()
+    assert bench.beside == {"a": set(), "b": {"a", "c"}, "c": {"a"}}
+    bench.query(1, None, name="a")
+    bench.query(1, f"{MATCH} PUBLISH 'open'", name="d")
+    bench.said()
+    assert bench.beside["d"] == {"b", "c"}

@@ -437,6 +437,21 @@ def test_a_group_that_is_gone_repeats_nothing_in_topics_of_publish(bench: Bench,
     assert all(bench.results(place) for place in places)
 
 
+def test_a_topic_of_publish_that_is_deleted_is_created_again(bench: Bench) -> None:
+    bench.block(1, 1)
+    chain, _ = bench.chain(operator=Publishing)
+    bench.drive(chain, 30)
+    bench.broker.delete("alerts")
+    before = len(bench.expected())
+    bench.block(2, 0, 1)
+    bench.drive(chain, bench.now + 300)
+    places = [TopicPartition("alerts", one) for one in range(2)]
+    new = bench.expected()[before:]
+    assert sorted(one for place in places for one in bench.results(place)) == sorted(new[:2])
+    assert set(new) <= {*bench.results(), *new[:2]}
+    assert len(set(bench.results())) == len(bench.results())
+
+
 def test_a_position_of_version_0_1_0_is_believed(bench: Bench) -> None:
     bench.block(1, 2)
     bench.block(2)

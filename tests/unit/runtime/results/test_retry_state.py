@@ -16,7 +16,8 @@ RETRY_MS = 700
 class Chain:
     def __init__(self, error: Exception | None) -> None:
         self.error, self.dropped = error, 0
-        self.retry = RetryState(TopicPartition("events", 3), RETRY_MS, self._drop)
+        self.retry = RetryState(TopicPartition("events", 3), RETRY_MS, self._drop, lambda error: self.blames)
+        self.blames = False
 
     def _drop(self) -> None:
         self.dropped += 1
@@ -53,3 +54,6 @@ def test_what_taking_over_again_would_not_mend_is_raised() -> None:
     with pytest.raises(DeniedError):
         chain.retry.run(100, chain.act)
     assert chain.dropped == 0
+    chain.blames = True
+    assert chain.retry.run(100, chain.act)
+    assert chain.dropped == 1
