@@ -21,6 +21,7 @@ from saffron.mapping.dry_run import Reading, read_all, sentences
 from saffron.mapping.proposals.definition_writer import write_definition
 from saffron.mapping.proposals.fields import Topic
 from saffron.mapping.proposals.infer import infer as propose
+from saffron.runtime.streams.proposal_topics import require_registry
 
 Sample = Annotated[int, typer.Option(min=1, help="The newest so many messages of each topic are looked at.")]
 _SHOWN = 12
@@ -37,6 +38,9 @@ def infer(
         Path | None, typer.Option(help="Write the definition to this file [default: to the screen].")
     ] = None,
     sample: Sample = 1000,
+    registry: Annotated[
+        str | None, typer.Option(metavar="URL", help="The schema registry by which Avro and Protobuf are read.")
+    ] = None,
     *,
     system: options.System,
 ) -> None:
@@ -50,16 +54,26 @@ def infer(
         saffron stream infer orders payments shipments --name shop --out shop.yaml
 
         saffron stream infer orders.ndjson payments.ndjson --name shop
+
+        saffron stream infer bids --name auction --registry http://registry:8081
     """
-    files = {one: Path(one) for one in sources if Path(one).is_file()}
-    with _client(system, [one for one in sources if one not in files]) as client:
-        topics = [
-            Topic(files[one].stem, samples.of_file(files[one], files[one].stem, sample)) if one in files
-            else Topic(one, samples.of_topic(_known(client), one, sample))
-            for one in sources
-        ]  # fmt: skip
-    text = write_definition(name, propose(topics))
+    if registry is not None:
+        require_registry(registry)
+    found = {
+        one: Topic(Path(one).stem, samples.of_file(Path(one), Path(one).stem, sample))
+        for one in sources
+        if Path(one).is_file()
+    }
+    topics = [one for one in sources if one not in found]
+    with _client(system, topics) as client:
+        if client is not None:
+            found |= zip(topics, samples.of_topics(client, topics, sample, registry), strict=True)
+    proposed = propose([found[one] for one in sources])
+    text = write_definition(name, proposed)
     read_definition(text)
+    for each in proposed:
+        for line in each.told:
+            console.say(f"{each.topic}: {line}")
     if out is None:
         print(text, end="")
         return
