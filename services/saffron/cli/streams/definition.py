@@ -21,6 +21,7 @@ from saffron.mapping.dry_run import Reading, read_all, sentences
 from saffron.mapping.proposals.definition_writer import write_definition
 from saffron.mapping.proposals.fields import Topic
 from saffron.mapping.proposals.infer import infer as propose
+from saffron.mapping.proposals.proposal import ProposedSource
 from saffron.runtime.streams.proposal_topics import require_registry
 
 Sample = Annotated[int, typer.Option(min=1, help="The newest so many messages of each topic are looked at.")]
@@ -59,21 +60,11 @@ def infer(
     """
     if registry is not None:
         require_registry(registry)
-    found = {
-        one: Topic(Path(one).stem, samples.of_file(Path(one), Path(one).stem, sample))
-        for one in sources
-        if Path(one).is_file()
-    }
-    topics = [one for one in sources if one not in found]
-    with _client(system, topics) as client:
-        if client is not None:
-            found |= zip(topics, samples.of_topics(client, topics, sample, registry), strict=True)
-    proposed = propose([found[one] for one in sources])
+    proposed = propose(_sampled(system, sources, sample, registry))
     text = write_definition(name, proposed)
     read_definition(text)
-    for each in proposed:
-        for line in each.told:
-            console.say(f"{each.topic}: {line}")
+    for line in _unread(proposed, registry):
+        console.say(line)
     if out is None:
         print(text, end="")
         return
@@ -119,6 +110,25 @@ def check(
             console.say(line)
     if any(one.refused or not one.messages for one in readings):
         raise typer.Exit(1)
+
+
+def _sampled(system: options.System, sources: Sequence[str], sample: int, registry: str | None) -> list[Topic]:
+    """The newest messages of topics and files, in the order given."""
+    files = {one: Path(one) for one in sources if Path(one).is_file()}
+    found = {one: Topic(path.stem, samples.of_file(path, path.stem, sample)) for one, path in files.items()}
+    topics = [one for one in sources if one not in files]
+    with _client(system, topics) as client:
+        if client is not None:
+            found |= zip(topics, samples.of_topics(client, topics, sample, registry), strict=True)
+    return [found[one] for one in sources]
+
+
+def _unread(proposed: Sequence[ProposedSource], registry: str | None) -> Iterator[str]:
+    """What a person has to know of messages that were not read, and of a registry that was not needed."""
+    for one in proposed:
+        yield from (f"{one.topic}: {line}" for line in one.told)
+    if registry is not None and all(one.registry is None for one in proposed):
+        yield "the registry was not asked: no topic has messages of Avro or Protobuf in its frame"
 
 
 @contextmanager

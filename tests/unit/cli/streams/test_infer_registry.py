@@ -97,6 +97,13 @@ def test_without_a_registry_it_is_said_how_infer_reads_them(registry: FakeRegist
     assert registry.asked == []
 
 
+def test_a_registry_that_is_not_needed_is_said(registry: FakeRegistry) -> None:
+    done = saffron("infer", "payments", "--name", "shop", "--registry", registry.url)
+    assert "the registry was not asked: no topic has messages of Avro or Protobuf" in done.stderr
+    assert read_definition(done.stdout).sources[0].registry is None
+    assert "was not asked" not in saffron("infer", "payments", "--name", "shop").stderr
+
+
 def test_a_wrong_url_is_refused_before_anything_is_read(registry: FakeRegistry) -> None:
     done = saffron("infer", "orders", "--name", "shop", "--registry", "registry:8081")
     assert isinstance(done.exception, InputError)
