@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
+from urllib.parse import urlsplit
 
 from saffron.errors import QueryError
 from saffron.language.syntax.hints import known_names
@@ -154,7 +155,7 @@ def _written(node: Node, fields: Mapping[str, Node]) -> tuple[str, str | None, C
             fields["registry"].error(f"messages in the format {form} need no registry")
         node.error(f"messages in the format {form} need the URL of their schema registry", "registry: http://HOST:8081")
     registry = fields["registry"].scalar() if "registry" in fields else None
-    if registry is not None and not _REGISTRY.fullmatch(registry):
+    if registry is not None and not is_registry(registry):
         fields["registry"].error(
             "a registry is http://HOST:PORT or https://HOST:PORT", "A name and password go into SAFFRON_REGISTRY_AUTH."
         )
@@ -163,6 +164,14 @@ def _written(node: Node, fields: Mapping[str, Node]) -> tuple[str, str | None, C
             if name in fields and fields[name].scalar() not in _AROUND_ROWS:
                 fields[name].error(f"a row of CSV has no `{name}`", "Each row of a message is an event.")
     return form, registry, csv
+
+
+def is_registry(url: str) -> bool:
+    """Whether a text is the URL of a registry, without a name and password."""
+    try:
+        return _REGISTRY.fullmatch(url) is not None and bool(urlsplit(url).hostname)
+    except ValueError:  # half an IPv6 address
+        return False
 
 
 def _message_format(node: Node) -> tuple[str, CsvForm | None]:

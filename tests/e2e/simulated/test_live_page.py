@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import random
 from collections.abc import Awaitable, Callable, Iterator
+from decimal import Decimal
 
 import orjson
 import pytest
@@ -21,7 +23,9 @@ from tests.e2e.simulated.browser import Tab, browser
 from tests.e2e.simulated.served import click, count, fill, serving, text
 from tests.e2e.simulated.system import FALLS, RALLY, TOPICS, Source, make_system
 from tests.unit.control.described import METHODS
+from tests.unit.engine.events.test_framed import FIRST, MS, WHEN, avro, framed
 from tests.unit.runtime.world import NO_CHAOS, World
+from tests.unit.windowing.fake_registry import running
 
 Talk = Callable[[Tab, str], Awaitable[None]]
 Look = Callable[..., None]
@@ -227,6 +231,31 @@ def test_topics_become_a_stream_and_a_query_is_tried_on_their_messages(look: Loo
             assert await tab.value("document.documentElement.scrollWidth <= innerWidth"), f"{width} is too narrow"
 
     look(talk, refusals=("status of 400",))
+
+
+def test_a_topic_in_avro_is_proposed_by_the_registry_that_the_form_names(look: Look, world: World) -> None:
+    world.topics(TopicSpec("bids", 1, {}))
+    producer = MemoryLog(world.broker).producer()
+    for value in (avro(1, FIRST, {"ts": WHEN, "symbol": "IBM", "price": Decimal(1)}), framed(2, b"\2")):
+        producer.send("bids", 0, value, timestamp=MS)
+    producer.flush(1)
+
+    async def talk(tab: Tab, url: str) -> None:
+        await tab.go(url + "topics")
+        await tab.until(count("#topics input[value=bids]") + " === 1", "topic")
+        await tab.value(click("#topics input[value=bids]"))
+        await tab.value(fill("#infer-name", "auction") + ";" + click("#infer-form button"))
+        await tab.until(text("#infer-answer.wait") + "?.includes('--registry URL')", "advice")
+        with running() as registry:
+            registry.add(1, json.dumps(FIRST))
+            await tab.value(fill("#infer-registry", registry.url) + ";" + click("#infer-form button"))
+            await tab.until(text("#infer-answer.wait") + "?.includes('knows no schema 2')", "what was not read")
+            proposed = await tab.value("document.querySelector('#definition').value")
+            assert f'  registry: "{registry.url}"' in proposed
+            await tab.value(click("#check"))
+            await tab.until(text("#definition-answer.wait") + "?.includes('bids: 1 refused (unknown-schema)')", "check")
+
+    look(talk)
 
 
 def test_the_description_for_people_has_every_operation(look: Look) -> None:

@@ -179,8 +179,18 @@ def test_a_source_in_avro_is_read_by_its_registry(monkeypatch: pytest.MonkeyPatc
         producer.send("orders", 0, value, timestamp=NOON)
     producer.flush(1)
     definition = {"definition": "stream: s\nsources: [{topic: orders, format: avro, registry: 'http://r:1'}]"}
+    infer = {"topics": ["orders"], "name": "s"}
 
     async def talk(ask: Ask) -> None:
+        _, found = await ask("POST", "/api/definitions/infer", {**infer, "registry": "http://r:1"})
+        (source,) = read_definition(found["definition"]).sources
+        assert (source.format, source.registry, found["messages"]) == ("avro", "http://r:1", {"orders": 2})
+        (told,) = found["told"]
+        assert told.startswith("orders: 1 not read (bad-payload); the first is orders/0/1: ")
+        _, found = await ask("POST", "/api/definitions/infer", infer)
+        assert found["told"][0].startswith("orders: its messages have the frame of a schema registry")
+        status, found = await ask("POST", "/api/definitions/infer", {**infer, "registry": "http://me:secret@r:1"})
+        assert (status, found["error"]["kind"]) == (400, "registry")
         _, checked = await ask("POST", "/api/definitions/check", definition)
         (orders,) = checked["sources"]
         assert (orders["messages"], orders["events"], orders["types"]) == (2, 1, {"orders": 1})
@@ -205,6 +215,7 @@ def test_a_source_in_avro_is_read_by_its_registry(monkeypatch: pytest.MonkeyPatc
         {"topics": ["orders"], "name": ""},
         {"topics": ["orders"], "name": "s", "messages": True},
         {"topics": ["orders"], "name": "s", "messages": 10_001},
+        {"topics": ["orders"], "name": "s", "registry": ""},
     ],
 )
 def test_a_wrong_request_is_refused(body: dict[str, Any]) -> None:

@@ -254,9 +254,57 @@ def test_frames_of_a_schema_registry_are_seen() -> None:
     assert read_definition(text).sources[0].format == "json-schema"
     text = write_definition("s", infer([framed([b"\x02a\n", b"\x02b\n"])]))
     assert "# format: avro  # or protobuf" in text
+    assert "# its messages have the frame of a schema registry: infer reads them with the registry's URL" in text
     assert "envelope" not in text
     with_registry = text.replace("# format: avro", "format: avro").replace("# registry", "registry")
     assert read_definition(with_registry).sources[0].format == "avro"
+
+
+def plain(*values: Any) -> list[Message]:
+    return list(topic("t", values).messages)
+
+
+def test_where_some_messages_have_a_frame_and_others_have_none_both_are_looked_at() -> None:
+    values = [{"at": NOON + 60_000 * n, "id": "a"} for n in range(6)]
+    inner = framed([json.dumps(one).encode() for one in values[:3]]).messages
+    (one,) = infer([Topic("t", [*inner, *plain(*values[3:]), Message(None)])])
+    assert (one.form, one.messages, one.time.form, one.told) == ("json-schema", 6, TimeFormat.MILLISECONDS, ())
+    unread = framed([b"\x02a\n"] * 3).messages
+    (one,) = infer([Topic("t", [*unread, *plain(*values), Message(None)])])
+    assert (one.form, one.messages, one.time.form, len(one.told)) == (None, 6, TimeFormat.MILLISECONDS, 1)
+    (one,) = infer([Topic("t", [*unread[:1], *plain(*values, *values)])])
+    assert (one.form, one.messages, one.told) == ("json", 12, ()), "few do not decide"
+
+
+def test_the_definition_of_translated_messages_has_their_format_and_registry() -> None:
+    values = [{"type": "Order", "at": f"2026-05-01T10:0{n}:00+00:00"} for n in range(3)]
+    made = [
+        Topic("a", plain(*values), "avro", "http://[::1]:8081/x", ("1 not read (no-frame); the first\n: x",)),
+        Topic("b", plain(*values), "json-schema", "http://r:8081"),
+        Topic("c", framed([b"\x02a\n"]).messages, None, "http://r:8081", ("it does not answer",)),
+    ]
+    text = write_definition("s", infer(made))
+    assert "  # 1 not read (no-frame); the first : x\n" in text
+    assert '  # it does not answer\n  # format: avro  # or protobuf\n  # registry: "http://r:8081"\n' in text
+    found = [(one.format, one.registry) for one in read_definition(text).sources]
+    assert found == [("avro", "http://[::1]:8081/x"), ("json-schema", None), ("json", None)]
+
+
+def test_records_of_several_names_are_types() -> None:
+    values = [{"type": kind, "at": NOON, "status": status} for kind, status in (("Order", "A"), ("Paid", "B"))]
+    text = write_definition("s", infer([Topic("t", plain(*values), "protobuf", "http://r:8081")]))
+    assert "  type: {field: type}  # the name of its record" in text
+    read = [next(events_of(one, read_definition(text).sources[0])) for one in plain(*values)]
+    assert [one.type for one in read if isinstance(one, Mapped)] == ["Order", "Paid"]
+    text = write_definition(
+        "s", infer([Topic("t", plain(values[0], {**values[1], "type": "Order"}), "avro", "http://r:1")])
+    )
+    assert "  type: t\n  # type: {field: status}" in text, "one name is no choice"
+    change: dict[str, Any] = {"op": "c", "source": {}, "before": None}
+    rows = [{"type": "Envelope", **change, "after": one} for one in values]
+    (found,) = infer([Topic("t", plain(*rows), "avro", "http://r:1")])
+    assert found.type is not None
+    assert str(found.type.path) == "__op", "a column of that name is not the record's"
 
 
 def test_fields_with_names_of_an_event_are_proposed_under_the_names_that_they_have() -> None:

@@ -22,7 +22,9 @@ from saffron.mapping.mapper import flat
 from saffron.mapping.proposals.definition_writer import write_definition
 from saffron.mapping.proposals.fields import Topic
 from saffron.mapping.proposals.infer import infer as propose
+from saffron.mapping.proposals.proposal import ProposedSource
 from saffron.mapping.tables.table import Table
+from saffron.runtime.streams.proposal_topics import require_registry
 from saffron.runtime.streams.whole_tables import look_up_in, table_notices, whole_tables
 
 Sample = Annotated[int, typer.Option(min=1, help="The newest so many messages of each topic are looked at.")]
@@ -40,6 +42,9 @@ def infer(
         Path | None, typer.Option(help="Write the definition to this file [default: to the screen].")
     ] = None,
     sample: Sample = 1000,
+    registry: Annotated[
+        str | None, typer.Option(metavar="URL", help="The schema registry by which Avro and Protobuf are read.")
+    ] = None,
     *,
     system: options.System,
 ) -> None:
@@ -53,16 +58,16 @@ def infer(
         saffron stream infer orders payments shipments --name shop --out shop.yaml
 
         saffron stream infer orders.ndjson payments.ndjson --name shop
+
+        saffron stream infer bids --name auction --registry http://registry:8081
     """
-    files = {one: Path(one) for one in sources if Path(one).is_file()}
-    with _client(system, [one for one in sources if one not in files]) as client:
-        topics = [
-            Topic(files[one].stem, samples.of_file(files[one], files[one].stem, sample)) if one in files
-            else Topic(one, samples.of_topic(_known(client), one, sample))
-            for one in sources
-        ]  # fmt: skip
-    text = write_definition(name, propose(topics))
+    if registry is not None:
+        require_registry(registry)
+    proposed = propose(_sampled(system, sources, sample, registry))
+    text = write_definition(name, proposed)
     read_definition(text)
+    for line in _unread(proposed, registry):
+        console.say(line)
     if out is None:
         print(text, end="")
         return
@@ -119,6 +124,25 @@ def check(
             console.say(line)
     if any(one.refused or not one.messages for one in readings):
         raise typer.Exit(1)
+
+
+def _sampled(system: options.System, sources: Sequence[str], sample: int, registry: str | None) -> list[Topic]:
+    """The newest messages of topics and files, in the order given."""
+    files = {one: Path(one) for one in sources if Path(one).is_file()}
+    found = {one: Topic(path.stem, samples.of_file(path, path.stem, sample)) for one, path in files.items()}
+    topics = [one for one in sources if one not in files]
+    with _client(system, topics) as client:
+        if client is not None:
+            found |= zip(topics, samples.of_topics(client, topics, sample, registry), strict=True)
+    return [found[one] for one in sources]
+
+
+def _unread(proposed: Sequence[ProposedSource], registry: str | None) -> Iterator[str]:
+    """What a person has to know of messages that were not read, and of a registry that was not needed."""
+    for one in proposed:
+        yield from (f"{one.topic}: {line}" for line in one.told)
+    if registry is not None and all(one.registry is None for one in proposed):
+        yield "the registry was not asked: no topic has messages of Avro or Protobuf in its frame"
 
 
 @contextmanager

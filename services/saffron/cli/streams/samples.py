@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -11,24 +11,27 @@ from saffron.cli.client import Client
 from saffron.errors import InputError
 from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.message import Message
+from saffron.mapping.proposals.fields import Topic
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.follower import content
 from saffron.runtime.streams.messages import message_of, record_in
-from saffron.runtime.streams.newest_messages import in_order_of_time, newest_records
+from saffron.runtime.streams.newest_messages import Newest, newest_records
+from saffron.runtime.streams.proposal_topics import topic_of
 from saffron.runtime.streams.source_messages import SourceMessage, messages_of, translated, translations
 
 
-def of_topic(client: Client, topic: str, count: int) -> list[Message]:
-    """The newest messages of a topic, about as many of each partition, in order of their time."""
-    client.partitions(topic)  # an error that names the broker
-    newest = newest_records(client.log, client.settings.group("samples"), [topic], count)
-    return [message(record) for record in in_order_of_time(newest, topic)]
+def of_topics(client: Client, topics: Sequence[str], count: int, registry: str | None = None) -> list[Topic]:
+    """The newest messages of topics, about as many of each partition, in order of their time.
+
+    `registry`: URL of the schema registry that translates those in its frame.
+    """
+    formats = translations(client.settings.registry_auth)
+    return [topic_of(_newest(client, topic, count), topic, registry, formats) for topic in topics]
 
 
 def of_source(client: Client, source: SourceDefinition, count: int) -> list[SourceMessage]:
     """The newest messages of a source, translated from its format."""
-    client.partitions(source.topic)  # an error that names the broker
-    newest = newest_records(client.log, client.settings.group("samples"), [source.topic], count)
+    newest = _newest(client, source.topic, count)
     return messages_of(translated(newest, [source], translations(client.settings.registry_auth)), source.topic)
 
 
@@ -61,3 +64,8 @@ def whole_topic(client: Client, topic: str) -> Iterator[Record]:
 def message(record: Record) -> Message:
     """A record as a message."""
     return message_of(record, record.value)
+
+
+def _newest(client: Client, topic: str, count: int) -> Newest:
+    client.partitions(topic)  # an error that names the broker
+    return newest_records(client.log, client.settings.group("samples"), [topic], count)

@@ -2,7 +2,7 @@
 // The page of topics: messages, how a definition reads them, and a query tried on them.
 
 const messages = new Map(); // topic -> its newest messages, with what becomes of each once a definition was checked
-const KEPT = ["definition", "query", "infer-name"]; // fields that outlive a reload
+const KEPT = ["definition", "query", "infer-name", "infer-registry"]; // fields that outlive a reload
 const SHOWN = 8; // names in a cell
 
 // ---------------------------------------------------------------- requests
@@ -86,11 +86,13 @@ byId("infer-form").addEventListener("submit", (event) => {
   run(event.submitter ?? event.target.querySelector("button"), byId("infer-answer"), async () => {
     const topics = chosenTopics();
     if (!topics.length) throw new Error("choose one topic or more");
-    const found = await ask("/api/definitions/infer", "POST", { topics, name: byId("infer-name").value });
+    const registry = byId("infer-registry").value.trim();
+    const found = await ask("/api/definitions/infer", "POST", { topics, name: byId("infer-name").value, ...(registry && { registry }) });
     edited(found.definition);
     const read = Object.values(found.messages).reduce((sum, one) => sum + one, 0);
     if (topics.includes(byId("looked").value) || !messages.size) byId("looked").value = topics[0];
-    return `by ${read.toLocaleString()} messages: read it below, change what you know better, and check it`;
+    const line = `by ${read.toLocaleString()} messages: read it below, change what you know better, and check it`;
+    return found.told.length ? [[...found.told, line].join("\n"), "wait"] : line;
   });
 });
 

@@ -20,11 +20,11 @@ from saffron.control.streams.table_look import tables_now
 from saffron.control.streams.topic_names import foreign_topics
 from saffron.control.streams.trial_request import Trial
 from saffron.control.streams.trials import SECONDS, Trials
+from saffron.errors import InputError
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import MAX_SOURCES, read_definition
 from saffron.mapping.message import Message
 from saffron.mapping.proposals.definition_writer import write_definition
-from saffron.mapping.proposals.fields import Topic
 from saffron.mapping.proposals.infer import infer
 from saffron.mapping.tables.table import Table
 from saffron.records.stream import is_name
@@ -32,6 +32,7 @@ from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.messages import message_of
 from saffron.runtime.streams.newest_messages import Newest, from_one_moment, in_order_of_time, newest_records
+from saffron.runtime.streams.proposal_topics import require_registry, topic_of
 from saffron.runtime.streams.source_messages import Batch, messages_of, translated, translations
 from saffron.runtime.streams.whole_tables import look_up_in, table_notices
 
@@ -81,14 +82,13 @@ class DefinitionsApi:
         return answer({"messages": [message_body(one) for one in reversed(found)]})
 
     async def infer(self, request: web.Request) -> web.Response:
-        body = await json_body(request, {"topics", "name", "messages"})
+        body = await json_body(request, {"topics", "name", "messages", "registry"})
         topics, name = _topics_of(body), text_of(body, "name")
         if not is_name(name):
             raise Refused(400, "name", f"{name!r} is no name of a stream: letters, digits, _ and -")
+        registry = _registry_of(body)
         newest = await self._newest(topics, number_of(body, "messages", _MESSAGES, most=MOST_MESSAGES))
-        found = [Topic(topic, _messages(newest, topic)) for topic in topics]
-        text = await asyncio.to_thread(lambda: write_definition(name, infer(found)))
-        return answer({"definition": text, "messages": {one.name: len(one.messages) for one in found}})
+        return answer(await asyncio.to_thread(self._proposed, name, topics, newest, registry))
 
     async def check(self, request: web.Request) -> web.Response:
         body = await json_body(request, {"definition", "messages"})
@@ -152,6 +152,15 @@ class DefinitionsApi:
             if now.partitions(topic) is None:
                 raise Refused(404, "topic", f"topic {topic!r} does not exist: is that its full name?")
 
+    def _proposed(self, name: str, topics: Sequence[str], newest: Newest, registry: str | None) -> Mapping[str, Any]:
+        formats = translations(self._settings.registry_auth)
+        sources = infer([topic_of(newest, topic, registry, formats) for topic in topics])
+        return {
+            "definition": write_definition(name, sources),
+            "messages": {topic: len(in_order_of_time(newest, topic)) for topic in topics},
+            "told": [f"{one.topic}: {line}" for one in sources for line in one.told],
+        }
+
     def _checked(self, definition: StreamDefinition, newest: Newest, tables: Mapping[str, Table]) -> Mapping[str, Any]:
         """What becomes of the messages of each source, and of the newest of them one by one."""
         batches = self._translated(definition, newest)
@@ -185,6 +194,18 @@ def _partitions(definition: StreamDefinition, newest: Newest) -> int:
         return 1
     topics = [place.topic for place in newest]
     return definition.partitions or max(map(topics.count, topics))
+
+
+def _registry_of(body: Mapping[str, Any]) -> str | None:
+    """The field "registry": the URL of a schema registry; None: there is none."""
+    if "registry" not in body:
+        return None
+    registry = text_of(body, "registry")
+    try:
+        require_registry(registry)
+    except InputError as error:
+        raise Refused(400, "registry", str(error)) from error
+    return registry
 
 
 def _topics_of(body: Mapping[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ from saffron.mapping.definition import CsvForm, Envelope, TimeFormat
 from saffron.mapping.mapper import OWN, RESERVED
 from saffron.mapping.paths import Path
 from saffron.mapping.proposals.proposal import ProposedSource
-from saffron.records.stream import JSON
+from saffron.records.stream import JSON, WITH_REGISTRY
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
@@ -37,12 +37,14 @@ def _head(name: str, sources: Sequence[ProposedSource]) -> Iterator[str]:
 
 def _source(one: ProposedSource, sources: Sequence[ProposedSource]) -> Iterator[str]:
     yield f"- topic: {_text(one.topic)}  # by its newest {one.messages:,} message{'s' * (one.messages != 1)}"
+    yield from (f"  # {_comment(line)}" for line in one.told)
     if one.form is None:
-        yield "  # its messages have the frame of a schema registry: say which format, and where the registry is"
         yield "  # format: avro  # or protobuf"
-        yield "  # registry: http://HOST:8081"
+        yield f"  # registry: {_text(one.registry) if one.registry else 'http://HOST:8081'}"
     elif one.form != JSON:
         yield f"  format: {one.form}  # its messages have the frame of a schema registry"
+    if one.form in WITH_REGISTRY and one.registry is not None:
+        yield f"  registry: {_text(one.registry)}"
     if one.csv is not None:
         yield f"  format: {_csv(one.csv)}"
     if one.envelope is not Envelope.NONE:

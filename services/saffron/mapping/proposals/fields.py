@@ -19,10 +19,17 @@ _MOST = 0.9
 
 @dataclass(frozen=True)
 class Topic:
-    """The newest messages of a topic, in order."""
+    """The newest messages of a topic, in order.
+
+    `form`: what they were written as, where they have been translated to JSON. `registry`: URL of the schema registry
+    that was asked for their schemas. `told`: sentences on those that could not be translated, and are left out.
+    """
 
     name: str
     messages: Sequence[Message]
+    form: str | None = None
+    registry: str | None = None
+    told: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

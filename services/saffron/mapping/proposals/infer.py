@@ -48,10 +48,12 @@ def infer(topics: Sequence[Topic]) -> list[ProposedSource]:
             one.time,
             key,
             _numbers(one.fields, one.time),
-            found_type(one.topic, one.fields, one.source.envelope),
+            found_type(one.topic, one.fields, one.source.envelope, form),
             form,
+            topic.registry,
+            topic.told,
         )
-        for one, key, (form, _) in zip(looks, keys, framed, strict=True)
+        for one, key, (form, topic) in zip(looks, keys, framed, strict=True)
     ]
 
 

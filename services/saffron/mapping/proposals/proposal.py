@@ -53,7 +53,8 @@ class ProposedExplode:
 class ProposedSource:
     """One topic. `numbers`: paths whose texts hold numbers. `form`: what messages are written as.
 
-    None: as Avro or Protobuf, in the frame of a schema registry.
+    None: as Avro or Protobuf, in the frame of a schema registry, and not read. `registry`: URL of that registry, where
+    it is known. `told`: sentences on messages that could not be read.
     """
 
     topic: str
@@ -66,3 +67,5 @@ class ProposedSource:
     numbers: Sequence[Path]
     type: ProposedType | None
     form: str | None = JSON
+    registry: str | None = None
+    told: Sequence[str] = ()

@@ -96,23 +96,30 @@ class Registry:
     def _fetch(self, one: int) -> WriterSchema | None:
         """Fetches a schema, on any thread. A Protobuf schema is fetched again in the form that needs no compiler."""
         try:
-            body = self._get(f"/schemas/ids/{one}")
+            body = self._body(f"/schemas/ids/{one}")
             kind = str(body.get("schemaType", "AVRO"))
             form = ""
             if kind == "PROTOBUF":
                 form = "?format=serialized"
-                body = self._get(f"/schemas/ids/{one}{form}")
+                body = self._body(f"/schemas/ids/{one}{form}")
             references: dict[str, str] = {}
             self._collect(body, form, references)
         except LookupError:
             return None
         return WriterSchema(kind, str(body["schema"]), tuple(references.items()))
 
+    def _body(self, path: str) -> Mapping[str, Any]:
+        """The answer with a schema. LookupError: the registry knows none. LogError: it is no registry's answer."""
+        body = self._get(path)
+        if not isinstance(body, dict) or "schema" not in body:
+            raise LogError(f"no schema registry: {path} has no answer with a schema")
+        return body
+
     def _collect(self, body: Mapping[str, Any], form: str, found: dict[str, str]) -> None:
         for reference in body.get("references") or ():
             if reference["name"] not in found:
                 subject, version = quote(reference["subject"], safe=""), reference["version"]
-                other = self._get(f"/subjects/{subject}/versions/{version}{form}")
+                other = self._body(f"/subjects/{subject}/versions/{version}{form}")
                 self._collect(other, form, found)
                 found[reference["name"]] = str(other["schema"])
 

@@ -51,7 +51,7 @@ def _messages(records: Sequence[Record], batch: RawBatch) -> list[SourceMessage]
     known = Messages(records, batch)
     return [
         SourceMessage(message_of(record, record.value), batch.refused[record.offset])
-        if record.offset in batch.refused
+        if record.offset in batch.refused and record.value is not None  # a tombstone has no frame, and needs none
         else SourceMessage(known[row])
         for row, record in enumerate(records)
     ]

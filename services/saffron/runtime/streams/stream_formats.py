@@ -63,9 +63,10 @@ class Formats:
 
         def translate(batch: RawBatch) -> RawBatch | None:
             written = current()
+            made = self._translated(written, batch)
             if written.format in WITH_REGISTRY:
-                return self._translate(batch, self._readers(written.registry or ""))
-            return unframed(batch, schema_ids(batch)) if written.format == JSON_SCHEMA else batch
+                self._report(made is None, self._readers(written.registry or "").waiting)
+            return made
 
         return translate
 
@@ -74,12 +75,15 @@ class Formats:
 
         UnavailableError: the registry does not answer.
         """
-        translate = self.translation(lambda: written)
         for _ in range(_ATTEMPTS):
-            if (made := translate(batch)) is not None:
+            if (made := self._translated(written, batch)) is not None:
                 return made
         waiting = self._readers(written.registry or "").waiting
         raise UnavailableError(waiting or "the schema registry does not answer")
+
+    def kinds(self, registry: str) -> Mapping[int, str]:
+        """The kinds (AVRO, PROTOBUF, JSON) of the registry's schemas that messages so far were written with, by id."""
+        return self._readers(registry).kinds
 
     def close(self) -> None:
         self._threads.close()
@@ -93,21 +97,28 @@ class Formats:
             self._registries[url] = _Readers(Registry(over_http(url, self._credentials), self._background))
         return self._registries[url]
 
-    def _translate(self, batch: RawBatch, readers: _Readers) -> RawBatch | None:
+    def _translated(self, written: Written, batch: RawBatch) -> RawBatch | None:
+        """The translated batch; None: the registry has not answered yet."""
+        if written.format not in WITH_REGISTRY:
+            return unframed(batch, schema_ids(batch)) if written.format == JSON_SCHEMA else batch
         ids = schema_ids(batch)
-        found = readers.of([one for one in np.unique(ids).tolist() if one >= 0], self._clock())
-        if found is None:
-            if readers.waiting:
-                self._wait.wait(readers.waiting, self._clock())
-            return None
-        self._wait.done()
-        return translated(batch, ids, found)
+        asked = [one for one in np.unique(ids).tolist() if one >= 0]
+        found = self._readers(written.registry or "").of(asked, self._clock())
+        return None if found is None else translated(batch, ids, found)
+
+    def _report(self, waits: bool, why: str) -> None:
+        """Says that a stream waits for its registry, or no longer does. `why`: "" while it may still answer."""
+        if not waits:
+            self._wait.done()
+        elif why:
+            self._wait.wait(why, self._clock())
 
 
 class _Readers:
-    """Readers for one registry's schemas, each created once."""
+    """Readers for one registry's schemas, each created once. `kinds`: of the schemas, by id."""
 
     def __init__(self, registry: Registry) -> None:
+        self.kinds: dict[int, str] = {}
         self._registry = registry
         self._missing_package = ""
         self._made: dict[int, Reader | NoReader] = {}
@@ -130,6 +141,7 @@ class _Readers:
             if schema is None:
                 unknown[one] = NoReader("unknown-schema", f"the registry knows no schema {one}")
                 continue
+            self.kinds[one] = schema.kind
             try:
                 self._made[one] = _reader(one, schema)
             except ImportError as error:

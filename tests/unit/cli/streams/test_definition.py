@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from saffron.cli.client import Client
 from saffron.cli.options import System
 from saffron.cli.streams import applied
-from saffron.cli.streams.samples import of_topic, whole_topic
+from saffron.cli.streams.samples import of_topics, whole_topic
 from saffron.cli.streams.stream import app
 from saffron.errors import InputError, LogError
 from saffron.mapping.definition_reader import read_definition
@@ -111,12 +111,13 @@ def test_of_a_topic_the_newest_messages_of_each_partition_are_read() -> None:
         value = json.dumps({"n": number}).encode()
         producer.send("orders", number % 2, value, key=b"k", headers=[("trace", b"t")], timestamp=NOON + number)
     producer.flush(1.0)
-    found = of_topic(Client(Settings(), log), "orders", 4)
+    (topic,) = of_topics(Client(Settings(), log), ["orders"], 4)
+    found = topic.messages
     assert [message.value for message in found] == [b'{"n": %d}' % number for number in (6, 7, 8, 9)]
     assert (found[0].topic, found[0].partition, found[0].offset) == ("orders", 0, 3)
     assert (found[0].key, found[0].time, found[0].headers) == (b"k", NOON + 6, {"trace": b"t"})
     with pytest.raises(LogError, match="does not exist"):
-        of_topic(Client(Settings(), log), "missing", 4)
+        of_topics(Client(Settings(), log), ["missing"], 4)
 
 
 def test_an_error_in_the_definition_shows_its_line(files: Path) -> None:
