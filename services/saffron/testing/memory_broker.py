@@ -228,13 +228,16 @@ class MemoryBroker:
         return transaction
 
     def end(self, transactional_id: str, state: str) -> None:
-        """Commit or abort: markers go to every partition written, pending offsets become visible or vanish."""
+        """Commit or abort: markers go to every partition written, pending offsets become visible or vanish.
+
+        A topic that was deleted meanwhile gets none, and holds up nothing.
+        """
         epoch = self.epochs[transactional_id]
         transaction, epoch.open = epoch.open, None
         if transaction is None:
             raise LogError(f"transactional id {transactional_id!r} has no open transaction")
         transaction.state = state
-        for where in sorted(transaction.partitions):
+        for where in sorted(filter(self.has, transaction.partitions)):
             self.partition(where).entries.append(Entry(None, None))
         if state == "committed":
             for group, where, committed in transaction.offsets:

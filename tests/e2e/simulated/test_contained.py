@@ -239,6 +239,26 @@ def test_a_query_whose_topic_is_refused_stops_alone_until_it_is_replaced(seed: i
     assert len(set(ids)) == len(ids)
 
 
+def test_a_topic_of_publish_that_is_deleted_is_made_again_and_costs_nobody_else_anything(
+    seed: int, tmp_path: Path
+) -> None:
+    system = System(seed, tmp_path)
+    broker = system.world.broker
+    system.source.query("published", FAST)
+    system.run(200)
+    system.world.settle(lambda: "alarms" in broker.topics and bool(written(system.world, "alarms")))
+    system.world.chaos = replace(system.world.chaos, forget=0, reset=0)  # the topic may hold the only other position
+    broker.delete("alarms")
+    system.run(400)
+    system.end()
+    assert not system.failed()
+    for partition in range(PARTITIONS):
+        assert {"rally", "any", "falls"} <= reckoned(system.world, partition, set())
+    ids = [dict(record.headers)["ce_id"] for record in written(system.world, "alarms")]
+    assert ids
+    assert len(set(ids)) == len(ids)
+
+
 def test_rows_that_are_unlike_those_of_a_topic_are_never_written(seed: int, tmp_path: Path) -> None:
     """The records are written straight to `queries`, where no command has checked them."""
     system = System(seed, tmp_path)
