@@ -126,7 +126,7 @@ class VirtualReplay(Replay):
 
     @property
     def rates(self) -> Mapping[str, KindRates]:
-        """Of kinds of events by query: trained, or given with models."""
+        """Rates of kinds of events by query: trained, or given with models."""
         return self._run.rates if self.trained is None or self._run.models is not None else self.trained.rates
 
     # ------------------------------------------------------------ inside

@@ -42,8 +42,8 @@ class SparedRuns:
 
 @dataclass(frozen=True)
 class Dropped:
-    """By query: how many partial matches an order dropped, how many matches they would have made, as expected; and
-    those that it spared."""
+    """The effects of one drop order, by query: number of partial matches dropped (`counts`), matches expected of them
+    (`losses`), and partial matches retained (`spared`)."""
 
     counts: Mapping[str, int]
     losses: Mapping[str, float]
@@ -138,7 +138,7 @@ def _held(name: str, found: Candidates, known: Mapping[str, Spared] | None, orde
 
 
 def unlistable(standing: Mapping[str, QueryRuns], order: Order) -> list[str]:
-    """Of the queries of an order that could not be carried out, those whose partial matches cannot be listed."""
+    """The queries of a failed drop order whose partial matches cannot be listed: they made it fail."""
     found = []
     for name in sorted(set(order.queries) & set(standing)):
         try:

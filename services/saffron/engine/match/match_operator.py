@@ -130,7 +130,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     @property
     def states(self) -> dict[str, int]:
-        """By query how many states its transitions have, the match included; without those that tell of none."""
+        """The number of states of each query, the match included; without queries that report no transitions."""
         found = {name: one.runs.states for name, one in self._standing.items() if one.runs is not None}
         return {name: states for name, states in found.items() if states is not None}
 

@@ -113,7 +113,7 @@ def find(name: str) -> UserAggregate | None:
 
 
 def require(name: str) -> UserAggregate:
-    """The same; AggregateError where this process does not know it."""
+    """The user's aggregate of this name; AggregateError if it is not registered in this process."""
     aggregate = _registry.get(name)
     if aggregate is None:
         raise AggregateError(f"aggregate {name!r} is not known in this process; register it with @saffron.aggregate")

@@ -73,7 +73,7 @@ class Means:
         return reach * found.share(min(1.0, share / reach), lambda: self._candidates(known, reader))
 
     def shares(self, known: Known, saved: Mapping[str, float]) -> dict[str, float]:
-        """By query the share of its events to drop. `saved`: the share of its time that each reader is to save."""
+        """The share of events to drop of each query. `saved`: the share of its time that each reader is to save."""
         self.use(known)
         shares: dict[str, float] = {}
         for reader, share in saved.items():

@@ -299,7 +299,7 @@ class WindowingOperator:
         }
 
     def opened(self, columns: Columns) -> dict[str, list[int]]:
-        """By query the numbers of those events at which its windows open (OPEN ON)."""
+        """The numbers of the events at which windows open (OPEN ON), by query."""
         return {query.name: query.opens_at(columns) for query in self._standing.queries.values()}
 
     # ------------------------------------------------------------ restarts

@@ -90,7 +90,7 @@ class LiveReplay:
         return new
 
     def unseen(self) -> dict[str, str]:
-        """By query the names that no event has had yet, as a sentence."""
+        """The names in each query that no event has had yet, as a sentence."""
         found = {name: self._chain.windowing.reported(name) for name in self._run.names if name not in self.failed}
         return {name: report for name, report in found.items() if report}
 

@@ -158,7 +158,7 @@ class SourceReader:
         self._head = _origin(source, self._where)
 
     def _alone(self, unread: Unread, messages: Sequence[Message]) -> Unread:
-        """The same, with the value of its element alone."""
+        """The unread element with its own value, in place of the value of the whole message."""
         source = self._source
         several = source.explode is not None or source.csv is not None or source.envelope in _OF_SEVERAL
         if not several or source.format not in (JSON, CSV):

@@ -59,7 +59,7 @@ class Function:
 
     @cached_property
     def takes(self) -> tuple[Takes, ...]:
-        """Of each argument, the last one for all further ones."""
+        """The kind that each argument takes; the last one also stands for all further arguments."""
         return tuple(Takes.TEXT if word in self.checks else Takes(word) for word in self._words)
 
     @property

@@ -83,7 +83,7 @@ def _milliseconds(local: datetime) -> int:
 
 
 def wrong_zone(name: str) -> str:
-    """What is wrong with the name of a time zone; "" if nothing is."""
+    """The error of the name of a time zone; "" if it is right."""
     try:
         _zone(name)
     except (ValueError, OSError, KeyError):
@@ -92,7 +92,7 @@ def wrong_zone(name: str) -> str:
 
 
 def wrong_unit(name: str) -> str:
-    """The same of a unit of `date_trunc`."""
+    """The error of a unit of `date_trunc`; "" if it is right."""
     return "" if name in UNITS else f"units are: {', '.join(UNITS)}"
 
 

@@ -133,7 +133,7 @@ def fields_of(schema: Schema) -> Fields:
 
 
 def places_of(schema: Schema) -> dict[str, tuple[Kind, int]]:
-    """By attribute: the kind of its column, and its row in the array of that kind in `Cells`."""
+    """The place of each attribute: the kind of its column, and its row in the array of that kind in `Cells`."""
     places: dict[str, tuple[Kind, int]] = {}
     used: Counter[Kind] = Counter({Kind.STRING: 1})  # row 0 of the codes is the type
     for name, kind in schema.kinds.items():

@@ -59,7 +59,7 @@ class Slots:
 
     @cached_property
     def of(self) -> tuple[tuple[Slot, ...], ...]:
-        """By component the slots of its nodes. Only where `possible`."""
+        """The slots of nodes, by component. Only where `possible`."""
         last = len(self.plan.components) - 1
         found: list[tuple[Slot, ...]] = [()]
         for component in range(last, -1, -1):
@@ -108,7 +108,10 @@ class Slots:
 
 
 def _limit(expr: Expr) -> int | None:
-    """The least count that is greater than the number with which an expression compares one."""
+    """The least count (at least 1) above the constant in a comparison of a count with a constant.
+
+    None if the expression is no such comparison. All counts from this one on answer the comparison alike.
+    """
     if not isinstance(expr, Binary) or expr.operator not in _COMPARISONS:
         return None
     number, other = (expr.left, expr.right) if isinstance(expr.left, Const) else (expr.right, expr.left)

@@ -89,7 +89,7 @@ class Rows:
             np.take(values, chosen[first:], out=column[places[1]], mode="clip")
 
     def add(self, name: str, dtype: np.dtype[np.generic], null: float) -> None:
-        """One more column; the rows that are there have nothing in it."""
+        """Add a column, which is null in the rows that are there."""
         self.columns[name] = np.full(self.capacity, null, dtype)
 
     def live(self, name: str) -> Array:

@@ -128,7 +128,7 @@ class Actions:
             self.text.out(f"{lane_array(state, feature)}[{lane}] = {updated(feature, self.text.names, read)}")
 
     def update_eight(self, state: State) -> None:
-        """The same for those of the eight runs from lane b on that are in the mask `taken`.
+        """Write the update of those of the eight runs from lane b on that are in the mask `taken`.
 
         What is written is kept in variables: memory just written through a mask is slow to read.
         """

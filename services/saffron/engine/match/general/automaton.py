@@ -76,7 +76,7 @@ class GeneralAutomaton:
 
     @cached_property
     def local(self) -> Mapping[int, list[Asked]]:
-        """By component: the conditions that its event decides alone."""
+        """The local conditions by component: its event decides them alone."""
         found: dict[int, list[Asked]] = {}
         for asked in (*self.checks, *self.absent):
             if asked.is_local:
@@ -131,7 +131,7 @@ class GeneralAutomaton:
 
     @cached_property
     def postponed(self) -> Mapping[int, tuple[int, ...]]:
-        """By gap of the table: its NOTs that are asked when the match is complete."""
+        """The NOTs that are evaluated when the match is complete, by gap of the table."""
         found: dict[int, set[int]] = {}
         for kind in self.table.kinds:
             for gap in kind.waiting:
@@ -145,7 +145,7 @@ class GeneralAutomaton:
 
 
 def without_left(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
-    """Those that no event of the match comes before."""
+    """The gaps at the beginning of a match: no event of the match comes before them."""
     return tuple(gap for gap in gaps if not gap.left)
 
 

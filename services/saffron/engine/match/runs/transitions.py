@@ -37,7 +37,7 @@ class Transitions(Protocol):
 
 
 class FlatTransitions(Part):
-    """Those of flat runs, whose kernels always count: state c + 1 is component c bound."""
+    """The transition counts of flat runs, whose kernels always count. State c + 1: component c is bound."""
 
     def __init__(self, runs: QueryRuns) -> None:
         super().__init__(runs)

@@ -24,7 +24,7 @@ class Apart:
         self.ends: Ints = np.zeros(0, np.int64)
 
     def left(self, entries: Entries, stored: Stored) -> Entries:
-        """Those that are taken, greedily. `entries`: in the order of results, after all that were given before."""
+        """The entries that a greedy choice takes. `entries`: in the order of results, after those of earlier calls."""
         if not len(entries):
             return entries
         slots = stored.slots(entries)

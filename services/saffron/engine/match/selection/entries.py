@@ -26,7 +26,7 @@ class Entries:
         return int(self.found.shape[1])
 
     def only(self, chosen: NDArray[np.generic]) -> Entries:
-        """Those of a mask, or in the order of an index."""
+        """The entries that a mask selects, or an index, in the order of the index."""
         lows = None if self.lows is None else self.lows[chosen]
         serials = None if self.serials is None else self.serials[chosen]
         return Entries(np.ascontiguousarray(self.found[:, chosen]), lows, serials)
@@ -43,7 +43,7 @@ class Entries:
         return np.zeros(len(self), np.int64) if self.serials is None else self.serials
 
     def due(self, deadline: Ints) -> Entries:
-        """The same, known only then."""
+        """These entries with another deadline, at which they become results."""
         found = self.found.copy()
         found[DEADLINE_OF] = deadline
         return Entries(found, self.lows, self.serials)

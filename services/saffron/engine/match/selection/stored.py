@@ -39,7 +39,7 @@ class Stored:
         return rows
 
     def in_order(self, entries: Entries) -> Entries:
-        """The same in the order of results."""
+        """The entries in the order of results."""
         found = entries.packed()
         kept = settle(found, self.positive, self.rows.tail, self.nodes)
         return unpacked(np.ascontiguousarray(found[:, :kept]), windows=entries.lows is not None)

@@ -37,7 +37,7 @@ class Taken:
         return sum(marks.table.nbytes for marks in (self.consumed, self.begun) if marks is not None)
 
     def left(self, entries: Entries, stored: Stored) -> Entries:
-        """Those that are taken. `entries`: in the order of results, all of a turn, after all turns before."""
+        """The entries that are taken. `entries`: those of one turn, in the order of results; turns come in order."""
         if not len(entries):
             return entries
         counts = stored.counts(entries)

@@ -91,7 +91,7 @@ class Spared:
     _held: int = 0
 
     def share(self, wanted: float) -> float:
-        """Of those that an order would drop, to be spared: more while few have been, none while too many are held."""
+        """The share of partial matches to drop that is retained: more while there have been few, none at the limit."""
         return 0.0 if self._held >= MOST_NOTES else wanted * min(_MORE, max(1.0, _FEW / (1 + self.made)))
 
     def are_known(self, first: Ints, last: Ints) -> Flags:
@@ -171,7 +171,7 @@ class Spared:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Spared:
-        """That whose `record` this is."""
+        """The state that a snapshot's `record` describes."""
         made = cls({}, *record["sums"])
         for first, *note in record["notes"]:
             made.notes.setdefault(int(first), []).append(Note(*note))

@@ -41,12 +41,12 @@ class Sampled:
 
     @property
     def share(self) -> float:
-        """Of first events, to be sampled."""
+        """The share of first events to sample."""
         return max(LEAST_SHARE, SHARE * self._early) / 2.0**self.halvings
 
     @property
     def budget(self) -> float:
-        """Of the query's own checks from now on, what the shadow may take."""
+        """The checks that the shadow may take from now on, as a share of the query's own checks."""
         return BUDGET * max(1.0, AT_FIRST * self._early)
 
     @property

@@ -111,7 +111,7 @@ class Seen:
                 self._matches.append((int(order[index]), keys[begin:end], bins[begin:end], first))
 
     def _choose(self, order: Keys) -> Ints:
-        """Of matches with these hashes those to be listed; so many that all that are listed are not too many."""
+        """Indices of the matches to list, by their hashes `order`. The limit of hashes falls until the list fits."""
         while True:
             chosen = np.flatnonzero(order < np.uint64(min(self._chosen_below, _ALL - 1)))
             if len(chosen) + len(self._matches) <= MOST_LISTED:

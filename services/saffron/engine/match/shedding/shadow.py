@@ -84,7 +84,7 @@ class Shadow:
         self._thin_out()
 
     def _thin_out(self) -> None:
-        """Of its partial matches only those stay that are sampled."""
+        """Remove the shadow's partial matches whose first event is no longer in the sample."""
         if not self.runs.live:
             return
         found = candidates(self.runs)
@@ -241,5 +241,5 @@ class Shadows:
         self._unclean.discard(name)
 
     def statistics(self) -> dict[str, Sampled]:
-        """By query, since the start of this operator."""
+        """The sums of each query's shadow since the start of this operator."""
         return dict(self._sums)

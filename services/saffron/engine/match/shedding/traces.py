@@ -44,13 +44,13 @@ class Traced:
 
 
 class Traces:
-    """Of all queries of an operator, since its start."""
+    """The traces of all queries of an operator, since its start."""
 
     def __init__(self) -> None:
         self._of: dict[str, Traced] = {}
 
     def of(self, query: str) -> Traced:
-        """Those of a query."""
+        """The traces of a query; empty ones if it has none yet."""
         return self._of.setdefault(query, Traced())
 
     def dropping(self, query: str, runs: QueryRuns, instant: int, *, events: bool) -> None:
@@ -72,5 +72,5 @@ class Traces:
         self._of.pop(query, None)
 
     def statistics(self) -> Mapping[str, Traced]:
-        """By query."""
+        """The traces of each query that has any."""
         return {query: one for query, one in self._of.items() if one.count}

@@ -139,7 +139,7 @@ class Followed:
 
 
 def _read(notes: Sequence[Sequence[int]]) -> Ints:
-    """Those of a snapshot; one that is older ranks none."""
+    """The notes of a snapshot. A snapshot of an older version has no ranks: its notes are not ranked."""
     found = np.array(notes, np.int64).reshape(len(notes) or _ROWS, -1 if len(notes) else 0)
     if len(found) == _ROWS_BEFORE:
         unranked = np.full(found.shape[1], _NOT_RANKED).view(np.int64)
@@ -161,7 +161,7 @@ def _chosen(found: Candidates, at: int, share: float) -> Ints:
 
 
 def _least(group: Ints, draw: NDArray[np.float64]) -> Ints:
-    """Those that a draw of [0, 1) puts first."""
+    """The `A_BLOCK` members of a group with the least numbers of a draw in [0, 1)."""
     low = np.flatnonzero(draw < 4 * A_BLOCK / max(1, len(group)))
     if len(low) >= A_BLOCK:
         group, draw = group[low], draw[low]
@@ -169,7 +169,7 @@ def _least(group: Ints, draw: NDArray[np.float64]) -> Ints:
 
 
 def alike(first: Ints, last: Ints, chosen: Ints) -> Ints:
-    """Of each of the chosen, how many have the same first and last event: alternatives begin with the same events."""
+    """The number of partial matches with the same first and last event, for each of the chosen: its alternatives."""
     near = np.flatnonzero(np.isin(first, first[chosen]))
     pairs = np.stack([first[near], last[near]])
     _, place, counts = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
@@ -180,7 +180,7 @@ def alike(first: Ints, last: Ints, chosen: Ints) -> Ints:
 
 
 def _before(seqs: Ints, stops: Ints, counts: Ints, which: Ints, at: Ints) -> Ints:
-    """Of each match in `which`, the last of its events before position `at`; -2 where there is none."""
+    """The last event of each match in `which` before position `at`; -2 where there is none."""
     low, high = (stops - counts)[which], stops[which]
     begin = low.copy()
     while (open_ := low < high).any():

@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def mirrored(self) -> Comparison:
-        """The same with its sides exchanged."""
+        """The comparison with its sides exchanged, and so with the mirrored operator."""
         return Comparison(self.right, MIRRORED[self.operator], self.left)
 
     @property

@@ -209,7 +209,7 @@ def train_transitions(counts: TransitionCounts, version: Version, trained_throug
 
 
 def lift_of(counts: TransitionCounts, chain: Chain) -> Matrix:
-    """By what more comes of partial matches of each age than the chain expects; [0, AGES] where nothing is learned."""
+    """The ratio of matches made at each age to the chain's expectation; [0, AGES] where nothing is learned."""
     return lifts(counts.followed, chain.expected, most=_most(counts))
 
 

@@ -34,7 +34,7 @@ class TransitionCosts:
     products: dict[tuple[Cell, Cell], int] = field(default_factory=dict)
 
     def add(self, counts: Mapping[Cell, int], nanoseconds: int) -> None:
-        """One sample; without a time or counts it says nothing."""
+        """Add one sample; it is ignored without a time or counts."""
         cells = sorted(cell for cell, count in counts.items() if count > 0)
         if nanoseconds <= 0 or not cells:
             return

@@ -88,7 +88,7 @@ class _Truths:
                 return self._anything()
 
     def of_types(self, types: EventTypes) -> _Truth:
-        """Of a set of event types."""
+        """The truth of 'the event has one of these types'."""
         if types.others:
             return self._anything()
         found = [self.named("type", "=", name) for name in types.named]

@@ -165,7 +165,7 @@ class Detector:
         return Speed(*functions, pace.slowness, pace.mean, pace.mean_alive, pace.overshoot)
 
     def costs(self, service: str, queries: Container[str]) -> dict[str, float]:
-        """By query of a reader, of these, the share of their time that it takes, of late, if it sees all events."""
+        """The recent share of each of `queries` in their time at a reader, as if each saw all events."""
         taken = {query: self._taken.of(query) for query in self._works.get(service, ()) if query in queries}
         whole = sum(taken.values())
         return {query: own / whole for query, own in taken.items()}

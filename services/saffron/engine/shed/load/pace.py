@@ -88,7 +88,7 @@ class Pace:
 
     @property
     def born(self) -> float:
-        """By how many more partial matches are alive after an event, where they become more."""
+        """The number of partial matches that an event adds, over blocks in which they become more."""
         return self._born.ratio
 
     @property

@@ -59,9 +59,10 @@ def gather(
 def gather_negative(
     row: int, s: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch
 ) -> None:
-    """Compute the latest start of the negative trends that end with event i in state s, and its last window.
+    """Compute the latest start of the negative trends that end with event i in state s, and their latest window.
 
-    They go into `starts[s]`.
+    They go into `starts[s]` as (start, window). A start is a time under strict order, else a sequence number; NEVER
+    without such a trend. `row`: of the key. `khi`: number of the last window that holds the event.
     """
     states, transitions = wiring.states, wiring.transitions
     store.starts[s, 0] = layout.NEVER
