@@ -145,7 +145,7 @@ class Activation:
     # ------------------------------------------------------------ inside
 
     def _decide(self, wanted: QueryEntry) -> None:
-        """Nothing is left to do for this record."""
+        """Mark a record as decided: nothing is left to do for it."""
         self._decided[wanted.name] = wanted.offset
         self._since.pop(wanted.name, None)
         self._uncompiled.discard(wanted.name)

@@ -71,7 +71,7 @@ def kernel(signature: object = None, *, at_once: bool = False, **options: object
 
 
 def _keep(dispatcher: Any, function: Function) -> None:
-    """Its machine code on disk, for other processes and later starts."""
+    """Keep the machine code of a kernel on disk, for other processes and later starts."""
     dispatcher._cache = KernelCache(function)
     dispatcher.compile = _no_collection()(dispatcher._cache.alone()(dispatcher.compile))
 

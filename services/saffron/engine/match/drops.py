@@ -63,7 +63,7 @@ class Drops:
             own.note(first, runs.clock, runs.plan.window.size, found, share, ranked)
 
     def told(self, query: str) -> list[list[int]]:
-        """What is known since the last call of those that were followed: see `Followed.rows`."""
+        """Outcomes of tracked partial matches that became known since the last call: see `Followed.rows`."""
         return self._followed[query].rows() if query in self._followed else []
 
     def carry_out(self, standing: Mapping[str, QueryRuns], order: Order, position: int) -> Iterable[str]:
@@ -93,7 +93,7 @@ class Drops:
         return dropped.counts
 
     def found(self, query: str, part: Part) -> None:
-        """What a query reports."""
+        """Count the matches that a query reports for its tracked and retained partial matches."""
         if not isinstance(part, Written) or isinstance(part, TimedOutRuns) or not len(part):
             return
         spared, followed = self._spared.get(query, Spared()), self._followed.get(query, Followed())
@@ -114,25 +114,25 @@ class Drops:
             spared.match(np.sort(events))
 
     def passed(self, query: str, runs: QueryRuns) -> None:
-        """What the query found in the block has been reported."""
+        """End a block of a query, whose matches are reported: settle the partial matches whose windows are over."""
         if query in self._spared:
             self._spared[query].passed(runs.clock)
         if query in self._followed:
             self._followed[query].passed(runs.clock, runs.plan.window.size)
 
     def let_go(self, query: str) -> None:
-        """The query's partial matches are gone."""
+        """Forget the query's tracked and retained partial matches: all of its partial matches are gone."""
         self._spared.pop(query, None)
         self._followed.pop(query, None)
 
     def forget(self, query: str) -> None:
-        """The query begins anew, or is gone: another one of its name counts from 0."""
+        """Forget all counts of a query that begins anew or is removed: another one of its name counts from 0."""
         self.let_go(query)
         for known in (self._events, self._counts, self._losses, self._orders):
             known.pop(query, None)
 
     def masked(self, part: Range, query: str, slot: int) -> None:
-        """Some events come, of which those that are dropped for a query (by its slot) are as if they did not."""
+        """Count the events of a part that are masked for a query (by its slot)."""
         dropped = part.dropped(slot)
         if dropped is not None:
             self._events[query] = self._events.get(query, 0) + int(np.count_nonzero(dropped))

@@ -175,7 +175,7 @@ class WindowingOperator:
         self._settle()
 
     def configure(self, record: StreamRecord) -> None:
-        """A record of the `streams` topic takes effect here: its `disorder` and `schema`, where it has them.
+        """Put a record of the `streams` topic in force here: its `disorder` and `schema`, where it has them.
 
         A schema that is given anew is in force from here on, with all that events had so far. SchemaError where it is
         wrong, or does not go together with the one in force.

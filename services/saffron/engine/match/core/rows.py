@@ -81,7 +81,7 @@ class Rows:
             column[places[1]] = values[first:]
 
     def gather(self, name: str, places: tuple[slice, slice], values: Array, chosen: NDArray[np.intp]) -> None:
-        """As `write` of the chosen values, without a copy between; they are of the column's type."""
+        """Write the chosen values into a column's places without an extra copy; `values` have the column's type."""
         column = self.columns[name]
         first = places[0].stop - places[0].start
         np.take(values, chosen[:first], out=column[places[0]], mode="clip")

@@ -17,7 +17,7 @@ class Expired:
         self.forget(0)
 
     def forget(self, ordinal: int) -> None:
-        """The next block begins; `ordinal`: of the last event before it."""
+        """Begin a block: forget the runs that expired in the last one. `ordinal`: of the last event before it."""
         self.passed: list[tuple[Ints, Ints]] = []
         self._parts: list[Ints] = []
         self._ordinal = ordinal

@@ -41,7 +41,7 @@ class MergingText:
             out("found[OWN_OF, matches] = own")
 
     def alone(self, state: State, lane: str) -> None:
-        """A run that enters a state is one on its own."""
+        """Write the code that marks a run entering a state as unmerged."""
         if self.text.merges(state):
             self.text.out(f"I{state.index}[{self._rows(state)[0]}, {lane}] = 0")
 
@@ -77,7 +77,7 @@ class MergingText:
             out("f += 1")
 
     def forget(self, state: State, lane: str, *, died: bool) -> None:
-        """Run `lane` of a state is over, and with it those that it leads."""
+        """Write the code that ends run `lane` of a state and the merged runs that it leads."""
         if not self.text.merges(state):
             return
         out, group = self.text.out, f"I{state.index}[{self._rows(state)[0]}, {lane}]"
@@ -89,7 +89,7 @@ class MergingText:
                 out(f"counters[DIED_{state.index}] += e")
 
     def forget_all(self, state: State) -> None:
-        """All runs of a key in a state have died."""
+        """Write the code that ends all merged runs of a key in a state."""
         if self.text.merges(state):
             out = self.text.out
             out("    livem -= Gm[slot, LENGTH]")

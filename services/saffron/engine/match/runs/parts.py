@@ -53,7 +53,7 @@ class Source(Part, ABC):
         return None
 
     def forget_matches(self) -> None:
-        """The matches of the last block have been published."""
+        """Forget the matches of the last block, which have been published."""
 
     def forget_runs(self) -> None:
         """No match holds both an event from before and one from after; matches of the block stay readable."""
@@ -77,7 +77,7 @@ class Reporter(Part, ABC):
 
     @abstractmethod
     def pause(self) -> None:
-        """All runs are about to be forgotten: what was decided up to here is to be reported."""
+        """Keep what was decided up to here to be reported: all runs are about to be forgotten."""
 
     def forget_matches(self) -> None:
-        """The matches of the last block have been published."""
+        """Forget the matches of the last block, which have been published."""

@@ -96,11 +96,11 @@ class Runs(ABC):
 
     @abstractmethod
     def end_part(self) -> None:
-        """The query's last event was given: matches whose windows it has closed are found."""
+        """Find the matches whose windows the query's last event has closed."""
 
     @abstractmethod
     def end_block(self, watermark: int, next_seq: int, *, end: bool) -> None:
-        """All events before position `next_seq` were given: matches whose windows have closed by now are found."""
+        """Find the matches whose windows have closed by now: all events before position `next_seq` were given."""
 
     # ---------------------------------------------------------------- results
 
@@ -116,7 +116,7 @@ class Runs(ABC):
 
     @abstractmethod
     def forget_matches(self) -> None:
-        """The matches of the last block have been published."""
+        """Forget the matches of the last block, which have been published."""
 
     @abstractmethod
     def pause(self) -> None:

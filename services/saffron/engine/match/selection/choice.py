@@ -78,7 +78,7 @@ class Choice:
         return entries if self.taken is None else self.taken.left(entries, stored)
 
     def forget(self) -> None:
-        """Nothing that waits is decided any more."""
+        """Forget all matches that wait to be decided."""
         self.undecided.restore(self.undecided.saved()[:, :0])
 
     def _deadline(self, entries: Entries, stored: Stored) -> Ints | None:

@@ -107,7 +107,7 @@ class Spared:
     def note(
         self, at: int, first: Ints, last: Ints, until: Ints, expected: Floats, weight: Floats, alike: Ints
     ) -> None:
-        """An order at position `at` spared these."""
+        """Note the partial matches that an order at position `at` retained."""
         columns = (column.tolist() for column in (first, last, until, expected, weight, alike))
         for begins, *rest in zip(*columns, strict=True):
             self.notes.setdefault(begins, []).append(Note(at, *rest))
@@ -115,8 +115,10 @@ class Spared:
             self.made += 1
 
     def forget(self, first: Ints) -> None:
-        """Partial matches that begin so were dropped all the same: what would have come of them stays unknown; those
-        that are left of what the same orders spared stand for them too."""
+        """Forget retained partial matches with these first events, which were dropped after all.
+
+        Their outcome stays unknown. The others that the same orders retained stand for them too.
+        """
         gone: dict[int, float] = {}
         for begins in first.tolist():
             for note in self.notes.pop(begins, ()):
@@ -133,7 +135,7 @@ class Spared:
                 note.weight *= 1 + gone[at] / expected
 
     def match(self, seqs: Ints) -> None:
-        """A match of these events, ascending, is reported once."""
+        """Count a match of these events (ascending) for the retained partial matches that led to it."""
         for note in self.notes.get(int(seqs[0]), ()):
             bound = int(seqs[np.searchsorted(seqs, note.at) - 1])
             if note.last in (ANY_LAST, bound):
@@ -141,7 +143,7 @@ class Spared:
                 return
 
     def passed(self, clock: int) -> None:
-        """All that was due up to this instant has been reported."""
+        """Settle the retained partial matches whose windows ended before `clock`: their matches have been reported."""
         over = [first for first, notes in self.notes.items() if all(one.until < clock for one in notes)]
         for first in over:
             for note in self.notes.pop(first):

@@ -55,7 +55,7 @@ class Sampled:
         return min(1.0, ENOUGH / max(1, self.firsts))
 
     def add(self, true: int, missed: int, false: int, firsts: int) -> None:
-        """What was seen in a block."""
+        """Add the counts of a block."""
         times = 1 / self.share
         self.true += times * true
         self.missed += times * missed

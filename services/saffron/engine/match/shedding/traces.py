@@ -33,7 +33,7 @@ class Traced:
     until: int = -(2**62)
 
     def add(self, part: Matches, chosen: NDArray[np.intp]) -> None:
-        """The chosen ones of a part of the results."""
+        """Add the chosen matches of a part of the results."""
         if not len(chosen):
             return
         counts, places = part.events_of(chosen[-MOST_TRACED:])
@@ -54,21 +54,21 @@ class Traces:
         return self._of.setdefault(query, Traced())
 
     def dropping(self, query: str, runs: QueryRuns, instant: int, *, events: bool) -> None:
-        """Something is dropped of a query at this instant: some of its events, or of its partial matches."""
+        """Record that events or partial matches of a query are dropped at this instant."""
         own, window = self.of(query), runs.plan.window.size
         own.until = max(own.until, instant + _WINDOWS * window)
         if events:
             own.masked = max(own.masked, instant + window)
 
     def reported(self, query: str, runs: QueryRuns, found: Sequence[Matches]) -> None:
-        """What a query has reported in a block."""
+        """Trace the matches that a query has reported in a block."""
         own = self._of.get(query)
         if own is not None and own.masked < runs.clock <= own.until:
             for part in found:
                 own.add(part, np.arange(len(part)))
 
     def forget(self, query: str) -> None:
-        """The query begins anew, or is gone."""
+        """Forget a query that begins anew or is removed."""
         self._of.pop(query, None)
 
     def statistics(self) -> Mapping[str, Traced]:

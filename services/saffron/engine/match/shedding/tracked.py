@@ -68,8 +68,10 @@ class Followed:
     def note(
         self, at: int, clock: int, window: int, found: Candidates, share: float, worth: Floats | None = None
     ) -> None:
-        """Some of the candidates before event `at`, by a draw; those that orders spare, `share` of all, first. `worth`
-        [candidates]: their utility, None where no order has said it."""
+        """Note some of the candidates before event `at`, by a draw; first those that orders retain, `share` of all.
+
+        `worth` [candidates]: their utility, None where no order has given it.
+        """
         chosen = _chosen(found, at, share)
         if not len(chosen) or int(found.state.max()) >= MOST_STATES:
             return
@@ -84,16 +86,19 @@ class Followed:
         self._notes = _by_first(np.concatenate([self._notes, notes], axis=1))
 
     def void(self, share: float = 0.0) -> None:
-        """Something was dropped: of all but those that orders spare, `share` of all, it is not known what they make."""
+        """Forget all notes but those that orders retain, `share` of all: a drop makes other outcomes unknown."""
         if len(self):
             self._notes = self._notes[:, are_followed(self._notes[_FIRST], share)]
 
     def censor(self) -> None:
-        """An event was dropped: of all that are noted it is not known what they would have made with it."""
+        """Mark all notes as censored: an event was dropped, with which they might have made other matches."""
         self._notes[_CENSORED] = 1
 
     def match(self, seqs: Ints, counts: Ints) -> None:
-        """Matches of so many events each, whose positions stand one behind the other, are reported once."""
+        """Count matches for the notes that led to them.
+
+        `counts`: events of each match. `seqs`: their positions, match after match. Call it once for each match.
+        """
         stops = np.cumsum(counts)
         match = np.repeat(np.arange(len(counts)), counts)
         order = np.lexsort((seqs, match))
@@ -109,7 +114,7 @@ class Followed:
         np.add.at(self._notes[_FOUND], notes[(last == ANY_LAST) | (last == bound)], 1)
 
     def passed(self, clock: int, window: int) -> None:
-        """All that was due up to this instant has been reported."""
+        """Settle the tracked partial matches whose windows ended before `clock`: their matches have been reported."""
         over = self._notes[_UNTIL] < clock
         if not over.any():
             return

@@ -46,7 +46,7 @@ class LatencySamples:
         self._add("processing", partial_matches, events, nanoseconds)
 
     def shed(self, partial_matches: int, nanoseconds: int) -> None:
-        """One drop order took `nanoseconds` while `partial_matches` lived."""
+        """Record that a drop order took `nanoseconds` while `partial_matches` lived."""
         self._add("shedding", partial_matches, 1, nanoseconds)
 
     def drain(self) -> dict[str, list[list[int]]]:

@@ -46,7 +46,7 @@ class Repeats:
         return round(_GRAIN * (self._again + 1) / (self._seen + 1)) / _GRAIN if self.plan.key else 1.0
 
     def saw(self, columns: Columns, fits: NDArray[np.bool_]) -> None:
-        """Events in order, and which of them the query can take."""
+        """Count events in order. `fits`: which of them the query can take."""
         names = self.plan.key
         if not names or not all(name in columns.attributes for name in names):
             return

@@ -119,7 +119,7 @@ def empty_taken(row: int, events: int, khi: int, wiring: Wiring, store: Store) -
 
 
 def record(row: int, s: int, i: int, khi: int, wiring: Wiring, store: Store, batch: Batch, index: Index) -> None:
-    """Event i is a vertex of state s: its numbers go where later events and the window's end look for them."""
+    """Record event i as a vertex of state s: its numbers go where later events and the window's end look for them."""
     states, keys = wiring.states, store.keys
     klo = store.head[layout.KLO]
     after = 1 + wiring.params[layout.KEY_WIDTH]

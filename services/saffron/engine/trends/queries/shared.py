@@ -92,7 +92,7 @@ class SharedGraph:
         return True
 
     def widen(self) -> None:
-        """Where it holds nothing, it may compare all numbers exactly from now on."""
+        """Let an empty graph compare all numbers exactly from now on; a graph with events stays as it is."""
         if self.narrow and self.running is not None and self.running.is_empty:
             low, self.openings = self.running.low(), self.running.openings()
             self.low = None if low <= -FARTHEST else low
@@ -100,7 +100,7 @@ class SharedGraph:
             self._liken()
 
     def add(self, reader: Reader) -> None:
-        """One more reader, that has had all events of this graph."""
+        """Add a reader that has had all events of this graph."""
         self.readers.append(reader)
         reader.graph = self
 
