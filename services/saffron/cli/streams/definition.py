@@ -152,7 +152,7 @@ def _show(readings: Sequence[Reading]) -> None:
 
 
 def _keyless(readings: Sequence[Reading], key: str | None) -> Iterator[str]:
-    """What a person has to know of sources without the stream's key."""
+    """Warnings on sources without the stream's key."""
     for one in readings:
         if key is not None and one.events and key not in one.attributes:
             name = f"`{key}: PATH` under `attributes`"
@@ -160,7 +160,7 @@ def _keyless(readings: Sequence[Reading], key: str | None) -> Iterator[str]:
 
 
 def lookup_lines(readings: Sequence[Reading], definition: StreamDefinition) -> Iterator[str]:
-    """What a person has to know of attributes that come of tables. Rows of topics are not read here."""
+    """Lines on attributes that are looked up in tables. Rows of topics are not read here."""
     for name, rule in definition.add.items():
         for one in readings:
             if one.events and rule.key not in one.attributes:

@@ -143,7 +143,7 @@ class DefinitionsApi:
         return newest_records(self._log, self._settings.group("control-look"), topics, count)
 
     def _checked(self, definition: StreamDefinition, newest: Newest) -> Mapping[str, Any]:
-        """What becomes of the messages of each source, and of the newest of them one by one."""
+        """The outcome of reading the messages of each source: counts, and the newest messages one by one."""
         batches = self._translated(definition, newest)
         strict, ahead = definition.dead_letters, self._settings.max_future_ms
         sources = []

@@ -98,7 +98,7 @@ class _Waiting:
         dispatcher.get_call_template = self._typed  # and where another kernel calls this one
 
     def _called(self, *_: Any) -> Any:
-        """What is to be called instead, with the same arguments."""
+        """The function to call instead, with the same arguments."""
         self.compile()
         return self._dispatcher
 

@@ -1,4 +1,4 @@
-"""What carrying out drop orders did and cost: by query for the metrics, as samples of g (P7) for the model builder."""
+"""The effects and costs of drop orders: by query for the metrics, as samples of g (P7) for the model builder."""
 
 from __future__ import annotations
 

@@ -29,7 +29,10 @@ _MOSTLY = 0.5
 
 @dataclass(frozen=True)
 class SparedRuns:
-    """[n] each: see `shedding.spared.Note`. `gone`: first events of such that went all the same."""
+    """The partial matches of one query that an order retained, [n] each (see `retained.Note`).
+
+    `gone`: first events of those that earlier orders retained and this one dropped.
+    """
 
     first: Ints
     last: Ints

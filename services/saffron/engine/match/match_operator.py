@@ -136,7 +136,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     @property
     def made(self) -> Sequence[tuple[str, Made]]:
-        """What results of the last block are as events to other queries (INTO), by the query that made them."""
+        """The events (INTO) that results of the last block are to other queries, by the query that made them."""
         return self._made
 
     # ---------------------------------------------------------------- state

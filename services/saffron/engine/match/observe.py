@@ -1,4 +1,4 @@
-"""What runs did, for the model builder (P2): transitions counted per event of the stream and run."""
+"""Observations of runs for the model builder (P2): transitions counted per event of the stream and run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def begin_block(standing: Standing, events: Range) -> None:
 
 
 def end_block(standing: Standing) -> None:
-    """It has been taken."""
+    """End a block of a query."""
     if standing.runs is not None and standing.runs.transitions is not None:
         standing.runs.transitions.end_block()
 

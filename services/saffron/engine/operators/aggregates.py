@@ -156,7 +156,7 @@ def _check_number(name: str, role: str, call: Callable[[], Any]) -> None:
 
 
 def _fingerprint(function: Callable[..., Any]) -> str:
-    """What a function does: its instructions and constants, those of inner functions, and the values of free names."""
+    """The fingerprint of a function: its instructions and constants, those of inner functions, values of free names."""
     assert isinstance(function, FunctionType)
     captured = [repr(cell.cell_contents) for cell in function.__closure__ or ()]
     used = {

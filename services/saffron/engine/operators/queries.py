@@ -1,4 +1,4 @@
-"""What `matcher` and `greta` have in common: the stream's control records, and the standing queries they change."""
+"""The common operator of `matcher` and `greta`: control records of the stream, and the standing queries they change."""
 
 from __future__ import annotations
 

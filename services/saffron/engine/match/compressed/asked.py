@@ -20,7 +20,7 @@ Leaf = Attribute | Aggregate | Length
 
 
 class Held(Enum):
-    """What a slot holds of a component: an event, or a number."""
+    """The kind of a slot's value for a component: an event, or a number."""
 
     FIRST = 0
     LAST = 1  # of a component that is no closure: its one event
@@ -59,7 +59,7 @@ class Event(Enum):
 
 
 class Step(Enum):
-    """What is being done when a condition is asked."""
+    """The step of building a graph at which a condition is evaluated."""
 
     START = 0  # the graph's end is known
     BEGIN = 1  # the first event of the component is bound after one of the component before

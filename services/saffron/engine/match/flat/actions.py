@@ -1,4 +1,4 @@
-"""What happens to a run in the text of a step kernel: it takes an event, begins the next component, is complete."""
+"""Writer of the code for a run in a step kernel: it takes an event, begins the next component, is complete."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def build(plan: MatchPlan, derived: frozenset[str] = frozenset()) -> GeneralAuto
 
 
 def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[Feature]:
-    """What a run carries for itself: a run is copied often, so nothing that nobody reads."""
+    """The values that a run carries itself. A run is copied often, so it carries nothing that is not read."""
     strategies = {*plan.begins, *plan.continues}
     carried = [STATE]
     if any(ending.trailing for ending in table.endings):
@@ -199,7 +199,7 @@ def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[F
 
 
 def _read(plan: MatchPlan, checks: tuple[Asked, ...]) -> Iterator[Feature]:
-    """What the expressions of checks read of a run."""
+    """The features of a run that the expressions of checks read."""
     for asked in checks:
         if not asked.is_local:
             for leaf in leaves(asked.expr):

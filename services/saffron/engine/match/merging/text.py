@@ -1,4 +1,4 @@
-"""What merging adds to the text of a step kernel; the pool of followers is number `m` there."""
+"""Writer of the code that merging adds to a step kernel. The pool of followers has number `m` there."""
 
 from __future__ import annotations
 

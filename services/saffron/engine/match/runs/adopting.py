@@ -1,4 +1,4 @@
-"""What a query holds, under a wider schema: more attributes, and kinds that have all values of those before.
+"""The change of a query's state to a wider schema, with more attributes and wider kinds.
 
 No value changes, only how it is held; so no answer does. The program is the same but for how it reads what it holds.
 """
@@ -66,7 +66,7 @@ def adopt_pool(pool: Pool, old: State, new: State) -> None:
 
 
 def _place(feature: Feature) -> tuple[object, ...]:
-    """What tells features apart, whatever the kinds of their values."""
+    """The identity of a feature, without the kind of its values."""
     return feature.component, feature.what, feature.name, feature.back, feature.function
 
 

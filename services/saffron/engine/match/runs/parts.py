@@ -60,7 +60,7 @@ class Source(Part, ABC):
 
 
 class Reporter(Part, ABC):
-    """What becomes of the matches found: results, in the order in which they are known."""
+    """The part of a query that makes results of the matches found, in the order in which they are decided."""
 
     @property
     @abstractmethod
@@ -73,7 +73,7 @@ class Reporter(Part, ABC):
 
     @abstractmethod
     def settled(self) -> Entries:
-        """What has been decided since this was last asked; `fired` reports it all the same."""
+        """The entries decided since the last call; `fired` reports them all the same."""
 
     @abstractmethod
     def pause(self) -> None:

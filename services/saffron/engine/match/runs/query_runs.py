@@ -132,7 +132,7 @@ class QueryRuns(Runs):
 
     @property
     def stored(self) -> Stored:
-        """What a choice among matches reads."""
+        """The stored events that a choice among matches reads."""
         return Stored(self.rows, self.nodes, self.plan.positive)
 
     @property
@@ -283,7 +283,7 @@ class QueryRuns(Runs):
     def found_from(self, start: int) -> None:
         """Put the matches from `start` on, which a kernel has found, in order.
 
-        Runs that begin as these matches do are told apart from others (see `shedding.matched`).
+        Runs that begin as these matches do are told apart from others (see `matched`).
         """
         if self._again:
             mark(self.rows, self.buffer[FIRST_ROW, start : self.counters[FOUND]])

@@ -1,4 +1,4 @@
-"""What every kind of runs does for the operator: it takes events, and reports what it finds."""
+"""The protocol of runs, of every kind of engine: the operator gives them events, and they report matches."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Runs(ABC):
 
     @property
     def transitions(self) -> Transitions | None:
-        """What its partial matches did, as it is observed; None where that is not."""
+        """The observed transitions of its partial matches; None where they are not observed."""
         return None
 
     @property

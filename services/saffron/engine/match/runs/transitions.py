@@ -1,4 +1,4 @@
-"""What partial matches did, counted for the model builder (P2): per event of the stream and run."""
+"""Transitions of partial matches, counted for the model builder (P2): per event of the stream and run."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Choice:
         return held + (0 if self.taken is None else self.taken.size)
 
     def chosen(self, entries: Entries, stored: Stored, now: int) -> Entries:
-        """What is decided by now: that of each deadline in the order of results, then that without one.
+        """The entries decided by now: those of each deadline in the order of results, then those without one.
 
         `entries`: those of a block. `now`: the instant up to which windows have closed.
         """

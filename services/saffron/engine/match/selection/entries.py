@@ -1,4 +1,4 @@
-"""What a query reports of the matches found in a block: one entry for each window of each match, in order."""
+"""Entries: the matches found in a block, one entry for each window of each match, in order."""
 
 from __future__ import annotations
 

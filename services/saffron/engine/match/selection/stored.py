@@ -1,4 +1,4 @@
-"""What a choice among matches reads of a query's stored events."""
+"""The stored events of a query, as a choice among matches reads them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 
 class Taken:
-    """What earlier turns took, window by window.
+    """The events and matches that earlier turns took, window by window.
 
     `consuming`: the components whose events a match consumes, of `positive` ones. `once`: one match for each first
     event: the one with most events, of those that end with the same event or, `longest`, of all; else the first.

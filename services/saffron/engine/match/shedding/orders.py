@@ -38,7 +38,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Worth:
-    """What an order says of one query.
+    """The part of a drop order that is about one query: the tables of its utility.
 
     `utility`: which partial matches go first, those of the least. `loss`: how many matches each of them would have
     made, as expected. `per_ms`: events expected in a ms, for windows in time. `random`: `utility` is a hash of `seed`
@@ -56,8 +56,8 @@ class Worth:
 @dataclass(frozen=True)
 class Order:
     """Keep at most `keep` partial matches of all `queries` together. `exempt`: share of those that would go, drawn by
-    `seed`, that are spared to learn what the others would have made. `followed`: share of all that go last, for what
-    comes of them is learned (see `followed`). `evenly`: share of those that go which are drawn among all by `seed`,
+    `seed`, that are retained to learn what the others would have made. `followed`: share of all that go last, for what
+    comes of them is learned (see `tracked`). `evenly`: share of those that go which are drawn among all by `seed`,
     whatever their utility; the others are the least useful."""
 
     keep: int

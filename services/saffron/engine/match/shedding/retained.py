@@ -1,4 +1,4 @@
-"""What orders lose, told by partial matches that they spare.
+"""The loss of drop orders, estimated from partial matches that they retain.
 
 Of those that an order would drop a seeded few are spared until their windows are over, and noted with the matches that
 the model expects of them; a match that comes of one would have been lost. What was lost over what was expected, each
@@ -154,7 +154,7 @@ class Spared:
                 self._held -= 1
 
     def corrected(self, loss: float) -> float:
-        """What was lost, where the model says `loss`."""
+        """The loss of matches, corrected by the retained partial matches where the model predicts `loss`."""
         return loss * self.ratio if self.expected > 0 else loss + self.lost
 
     @property

@@ -36,7 +36,7 @@ class Sampled:
 
     @property
     def checks(self) -> float:
-        """What the shadow has taken."""
+        """The checks of conditions that the shadow has taken."""
         return self.events + self.met
 
     @property

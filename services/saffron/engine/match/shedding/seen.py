@@ -1,4 +1,4 @@
-"""What a query's matches say of its events' features (papers G2), in blocks that are watched."""
+"""Features of the events of a query's matches (papers G2), counted in watched blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dropping loses, measured: a few partial matches live on in a shadow that drops nothing.
+"""The measurement of loss by shadows: a few partial matches live on in a shadow that drops nothing.
 
 While something is dropped for a query, a second set of runs goes on from what the query had before: all events come to
 it, no order reaches it, and of its partial matches only those stay whose first event is in a seeded sample. It finds of

@@ -1,4 +1,4 @@
-"""What dropping an event saves in the long run (papers G3 leave it out): its own time, and that of partial matches.
+"""The time that dropping an event saves in the long run (not in papers G3): its own, and that of partial matches.
 
 An event takes one check, and one for each partial match alive. One that begins a partial match makes every later event
 dearer for as long as that lives; one that a match needs lets a partial match go on to its end, which would else stay

@@ -30,7 +30,7 @@ LEAST_KEYS = 4
 
 @dataclass(frozen=True)
 class Learned:
-    """What one set of counts teaches of keys: everything of a model but thresholds."""
+    """The values of keys learned from one set of counts: a model without its thresholds."""
 
     spec: FeatureSpec
     keys: Table

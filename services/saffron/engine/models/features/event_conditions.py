@@ -91,7 +91,7 @@ class Comparison:
 
     @property
     def wrong(self) -> str:
-        """What is wrong with it; empty: nothing."""
+        """The error of the condition; "" if it is right."""
         if self.operator not in OPERATORS:
             return f"a condition has one of {OPERATORS}"
         parts = list(self._parts())

@@ -1,4 +1,4 @@
-"""What the Markov chain does not know of a partial match: how long it has waited, and whether it has matched before.
+"""The age of a partial match, which its Markov chain lacks: how long it has waited, whether it has matched before.
 
 P(state, events left) by powers of the transition matrix (P3) takes a partial match to forget how it came to where it
 is. Streams are not like that: what has waited long for its next event, or has matched once, is another kind. So some

@@ -36,7 +36,7 @@ def bin_of(partial_matches: int) -> int:
 
 
 class LatencySamples:
-    """What the shell of a last hop measured since its last message on `observations.latency`."""
+    """The samples that a last hop has measured since its last message on `observations.latency`."""
 
     def __init__(self) -> None:
         self._sums: dict[str, dict[int, list[int]]] = {"processing": {}, "shedding": {}}

@@ -85,7 +85,7 @@ class TransitionModel:
         return ""
 
     def utility(self) -> dict[str, Any]:
-        """What a drop order carries by content: {"utility": [bins][states], "bin": events, "per_ms": events a ms}."""
+        """The table that a drop order carries: {"utility": [bins][states], "bin": events, "per_ms": events a ms}."""
         return {"utility": self.completion.tolist(), "bin": self.bin_size, "per_ms": self.per_ms}
 
     def encode(self) -> bytes:

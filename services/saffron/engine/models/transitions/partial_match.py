@@ -1,4 +1,4 @@
-"""What partial matches are worth keeping: the utility tables UT_q of pSPICE (papers P5), over all queries together."""
+"""The utility of partial matches: the tables UT_q of pSPICE (papers P5), over all queries together."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PartialMatchModel:
     lift: Matrix
 
     def body(self) -> dict[str, Any]:
-        """What a drop order carries of this query."""
+        """The body of a drop order for this query."""
         return {
             "utility": self.utility.tolist(),
             "loss": self.loss.tolist(),

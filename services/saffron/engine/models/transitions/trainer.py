@@ -38,7 +38,7 @@ LONGEST_WINDOW = 10_000_000
 
 @dataclass
 class TransitionCounts:
-    """What was observed of one version of a query: cells (from, to) -> count, and samples of their times (P2);
+    """The transitions observed of one version of a query: cells (from, to) -> count, and samples of their times (P2);
     and what came of partial matches that were followed (see `ages.Followed`)."""
 
     query: str
@@ -80,7 +80,7 @@ class TransitionCounts:
 
     @property
     def shape(self) -> tuple[int, int, int, bool]:
-        """What counts must share to be added up: query's version, states and window."""
+        """The properties that counts must share to be added up: query's version, states and window."""
         return self.query_version, self.states, self.window_size, self.window_events
 
     @property
@@ -152,7 +152,7 @@ class TransitionCounts:
 
 @dataclass(frozen=True)
 class Chain:
-    """What counts tell of partial matches as a Markov chain; see `TransitionModel` for its tables.
+    """The Markov chain of partial matches that counts give; see `TransitionModel` for its tables.
 
     `window`: events of a whole window. `succession` [m, m]: as `matrix`, with all successors of runs that split.
     """

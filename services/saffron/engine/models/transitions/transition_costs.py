@@ -1,4 +1,4 @@
-"""What a transition takes, from block times (papers P2): a step is shorter than reading a clock, so it is fitted.
+"""The time of a transition, fitted to block times (papers P2): one step is shorter than reading a clock.
 
 Each message of `observations.transitions` is a sample: how often each transition happened, and the nanoseconds that
 all of them took together. Non-negative least squares over many samples tells the transitions apart. Only sums of
