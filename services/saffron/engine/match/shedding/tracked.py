@@ -1,10 +1,9 @@
-"""Partial matches that are followed to the ends of their windows, so that what comes of their kind is known.
+"""Partial matches tracked to the ends of their windows: their outcomes show how many matches their kind makes.
 
-At the beginning of a share of blocks some of a query's partial matches are noted with their state and age (see
-`ages`), and counted once their windows are over. What is dropped is censored: an order takes all notes with it,
-whatever it dropped, but those of partial matches that are followed by their first events, which orders spare. Where an
-event was dropped, what is noted tells nothing of the chain any more; it still tells what an order of partial matches
-would have lost (`tried`).
+At the beginning of a share of blocks, some of a query's partial matches are noted with their state and age (see
+`ages`). They are counted when their windows are over. A drop order censors all notes, except those of partial matches
+that orders retain by their first events. After an event was dropped, the notes no longer describe the Markov chain.
+They still show how many matches an order of partial matches would have lost (`tried`).
 """
 
 from __future__ import annotations
@@ -25,24 +24,27 @@ Flags = NDArray[np.bool_]
 
 MOST_NOTES = 8192
 A_BLOCK = 128
-"""Notes that one block makes, at most, of those that orders spare, and as many of others."""
+"""The most notes that one block makes of partial matches that orders retain, and as many of others."""
 
 _FIRST, _LAST, _AT, _UNTIL, _CELL, _ALIKE, _FOUND, _LEFT, _WORTH, _CENSORED = range(10)
 _ROWS, _ROWS_BEFORE = 10, 7
 _NOT_RANKED = float("nan")
 
 
-def are_followed(first: Ints, share: float) -> Flags:
-    """[n] which partial matches orders spare that say so, by their first events: the same ones all their lives."""
+def are_tracked(first: Ints, share: float) -> Flags:
+    """[n] whether orders that track a share of partial matches retain each, by its first event: for all of its life."""
     found: Flags = drawn(0, "", first) < share
     return found
 
 
-class Followed:
-    """The notes of one query, int64 [10, n], in the order of their first events: first and last event, the position
-    before which it was noted, when its window ends, its state and age, how many were alike in both events, matches
-    since, what was left of its window, the bits of its utility (NaN: no order has said it yet), and whether an event
-    was dropped since. `tried`: of the order of utility, since the start of this operator."""
+class Tracked:
+    """The notes of tracked partial matches of one query, int64 [10, n], in the order of their first events.
+
+    The rows: first and last event, position before which it was noted, end of its window, state and age, number of
+    partial matches with the same first and last event, matches since, rest of its window then, bits of its utility
+    (NaN: no order has given it yet), whether an event was dropped since. `tried`: trials of the order of utility,
+    since the start of this operator.
+    """
 
     def __init__(self, notes: Sequence[Sequence[int]] = ()) -> None:
         self._notes: Ints = _by_first(_read(notes))
@@ -88,7 +90,7 @@ class Followed:
     def void(self, share: float = 0.0) -> None:
         """Forget all notes but those that orders retain, `share` of all: a drop makes other outcomes unknown."""
         if len(self):
-            self._notes = self._notes[:, are_followed(self._notes[_FIRST], share)]
+            self._notes = self._notes[:, are_tracked(self._notes[_FIRST], share)]
 
     def censor(self) -> None:
         """Mark all notes as censored: an event was dropped, with which they might have made other matches."""
@@ -133,7 +135,7 @@ class Followed:
         self._notes = self._notes[:, ~over]
 
     def rows(self) -> list[list[int]]:
-        """[state, AGES * fold + age, followed, matches in SHARES] of those whose windows are over since then."""
+        """[state, AGES * fold + age, tracked, matches in SHARES] of those whose windows are over since then."""
         counts, self._counts = self._counts, {}
         return [[*cell, *sums] for cell, sums in sorted(counts.items())]
 
@@ -159,7 +161,7 @@ def _by_first(notes: Ints) -> Ints:
 
 def _chosen(found: Candidates, at: int, share: float) -> Ints:
     """Which are noted: a draw that is another one at each position."""
-    spared = are_followed(found.first, share)
+    spared = are_tracked(found.first, share)
     draw = drawn(at, "note", found.first)
     groups = np.flatnonzero(spared), np.flatnonzero(~spared)
     return np.concatenate([_least(group, draw[group]) for group in groups])

@@ -39,7 +39,7 @@ LONGEST_WINDOW = 10_000_000
 @dataclass
 class TransitionCounts:
     """The transitions observed of one version of a query: cells (from, to) -> count, and samples of their times (P2);
-    and what came of partial matches that were followed (see `ages.Followed`)."""
+    and what came of partial matches that were tracked (see `ages.Tracked`)."""
 
     query: str
     query_version: int
@@ -63,7 +63,7 @@ class TransitionCounts:
 
     @property
     def follows(self) -> int:
-        """Notes of partial matches that were followed to the end of their windows."""
+        """Notes of partial matches that were tracked to the end of their windows."""
         return sum(number for number, _ in self.followed.values())
 
     @property
@@ -101,7 +101,7 @@ class TransitionCounts:
         return True
 
     def add_followed(self, state: int, age: int, number: int, matches: int) -> bool:
-        """Add counts of followed partial matches; False (and nothing added) if they are none."""
+        """Add counts of tracked partial matches; False (and nothing added) if they are none."""
         if not (0 < state < self.states - 1 and 0 <= age < FOLDS * AGES and number > 0 and matches >= 0):
             return False
         before = self.followed.get((state, age), (0, 0))
