@@ -84,7 +84,7 @@ class AttributeRule:
 
 
 class Envelope(Enum):
-    """What is around an event's own object in a message."""
+    """The envelope of a message: the form around an event's own object."""
 
     NONE = "none"
     DEBEZIUM = "debezium"

@@ -203,7 +203,7 @@ class Activation:
         return None if self._control.ready.is_ready(name, version, service, *where, schema_id) else service
 
     def _missing(self, wanted: QueryEntry, now_ms: int, *, unread: bool) -> str | None:
-        """What the query still waits for, as a sentence; None: nothing."""
+        """The sentence on what the query still waits for; None if it waits for nothing."""
         service = self._unready_service(wanted)
         (self._uncompiled.discard if service is None else self._uncompiled.add)(wanted.name)
         if service is not None:

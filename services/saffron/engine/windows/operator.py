@@ -235,7 +235,7 @@ class WindowingOperator:
         return block
 
     def _cut(self, positions: Mapping[str, Any] | None = None) -> list[Block]:
-        """What has been decoded so far as blocks; `positions`: as in `flush`."""
+        """The events decoded so far, as blocks; `positions`: as in `flush`."""
         blocks = []
         outbox = self._outbox
         drafts = outbox.blocks(self.schema, self._watermark, self._max_block_events, self._checkpoint_every)
@@ -255,7 +255,7 @@ class WindowingOperator:
         return dead
 
     def take_notices(self) -> list[Notice]:
-        """What became of queries since the last call."""
+        """The notices on queries since the last call."""
         notices, self._notices = self._notices, []
         return notices
 

@@ -132,7 +132,7 @@ class LiveReplay:
             assert not again, "what is read again has its results already"
 
     def _settings(self) -> dict[str, Any]:
-        """What a snapshot and whoever goes on from it must have in common."""
+        """The settings that a snapshot and its continuation must have in common."""
         run = self._run
         return {
             "queries": [[name, plan.text] for name, plan in zip(run.names, run.plans, strict=True)],

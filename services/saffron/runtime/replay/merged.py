@@ -209,7 +209,7 @@ class _SourcePartition:
         self._parts = parts
 
     def next(self) -> tuple[Inner, Sequence[Record]] | None:
-        """What the next messages become, and these; None: there are no more."""
+        """The events made of the next messages, and these messages; None: there are no more."""
         part = next(self._parts, None)
         if part is None:
             return None
@@ -240,7 +240,7 @@ def opened(
 
 
 def table_notices(tables: Mapping[str, Table], not_found: Mapping[str, int]) -> Iterator[str]:
-    """What a user has to know of look-ups: rows that were left out, and keys that no row has."""
+    """Warnings on look-ups: rows that were left out, and keys that no row has."""
     for name, table in tables.items():
         if table.bad.count:
             yield f"table {name}: rows that were left out: {table.bad.count:,}; the first is {table.bad.first}"

@@ -80,7 +80,7 @@ class Unread:
 
 @dataclass(frozen=True)
 class Inner:
-    """What a batch of messages becomes.
+    """The events and unread elements made of a batch of messages.
 
     `misfits`: by attribute the values that are null, not being what their rule says. `filtered`: how many values the
     source's condition did not pass. `not_found`: by attribute of a table the events whose key no row has.

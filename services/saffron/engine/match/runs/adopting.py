@@ -105,7 +105,7 @@ def _column(columns: Mapping[str, Array], name: str, kind: Kind) -> Column:
 
 
 def _part(column: Column, name: str) -> Column:
-    """What rows hold of a column under a name."""
+    """The part of a column that rows keep under a name."""
     if column.kind is not Kind.NUMBER:
         return column
     data: Array = column.data

@@ -107,7 +107,7 @@ class EventDrops:
         return None if spec is None or features is None else (spec, features)
 
     def contribution(self, query: str, events: int) -> float:
-        """What the block that was applied last, of so many events, contributes to matches, in means of all events."""
+        """The contribution of the last block (of `events` events) to matches, as a number of average events."""
         contributed = self._contributions(query)
         return float(events) if contributed is None else float(contributed.sum())
 

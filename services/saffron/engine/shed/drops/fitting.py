@@ -57,7 +57,7 @@ class _Truth:
 
 @dataclass(frozen=True)
 class _Truths:
-    """What vectors say of conditions on their events. `key`: attributes that all events of a match agree on."""
+    """The truth of conditions on the events of feature vectors. `key`: attributes equal in all events of a match."""
 
     spec: FeatureSpec
     vectors: Vectors

@@ -1,4 +1,4 @@
-"""What dropping partial matches loses for the processing time that it saves, by the model alone (P3-P5).
+"""The loss of dropping partial matches by the processing time that it saves, by the model alone (P3-P5).
 
 A partial match begins in state 1 with its whole window before it and walks the Markov chain. Dropping all whose utility
 is at or below a threshold takes it out where it first falls so low: lost is what it would still have matched, saved

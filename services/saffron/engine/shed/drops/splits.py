@@ -119,7 +119,7 @@ def _left(shares: Mapping[str, float], events: Mapping[str, Candidate]) -> float
 
 
 def _missing(share: float, shares: Mapping[str, float], events: Mapping[str, Candidate]) -> float:
-    """What partial matches are to save, of what is left where these shares of events are dropped."""
+    """The share of the remaining time that partial matches must save, if these shares of events are dropped."""
     left = _left(shares, events)
     return max(0.0, 1 - (1 - share) / left) if left > _ROUNDING else 0.0
 

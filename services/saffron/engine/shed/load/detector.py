@@ -23,7 +23,7 @@ _SILENT_MS = 3_000
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the detector knows at a block: latencies in ms, None where no function has been learned yet.
+    """The detector's estimate at a block: latencies in ms, None where no function has been learned yet.
 
     `processing`: l_p = f(n) of one event. `shedding`: l_s = g(n). n is over all queries.
     """
@@ -171,5 +171,5 @@ class Detector:
         return {query: own / whole for query, own in taken.items()}
 
     def pace(self, service: str) -> Pace:
-        """What is known of a reader."""
+        """The measured pace of a reader."""
         return self._paces.get(service) or Pace()

@@ -168,7 +168,7 @@ class SharedGraph:
         return max(0, lowest) if window.events else lowest
 
     def whole(self) -> tuple[object, ...] | None:
-        """What must be the same in two graphs that hold something, for one to serve the readers of both.
+        """The properties that two graphs with events must share, so that one can serve the readers of both.
 
         None where nothing is enough: it lacks events of its open windows, or what it is in depends on earlier ones.
         """
