@@ -62,7 +62,9 @@ def since(distinct: int) -> Feature:
 
 @dataclass(frozen=True)
 class GeneralAutomaton:
-    """`state`: rows of the one pool of runs. `uncounted`: some events count in nobody's contiguity.
+    """The automaton of a general plan, as a table of states and edges that kernels walk.
+
+    `state`: layout of the one pool of runs. `uncounted`: some events do not count for strict contiguity.
 
     `since`: the gaps of NOTs that count since before the AND that they are a part of.
     """

@@ -107,7 +107,7 @@ class EndingSource:
         return all(one.duration for gap in gaps for one in self.text.absences(gap.absences))
 
     def _due_at(self, number: int) -> None:
-        """`due`: when the times of all NOTs with one are over; AT_ONCE without any."""
+        """Write the code that computes `due`: the end of the times of all NOTs with a time; AT_ONCE without any."""
         if not self.text.automaton.timed:
             return
         gaps, constant = self.text.automaton.table.gaps, self.text.names.constant

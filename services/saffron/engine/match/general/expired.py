@@ -11,7 +11,7 @@ Ints = NDArray[np.int64]
 
 
 class Expired:
-    """`passed`: instants and ordinals of all events of the block, for telling whether a run's contiguity was broken."""
+    """The expired runs of one block. `passed`: instants and ordinals of its events, to check the contiguity of runs."""
 
     def __init__(self) -> None:
         self.forget(0)

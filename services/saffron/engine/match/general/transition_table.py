@@ -69,7 +69,10 @@ class Ending:
 
 @dataclass
 class Table:
-    """`kinds`, `endings`: numbered as in the edges' columns KIND and ENDING. `gaps`: each has a register of its own."""
+    """The transitions of a general plan. `kinds`, `endings`: numbered as in the edges' columns KIND and ENDING.
+
+    `gaps`: each has a register of its own in a run.
+    """
 
     kinds: list[Kind] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)

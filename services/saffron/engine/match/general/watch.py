@@ -50,7 +50,9 @@ _NOTES = 16  # for which there is room, by event and run
 
 
 class Watch:
-    """`tables`: states, edges and targets. `trailing`: by ending the number of what a match waits for, -1 for nothing.
+    """The counter of transitions of general runs in watched blocks. `tables`: states, edges and targets.
+
+    `trailing`: by ending, the number of the NOTs that a match waits for, -1 for none.
 
     States are those of the table, then matches that wait for their window's end, then the match. `one_in`: see ONE_IN.
     """

@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 
 class Apart:
-    """`ends` [keys]: the last row of the match that was taken last, -1 for none.
+    """The greedy choice of matches that do not overlap within a key. `ends` [keys]: last row taken, -1 for none.
 
     What a key left behind does the next one at its place no harm, all of whose rows come later.
     """

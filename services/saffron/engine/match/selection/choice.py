@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 class Choice:
-    """`late`: some matches are known only when their window closes (trailing NOT)."""
+    """The choice of a query among its matches. `late`: a trailing NOT decides matches only when windows close."""
 
     def __init__(self, plan: MatchPlan, *, late: bool) -> None:
         self._plan = plan

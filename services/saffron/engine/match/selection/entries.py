@@ -15,8 +15,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Entries:
-    """`found` [FOUND_ROWS, n]: see `layout`. `lows`, `serials` [n]: the window's first instant and what tells it from
-    others with the same bounds; None for WITHIN alone, where a match has no window of its own."""
+    """Matches, one entry for each match and window. `found` [FOUND_ROWS, n]: see `layout`.
+
+    `lows`, `serials` [n]: first instant of the window, and the number that tells windows with the same bounds apart;
+    None for WITHIN alone, where a match has no window of its own.
+    """
 
     found: Ints
     lows: Ints | None

@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Stored:
-    """`positive`: how many components a match can bind."""
+    """The stored events of a query. `positive`: the number of components that a match can bind."""
 
     rows: Rows
     nodes: Nodes

@@ -26,14 +26,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TimedOut:
-    """`waiting` [n]: the components that each waited for, as bits."""
+    """Runs whose time is over, as entries. `waiting` [n]: the components that each waited for, as bits."""
 
     entries: Entries
     waiting: Ints
 
 
 class Timeouts:
-    """`states`, `edges`: the table of the automaton."""
+    """The choice of runs to report as timeouts. `states`, `edges`: the table of the automaton."""
 
     def __init__(self, states: Ints, edges: Ints, *, windows: bool) -> None:
         self.marks = Marks()

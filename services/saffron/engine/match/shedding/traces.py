@@ -24,8 +24,11 @@ _WINDOWS = 2
 
 @dataclass
 class Traced:
-    """`count`: matches since the query began. `newest`: positions of the events of the last ones. `masked`: an instant
-    up to which a dropped event may be missing. `until`: one behind which all is as if nothing had been dropped."""
+    """The traced matches of one query. `count`: their number. `newest`: positions of the events of the last ones.
+
+    `masked`: the instant up to which a dropped event may be missing. `until`: the instant after which all is as if
+    nothing had been dropped.
+    """
 
     count: int = 0
     newest: list[list[int]] = field(default_factory=list)

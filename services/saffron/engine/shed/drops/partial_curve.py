@@ -49,7 +49,7 @@ class PartialCurve:
 
 
 def partial_curve(model: TransitionModel, utility: Matrix) -> PartialCurve:
-    """`utility` [bins, states]: by which partial matches go, the least first."""
+    """The loss curve of dropping partial matches of one query in ascending order of `utility` [bins, states]."""
     times = model.remaining_ns if len(model.remaining_ns) else _events_met(model)
     by_ages = len(model.lift) and model.seen.any()
     return _at_once(model, utility, times) if by_ages else _in_time(model, utility, times)
