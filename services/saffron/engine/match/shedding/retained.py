@@ -159,7 +159,7 @@ class Retained:
                 self._held -= 1
 
     def corrected(self, loss: float) -> float:
-        """The loss of matches, corrected by the retained partial matches where the model predicts `loss`."""
+        """The number of lost matches: the model's prediction `loss`, corrected by the retained partial matches."""
         return loss * self.ratio if self.expected > 0 else loss + self.lost
 
     @property

@@ -218,7 +218,7 @@ class Folder:
         return ast.Call(ast.Name(made.function.name, ast.Load()), given, [])
 
     def _hand(self, part: str, what: str | int) -> ast.expr:
-        """The arguments that a called function takes."""
+        """The expression for one argument of a called function: a number from the wiring, or a name."""
         if isinstance(what, int):
             return self._number(part, what, int(part.rpartition("_")[2]))
         self._handed[part] = what
