@@ -107,7 +107,7 @@ def after(ts: Any, start: int) -> str:
 
 
 def window_span(window: tuple[int, int] | None) -> str:
-    """The bounds of a window, the upper one exclusive."""
+    """The bounds of a window as text: `[low, high)`, or its first moment and length if it is in real time."""
     if window is None:
         return ""
     low, high = window

@@ -77,7 +77,7 @@ class Subscription:
 
     @property
     def positions(self) -> dict[str, int]:
-        """By partition the offset behind the last result that was given, as `start` takes it: {"trends/0": 17, ...}."""
+        """The offset behind the last result given, by partition, as `start` takes it: {"trends/0": 17, ...}."""
         return {self._shown(one): offset for one, offset in self._given.items()}
 
     def __iter__(self) -> Self:

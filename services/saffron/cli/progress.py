@@ -43,7 +43,7 @@ class Reading:
         self._began = self._shown = clock()
 
     def watch(self, chunks: Iterator[Chunk]) -> Iterator[RawBatch]:
-        """The same events. Progress is shown as they are taken."""
+        """The batches of `chunks`, unchanged. Progress is shown as they are taken."""
         events = read = 0
         for chunk in chunks:
             now = self._clock()

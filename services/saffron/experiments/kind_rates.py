@@ -72,7 +72,7 @@ def kind_rates(counts: Half, kinds: Mapping[int, int], codes: int) -> KindRates:
 
 
 def _losing(counts: Half, kinds: Mapping[int, int], frequency: Floats, utility: Floats) -> KindRates:
-    """What these utilities lose, by shares of events."""
+    """The loss of dropping by these utilities, by shares of events."""
     unknown, drawn = len(frequency) - 1, _drawn(frequency, utility)
     kept, lists, abandoned = 1.0 - drawn, counts.matches.lists(), counts.abandoned.lists()
     lost, living, matches = np.zeros(_POINTS), np.zeros(_POINTS), max(1, sum(lists.values()))

@@ -126,7 +126,7 @@ class VirtualReplay(Replay):
 
     @property
     def rates(self) -> Mapping[str, KindRates]:
-        """Of kinds of events by query: trained, or given with models."""
+        """Rates of kinds of events by query: trained, or given with models."""
         return self._run.rates if self.trained is None or self._run.models is not None else self.trained.rates
 
     # ------------------------------------------------------------ inside
@@ -180,7 +180,7 @@ class VirtualReplay(Replay):
         return {name: stated.get(name, stated.get("", 0.0)) for name in self.names}
 
     def _true(self, chain: Chain, rest: Sequence[Block]) -> Found | None:
-        """What the same engines find in the rest without shedding."""
+        """The results of the same engines over the rest without shedding."""
         if isinstance(self._run.truth, Found):
             return self._run.truth
         if not self._run.truth:

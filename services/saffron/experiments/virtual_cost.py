@@ -1,4 +1,4 @@
-"""What a block costs on the virtual clock: ns as a function of counts that the engines report.
+"""The cost of a block on the virtual clock: ns as a function of counts that the engines report.
 
 The counts of a block and a query: `kept`, its events that were not dropped for the query; `met`, partial matches met by
 them (kept times the mean of those alive before and behind the block), and the checks of the shadow that measures what
@@ -40,7 +40,7 @@ class Work:
 
     @property
     def shedding_ns(self) -> float:
-        """What shedding itself takes."""
+        """The ns that shedding itself takes."""
         return ORDER_NS * self.ordered + MASK_NS * self.judged
 
 

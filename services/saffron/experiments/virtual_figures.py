@@ -1,4 +1,4 @@
-"""What `--stats` says of a replay under a latency bound."""
+"""The figures that `--stats` shows of a replay under a latency bound."""
 
 from __future__ import annotations
 

@@ -27,12 +27,12 @@ class Server:
         self._shadowed = self._checks()
 
     def _checks(self) -> dict[str, float]:
-        """By query, the checks that measuring what is missed has taken so far."""
+        """The checks that the shadow of each query has taken so far."""
         sampled = self.engines.matcher.statistics()["sampled"]
         return {name: one.checks for name, one in sampled.items()}
 
     def partial_matches(self) -> dict[str, int]:
-        """By query, as they stand."""
+        """The number of live partial matches, by query."""
         own: dict[str, int] = dict.fromkeys(self._slots, 0)
         for operator in (self.engines.matcher, self.engines.trends):
             own |= operator.statistics()["partial_matches"]

@@ -1,4 +1,4 @@
-"""What shedding lost: results beside those of the same stream without it (recall, precision, and how sure that is)."""
+"""The loss of shedding: results beside those of the same stream without it (recall, precision, their error)."""
 
 from __future__ import annotations
 

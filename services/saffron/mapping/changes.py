@@ -1,4 +1,4 @@
-"""What a new definition changes of a stream, in sentences."""
+"""Sentences on the changes that a new definition makes to a stream."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class AttributeRule:
 
 
 class Envelope(Enum):
-    """What is around an event's own object in a message."""
+    """The envelope of a message: the form around an event's own object."""
 
     NONE = "none"
     DEBEZIUM = "debezium"
@@ -157,7 +157,7 @@ class StreamDefinition:
     add: Mapping[str, AddRule] = field(default_factory=lambda: NO_ADDS)
 
     def numbered(self, numbers: Mapping[str, int]) -> StreamDefinition:
-        """The same, each source with its number in the stream. `numbers`: by topic."""
+        """This definition, each source with its number in the stream. `numbers`: by topic."""
         return replace(self, sources=tuple(replace(one, number=numbers[one.topic]) for one in self.sources))
 
     def disorder_of(self, source: SourceDefinition) -> int:
@@ -165,7 +165,7 @@ class StreamDefinition:
         return self.disorder if source.disorder is None else source.disorder
 
     def beside(self, folder: FilePath) -> StreamDefinition:
-        """The same, with the tables' files looked for in `folder`."""
+        """This definition with paths of the tables' files relative to `folder`."""
         tables = (one if one.file is None else replace(one, file=str(folder / one.file)) for one in self.tables)
         return replace(self, tables=tuple(tables))
 

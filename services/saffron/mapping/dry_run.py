@@ -36,10 +36,12 @@ class Refusals:
 
 @dataclass(frozen=True)
 class Reading:
-    """What becomes of a source's messages. `types`, `attributes`: how many events have each. `misfits`: by attribute
-    the values that are null, not being what their rule says, and the first message of each. `warning`: what seems
-    wrong with the times, "" where nothing does. `filtered`: how many values of messages `where` did not pass.
-    `not_found`: by attribute of a table the events whose key no row has."""
+    """The result of reading a source's messages. `types`, `attributes`: the number of events that have each.
+
+    `misfits`: values that do not fit their rule and are null, by attribute, and the first message of each. `warning`:
+    a sentence on times that seem wrong, or "". `filtered`: the number of values that failed `where`. `not_found`: the
+    number of events whose key no row has, by attribute of a table.
+    """
 
     source: SourceDefinition
     messages: int
@@ -165,7 +167,7 @@ def place_of(message: Message, number: int) -> str:
 
 
 def sentences(one: Reading) -> Iterator[str]:
-    """What a person has to know beside the counts."""
+    """Warnings to show beside the counts."""
     topic = one.source.topic
     if not one.messages:
         yield f"{topic}: no message has been found, so that nothing could be tried"

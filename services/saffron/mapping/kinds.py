@@ -1,10 +1,10 @@
-"""What a rule of a definition reads a value as."""
+"""The kinds as which a rule of a definition reads a value."""
 
 from enum import Enum
 
 
 class As(Enum):
-    """What a value is read as, whatever it is written as."""
+    """The kind as which a value is read, whatever it is written as."""
 
     NUMBER = "number"
     TEXT = "text"

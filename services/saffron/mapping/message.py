@@ -72,7 +72,7 @@ def object_of(value: Any, what: str = "the message") -> Mapping[str, Any]:
 
 
 def noun(value: Any) -> str:
-    """What a JSON value is, for people."""
+    """The name of a JSON value's kind, for people."""
     if value is None:
         return "null"
     if isinstance(value, Number):

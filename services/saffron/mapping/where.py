@@ -96,7 +96,7 @@ def _numbered(value: Any) -> Any:
 
 
 def _found(value: Any, words: Sequence[str]) -> Any:
-    """What stands at a dotted name, in whichever objects its words are; MISSING: nothing. The flat name counts."""
+    """The value at a dotted name, in whichever objects its words are; MISSING if none. The flat name counts."""
     if not isinstance(value, Mapping):
         return MISSING
     whole = ".".join(words)

@@ -150,7 +150,7 @@ class StreamRecord:
         return encode(self.body())
 
     def of_next_generation(self) -> StreamRecord:
-        """The same stream in its next generation."""
+        """This stream in its next generation."""
         return replace(self, generation=self.generation + 1)
 
 

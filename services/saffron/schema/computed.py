@@ -63,7 +63,7 @@ class Computed:
 
     @classmethod
     def of_name(cls, name: str) -> Self | None:
-        """What has this name; None if it is an attribute's own."""
+        """The computed attribute of this name; None if the name is a plain attribute's."""
         return cls._of_name(name) if name.startswith(COMPUTED_MARK) else None
 
     @classmethod
@@ -140,7 +140,7 @@ def where_true(condition: Tree) -> Tree:
 
 
 def element_of(array: Tree, steps: tuple[Step, ...]) -> Tree:
-    """What lies at steps in an array; the array itself for none."""
+    """The element at `steps` in an array; the array itself for no steps."""
     return Applied(ELEMENT, (array, *map(Constant, steps))) if steps else array
 
 

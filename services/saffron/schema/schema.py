@@ -1,4 +1,4 @@
-"""What a stream's events look like: event types, their attributes, and the kind of each attribute.
+"""The schema of a stream's events: event types, their attributes, and the kind of each attribute.
 
 An attribute has one kind throughout a stream, whatever the event type, so that it is one column in a block.
 """

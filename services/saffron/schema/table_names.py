@@ -26,6 +26,6 @@ class Lookup(NamedTuple):
 
     @classmethod
     def of_name(cls, name: str) -> Lookup | None:
-        """What has this name; None if it is another attribute."""
+        """The look-up of this name; None if the name is another attribute's."""
         table, colon, attribute = name.removeprefix(LOOKUP_MARK).partition(":")
         return cls(table, attribute) if name.startswith(LOOKUP_MARK) and colon else None

@@ -6,7 +6,7 @@ from saffron.schema.schema import Kind, Schema
 
 
 def narrowed(before: Schema, after: Schema) -> str:
-    """What the new schema takes away, for people; "" where it only widens the old one.
+    """The message on types and attributes that the new schema takes away; "" if it only widens the old one.
 
     It may have more types and attributes, require less, and read whole numbers as numbers.
     """

@@ -143,7 +143,7 @@ class ShedderService:
         return bool(records)
 
     def _take_record(self, record: Record, now_ms: int) -> None:
-        """A load report, or an order from outside; anybody may write here, so what makes no sense is passed over."""
+        """Take a load report, or an order from outside. An unreadable record is skipped: anybody may write here."""
         try:
             self._take_advice(orjson.loads(record.value or b""), now_ms)
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:

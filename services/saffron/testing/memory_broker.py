@@ -28,7 +28,7 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What stands at one offset: a record, or a transaction marker (None)."""
+    """The entry at one offset: a record, or a transaction marker (None)."""
 
     record: Record | None
     transaction: Transaction | None

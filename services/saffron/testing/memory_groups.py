@@ -42,12 +42,12 @@ class Group:
         return self._next
 
     def rejoin(self, member: int, topics: tuple[str, ...]) -> None:
-        """An old member, its partitions given up, takes part in the running rebalance."""
+        """Let an old member, which has given up its partitions, take part in the running rebalance."""
         self.members[member].topics = topics
         self.members[member].joined = True
 
     def change(self, member: int) -> None:
-        """The member's subscription has changed: everybody joins again."""
+        """Start a rebalance, because the member's subscription has changed: everybody joins again."""
         self.members[member].joined = False
         self._rebalance(except_for=-1)
 

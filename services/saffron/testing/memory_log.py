@@ -345,7 +345,7 @@ class MemoryProducer:
             self.send(topic, where, message["value"], key=key)
 
     def check(self, doing: str) -> None:
-        """What is lost here is said when it is sent."""
+        """Do nothing: a lost record is reported when it is sent."""
 
     def flush(self, timeout: float) -> None:
         del timeout

@@ -150,7 +150,7 @@ class Activation:
     # ------------------------------------------------------------ inside
 
     def _decide(self, wanted: QueryEntry) -> None:
-        """Nothing is left to do for this record."""
+        """Mark a record as decided: nothing is left to do for it."""
         self._decided[wanted.name] = wanted.offset
         self._since.pop(wanted.name, None)
         self._uncompiled.discard(wanted.name)
@@ -215,7 +215,7 @@ class Activation:
         return None if self._control.ready.is_ready(name, version, service, *where, schema_id) else service
 
     def _missing(self, wanted: QueryEntry, now_ms: int, *, unread: bool) -> str | None:
-        """What the query still waits for, as a sentence; None: nothing."""
+        """The sentence on what the query still waits for; None if it waits for nothing."""
         service = self._unready_service(wanted)
         (self._uncompiled.discard if service is None else self._uncompiled.add)(wanted.name)
         if service is not None:

@@ -34,5 +34,5 @@ class LookupWait:
         return None
 
     def forget(self, name: str) -> None:
-        """The query waits no longer."""
+        """Forget a query: it waits no longer."""
         self._heard_at.pop(name, None)

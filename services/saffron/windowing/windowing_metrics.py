@@ -110,7 +110,7 @@ class WindowingMetrics:
 
 
 def _losses(operator: WindowingOperator) -> dict[str, Any]:
-    """What this process did not keep (values by attribute, most frequent first), odd times, and silence."""
+    """The values that this process did not keep (by attribute, most frequent first), odd times, and silence."""
     numbers = operator.statistics()
     mistyped = Counter(numbers["mistyped_attributes"]).most_common(_NAMED)
     rest = {name: numbers[name] or None for name in ("left_out", "in_seconds", "silence", "late_by_silence")}

@@ -30,7 +30,7 @@ class Events(Protocol):
         """The events from the first one on."""
 
     def watched(self, places: Places, *, silent: bool) -> Iterator[RawBatch]:
-        """The same, with a line of progress unless `silent`. `places`: are told where each event stands."""
+        """All events, with a line of progress unless `silent`. `places` notes where each event stands."""
 
     @property
     def merged(self) -> Callable[[], MergedFiles | InnerFiles] | None:

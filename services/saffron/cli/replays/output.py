@@ -138,7 +138,10 @@ def _line(result: dict[str, Any]) -> str:
 
 
 def _values(result: dict[str, Any]) -> dict[str, Any]:
-    """A result's values by name; of compressed results and timeouts a summary."""
+    """The values of a result by name, for people: those of RETURN, else the number of events of each variable.
+
+    A compressed result gives its number of matches, a timeout the variables that it waits for.
+    """
     if "nodes" in result:
         return {"matches": result["count"]} | {name: result[name] for name in ("chunk", "chunks") if name in result}
     bound = {name: len(one) if isinstance(one, list) else 1 for name, one in result.get("events", {}).items() if one}

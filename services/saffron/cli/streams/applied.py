@@ -102,7 +102,7 @@ def show(
 
 
 def _warnings(client: Client, wanted: StreamDefinition) -> Iterator[str]:
-    """What a person has to know of how the newest messages are read. Nothing is raised: the stream is applied."""
+    """Warnings on how the newest messages are read. Nothing is raised, since the stream is applied."""
     readings = []
     for source in wanted.sources:
         try:

@@ -195,7 +195,7 @@ def _show(readings: Sequence[Reading]) -> None:
 
 
 def keyless(readings: Sequence[Reading], definition: StreamDefinition) -> Iterator[str]:
-    """What a person has to know of sources without the stream's key, or one that is looked up."""
+    """Warnings on sources without the stream's key, or without one that is looked up."""
     key = definition.key
     for one in readings:
         if key is not None and one.events and key not in one.attributes:

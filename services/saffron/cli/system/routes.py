@@ -73,7 +73,7 @@ def _tables_of(page: Page) -> list[TableLine]:
 
 
 def waiting_sentences(routes: Routes) -> list[str]:
-    """What streams wait for."""
+    """Sentences on the streams that wait, and for what."""
     return [
         f"stream {stream}: {_WAITS[reason].format(count)}" for (stream, reason), count in sorted(routes.waiting.items())
     ]

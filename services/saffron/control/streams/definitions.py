@@ -41,7 +41,7 @@ def plan_definition(text: str, now: StreamContext) -> StreamPlan:
 
 
 def sentences_of(found: StreamPlan) -> list[str]:
-    """What a plan changes of a merged stream that was there."""
+    """Sentences on the changes that a plan makes to an existing merged stream."""
     if found.before is None or found.before.definition is None or found.record.definition is None:
         return []
     before = found.before.definition
@@ -49,7 +49,7 @@ def sentences_of(found: StreamPlan) -> list[str]:
 
 
 def summary_of(found: StreamPlan) -> list[str]:
-    """What a plan of a merged stream does, and what that means. Of a change the first sentence is a head."""
+    """Sentences on the actions of a merged stream's plan and their consequences. For a change, the first is a head."""
     record, applied = found.record, found.record.definition
     assert applied is not None
     if found.before is not None:

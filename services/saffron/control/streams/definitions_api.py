@@ -162,7 +162,7 @@ class DefinitionsApi:
         }
 
     def _checked(self, definition: StreamDefinition, newest: Newest, tables: Mapping[str, Table]) -> Mapping[str, Any]:
-        """What becomes of the messages of each source, and of the newest of them one by one."""
+        """The outcome of reading the messages of each source: counts, and the newest messages one by one."""
         batches = self._translated(definition, newest)
         strict, ahead = definition.dead_letters, self._settings.max_future_ms
         look_up = look_up_in(definition, tables)

@@ -35,7 +35,7 @@ def read_source(
     max_future: int,
     look_up: LookUp = not_looked_up,
 ) -> Reading:
-    """What becomes of a source's messages, those among them that could not be translated. `max_future`: ms."""
+    """The reading of a source's messages, those included that could not be translated. `max_future`: ms."""
     known = [one.message for one in messages if one.refusal is None]
     found = read_all(stream, source, known, max_future, look_up)
     refused = dict(found.refused)
@@ -48,7 +48,7 @@ def read_source(
 
 
 def reading_body(one: Reading) -> dict[str, Any]:
-    """What becomes of a source's messages: counts, and the first message of each refusal."""
+    """The reading of a source's messages as JSON: counts, and the first message of each kind of refusal."""
     refused = {
         reason: {"count": each.count, "first": place_of(each.message, each.first.number), "detail": each.first.detail}
         for reason, each in one.refused.items()

@@ -82,7 +82,7 @@ def try_query(trial: Trial, clock: Callable[[], float] = time.monotonic) -> dict
 
 
 def explain(trial: Trial, ask: str) -> dict[str, Any]:
-    """What became of the key's newest events, as `saffron query why` says it. InputError: there is no such key."""
+    """The explanation of the key's newest events, as `saffron query why` gives it. InputError: there is no such key."""
     query, open_all = Query("trial", trial.query), partial(_merged, trial, 1)
     open_all().require(bind(trial.query, None, name=query.name, lenient=True).plan.stream)
     reader = Reader([query], lambda: open_all().batches(), lenient=True, merged=open_all)

@@ -1,4 +1,4 @@
-"""What the process of a trial is asked for. The engine is that process's alone: `control` does not load it."""
+"""The request to the process of a trial. Only that process loads the engine, not `control`."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class _Kept:
             return Column(self._kind, numbers(expr, columns))
 
     def _of_texts(self, column: Column) -> Column:
-        """Of one attribute that is held as codes into its distinct texts.
+        """The computed column of an attribute that is held as codes into its distinct texts.
 
         A decoder's texts grow from block to block: those of the last block are not looked up again.
         """

@@ -1,4 +1,4 @@
-"""What float64 leaves of the numbers of a column: the second parts of their pairs (`schema.numbers`)."""
+"""The rests of the numbers of a column beyond float64: the second parts of their pairs (`schema.numbers`)."""
 
 from __future__ import annotations
 

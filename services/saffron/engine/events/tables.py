@@ -52,7 +52,10 @@ def _at(columns: Columns, rows: slice | NDArray[np.int64]) -> Columns:
 
 
 def concat_columns(parts: Sequence[Columns]) -> Columns:
-    """One after the other; all of one schema, at least one. Strings are coded anew where the parts' differ."""
+    """Columns that hold the events of all parts, one part after the other.
+
+    At least one part; all have one schema. Strings get new codes where the parts have different ones.
+    """
     if len(parts) == 1:
         return parts[0]
     names = parts[0].attributes

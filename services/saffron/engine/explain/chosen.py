@@ -40,7 +40,7 @@ def plan_text(plan: Plan, schema: Schema, shed: str = AUTO) -> str:
 
 
 def plan_json(plan: Plan, schema: Schema, shed: str = AUTO) -> dict[str, Any]:
-    """The same in parts; `engine.name` is None where no engine can run the plan."""
+    """The explanation of a plan as JSON; `engine.name` is None where no engine can run the plan."""
     return explain_json(plan, shed) | {"engine": _engine(plan, schema, shed)}
 
 

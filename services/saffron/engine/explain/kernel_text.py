@@ -42,7 +42,7 @@ def kernel_text(plan: Plan, schema: Schema, shed: str) -> str:
 
 
 def kernel_sources(plan: Plan, schema: Schema, shed: str) -> tuple[KernelSource, ...]:
-    """What is compiled for a plan under a shedder. SaffronError where nothing can run it. Nothing is compiled here."""
+    """The texts of the kernels for a plan under a shedder. SaffronError if no engine can run it. Compiles nothing."""
     if isinstance(plan, MatchPlan):
         return tuple(_matching(plan, schema, shed).program.sources)
     return _trends(plan, schema).machine_sources()

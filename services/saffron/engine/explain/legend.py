@@ -1,4 +1,4 @@
-"""What the names in a match kernel's text stand for in the query: one line a name."""
+"""The meaning of the names in a match kernel's text, by the query: one line a name."""
 
 from __future__ import annotations
 

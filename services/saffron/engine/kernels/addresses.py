@@ -51,8 +51,11 @@ def _scalar(hint: Any) -> Any:
 
 
 class Table:
-    """The table of a tuple of arrays; who calls a kernel with it keeps the tuple. `compiled` False: no table. `read`:
-    names of the arrays that its kernels read, if not all: the others are not entered."""
+    """The table of addresses and sizes of a tuple of arrays. The caller of a kernel must keep the tuple alive.
+
+    `compiled` False: kernels run as Python and take the tuple itself. `read`: names of the arrays that the kernels
+    read, if not all; only these are entered.
+    """
 
     def __init__(self, reference: Reference, *, compiled: bool = True, read: Container[str] | None = None) -> None:
         kinds = [(name, as_dtype(array.dtype), array.ndim) for name, array in reference.arrays.items()]
@@ -62,7 +65,11 @@ class Table:
         self._last: tuple[NDArray[Any] | None, ...] = (None,) * len(kinds)
 
     def of(self, arrays: tuple[NDArray[Any], ...]) -> Any:
-        """What kernels take for `arrays`; valid until the next call. Of () kernels must not read anything."""
+        """The argument by which kernels get `arrays`: the table, or the tuple itself where kernels run as Python.
+
+        The table is one for all calls: it is valid until the next call, which enters only arrays that changed. An empty
+        tuple enters nothing: a kernel that gets it must not read the table.
+        """
         if not self._compiled:
             return arrays
         numbers = self._numbers

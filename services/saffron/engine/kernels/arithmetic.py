@@ -1,4 +1,4 @@
-"""What the text of all engines' conditions calls: arithmetic in float64 where NaN stands for null (`plan.Binary`)."""
+"""Functions that kernels of all engines call for conditions: float64 arithmetic, NaN for null (`plan.Binary`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def remainder(a: float, b: float) -> float:
 
 @jitable
 def rest(value: int) -> float:
-    """What is left of an int64 behind the nearest float64; 0 for null."""
+    """The rest of an int64: its value minus the nearest float64. 0 for null."""
     upper = value >> 32
     # Every step is exact: the difference is a whole number below 2**33.
     return (float(upper) * 4294967296.0 - float(value)) + float(value - (upper << 32))

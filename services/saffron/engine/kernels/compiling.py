@@ -44,14 +44,14 @@ class PartLibrary(_Library):
 
     @classmethod
     def of(cls, codegen: Any, name: str, module: Any) -> PartLibrary:
-        """That of a part which has been compiled before (`bitcode`)."""
+        """The library of a part that has been compiled before, from the module of its `bitcode`."""
         library = cls(codegen, name)
         library._final_module = library._shared_module = module
         library._finalized = True
         return library
 
     def bitcode(self) -> bytes:
-        """What callers link."""
+        """The optimised code as LLVM bitcode, which callers link."""
         code: bytes = self._get_module_for_linking().as_bitcode()
         return code
 
@@ -72,7 +72,7 @@ class PartLibrary(_Library):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(typed_passes.NativeLowering):
-    """To machine code."""
+    """The Numba pass that lowers a kernel to machine code, without reference counts where it can."""
 
     _name = "saffron_lowering"
 
@@ -86,7 +86,7 @@ class _Lowering(typed_passes.NativeLowering):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _PartLowering(typed_passes.NativeLowering):
-    """To LLVM's language, and no further."""
+    """The Numba pass that lowers a part to LLVM's language only: its callers make machine code of it."""
 
     _name = "saffron_part_lowering"
 
@@ -105,7 +105,11 @@ class _PartLowering(typed_passes.NativeLowering):
 
 
 def become_callable(described: Any, environment: Any, library: PartLibrary, module: str) -> Any:
-    """By what callers know a function: its entry from Python. This one has none, and must not be called from there."""
+    """The Python function object under which Numba knows a compiled part, so that kernels can call it.
+
+    Its entry point is null, since a part is only inlined: Python must not call it. `described`: Numba's description
+    of the part, `module`: name of the module that defines it.
+    """
     name = described.qualname
     return _dynfunc.make_function(sys.modules[module], name, name, 0, environment, (library,))
 
@@ -141,6 +145,6 @@ class Kernel(CompilerBase):
 
 
 class Part(Kernel):
-    """The same for functions that become part of kernels and are called by nobody else."""
+    """The compiler of parts: functions that are only inlined into kernels."""
 
     lowering = _PartLowering

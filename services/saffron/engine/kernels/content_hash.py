@@ -1,4 +1,4 @@
-"""What a kernel's machine code is made from: its module and all that this imports of the package, by content.
+"""The hash of the code that a kernel is made from: its module and all that this imports of the package.
 
 Numba inlines other modules' functions into a kernel and freezes their constants, but asks only the kernel's own file
 whether its entry in the cache on disk is stale.

@@ -44,23 +44,23 @@ def chosen(function: str, arguments: Sequence[str], *, truths: bool) -> str:
 
 @jitable
 def first_number(a: float, b: float) -> float:
-    """a, or b if a is null."""
+    """The first of two numbers that is not null."""
     return b if math.isnan(a) else a
 
 
 @jitable
 def first_truth(a: int, b: int) -> int:
-    """The same of truth values."""
+    """The first of two truth values that is not null (-1)."""
     return b if a == -1 else a
 
 
 @jitable
 def unless_number(a: float, b: float) -> float:
-    """a; null if it equals b."""
+    """The number `a`; null if it equals `b`."""
     return math.nan if a == b else a
 
 
 @jitable
 def unless_truth(a: int, b: int) -> int:
-    """The same of truth values."""
+    """The truth value `a`; null (-1) if it equals `b`."""
     return -1 if a == b else a

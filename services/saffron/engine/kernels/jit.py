@@ -71,7 +71,7 @@ def kernel(signature: object = None, *, at_once: bool = False, **options: object
 
 
 def _keep(dispatcher: Any, function: Function) -> None:
-    """Its machine code on disk, for other processes and later starts."""
+    """Keep the machine code of a kernel on disk, for other processes and later starts."""
     dispatcher._cache = KernelCache(function)
     dispatcher.compile = _no_collection()(dispatcher._cache.alone()(dispatcher.compile))
 
@@ -98,7 +98,7 @@ class _Waiting:
         dispatcher.get_call_template = self._typed  # and where another kernel calls this one
 
     def _called(self, *_: Any) -> Any:
-        """What is to be called instead, with the same arguments."""
+        """The function to call instead, with the same arguments."""
         self.compile()
         return self._dispatcher
 

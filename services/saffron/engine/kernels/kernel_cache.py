@@ -33,7 +33,7 @@ class KernelCache(FunctionCache):
         self._cache_file._load_index = self._loaded
 
     def _loaded(self) -> Any:
-        """What the cache holds; nothing where that is of types which are no more: then it is stale, too."""
+        """The content of the cache; empty if it has types that no longer exist, since it is stale then, too."""
         try:
             return self._load_index()
         except (AttributeError, ImportError):

@@ -85,7 +85,7 @@ class Composition:
 
 
 def composed(standing: Mapping[str, Standing], partition: int, step: TakeStep) -> Composition | None:
-    """Of the queries that run; None where no query makes events."""
+    """The composition of the running queries; None where no query makes events (INTO)."""
     plans = {name: one.runs.plan for name, one in standing.items() if one.runs is not None}
     if all(plan.into is None for plan in plans.values()):
         return None

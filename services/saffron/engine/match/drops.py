@@ -1,4 +1,4 @@
-"""What carrying out drop orders did and cost: by query for the metrics, as samples of g (P7) for the model builder."""
+"""The effects and costs of drop orders: by query for the metrics, as samples of g (P7) for the model builder."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from saffron.engine.match.output.timed_out import TimedOutRuns
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding.candidates import candidates
 from saffron.engine.match.shedding.orders import Order, Worth
-from saffron.engine.match.shedding.retained import Spared
-from saffron.engine.match.shedding.tracked import Followed
+from saffron.engine.match.shedding.retained import Retained
+from saffron.engine.match.shedding.tracked import Tracked
 from saffron.engine.operators.results import Part
 from saffron.engine.operators.sampled import is_sampled
 from saffron.engine.operators.stopwatch import Stopwatch
@@ -32,8 +32,8 @@ class Drops:
     def __init__(self, stopwatch: Stopwatch, record: Mapping[str, Any] | None = None) -> None:
         given = record or {"dropped": 0, "spared": {}, "followed": {}}
         self.total = int(given["dropped"])
-        self._spared = {name: Spared.of(one) for name, one in given["spared"].items()}
-        self._followed = {name: Followed(one) for name, one in given["followed"].items()}
+        self._spared = {name: Retained.of(one) for name, one in given["spared"].items()}
+        self._followed = {name: Tracked(one) for name, one in given["followed"].items()}
         self._stopwatch = stopwatch
         self._events: dict[str, int] = {}
         self._counts: dict[str, int] = {}
@@ -43,7 +43,7 @@ class Drops:
         self._samples: list[tuple[int, int]] = []
 
     def record(self) -> dict[str, Any]:
-        """For a snapshot: how many were dropped, what is noted of those that were spared and that are followed."""
+        """The record for a snapshot: numbers of dropped partial matches, and notes of retained and of tracked ones."""
         return {
             "dropped": self.total,
             "spared": {name: one.record() for name, one in self._spared.items()},
@@ -51,19 +51,21 @@ class Drops:
         }
 
     def note(self, first: int, count: int, name: str, runs: QueryRuns, one_in: int) -> None:
-        """Before a block of so many events, `first` the first, some partial matches of a query are noted, to be
-        followed: before one in so many blocks, or in more where all are too many to be looked through as often."""
+        """Note some partial matches of a query to track, before a block of `count` events that begins with `first`.
+
+        This happens before one block of `one_in`, and less often where the partial matches are many.
+        """
         seldom = max(one_in, runs.held // count) if one_in > 1 else 1
         if runs.composed or not runs.held or not is_sampled(first, seldom):
             return
-        own = self._followed.setdefault(name, Followed())
+        own = self._followed.setdefault(name, Tracked())
         if not own.full:
             found, (worth, share) = candidates(runs), self._orders.get(name, (None, FOLLOWED))
             ranked = None if worth is None or worth.random else utilities(found, worth, runs)
             own.note(first, runs.clock, runs.plan.window.size, found, share, ranked)
 
     def told(self, query: str) -> list[list[int]]:
-        """What is known since the last call of those that were followed: see `Followed.rows`."""
+        """Outcomes of tracked partial matches that became known since the last call: see `Tracked.rows`."""
         return self._followed[query].rows() if query in self._followed else []
 
     def carry_out(self, standing: Mapping[str, QueryRuns], order: Order, position: int) -> Iterable[str]:
@@ -77,7 +79,7 @@ class Drops:
         dropped = keep_best(standing, order, self._spared)
         nanoseconds = self._stopwatch() - began
         for query, runs in dropped.spared.items():
-            own = self._spared.setdefault(query, Spared())
+            own = self._spared.setdefault(query, Retained())
             own.note(position, runs.first, runs.last, runs.until, runs.expected, runs.weight, runs.alike)
             own.forget(runs.gone)
         if not dropped.count:
@@ -93,10 +95,10 @@ class Drops:
         return dropped.counts
 
     def found(self, query: str, part: Part) -> None:
-        """What a query reports."""
+        """Count the matches that a query reports for its tracked and retained partial matches."""
         if not isinstance(part, Written) or isinstance(part, TimedOutRuns) or not len(part):
             return
-        spared, followed = self._spared.get(query, Spared()), self._followed.get(query, Followed())
+        spared, followed = self._spared.get(query, Retained()), self._followed.get(query, Tracked())
         if not spared.notes and not len(followed):
             return
         near = np.ones(len(part), np.bool_)
@@ -114,25 +116,25 @@ class Drops:
             spared.match(np.sort(events))
 
     def passed(self, query: str, runs: QueryRuns) -> None:
-        """What the query found in the block has been reported."""
+        """End a block of a query, whose matches are reported: settle the partial matches whose windows are over."""
         if query in self._spared:
             self._spared[query].passed(runs.clock)
         if query in self._followed:
             self._followed[query].passed(runs.clock, runs.plan.window.size)
 
     def let_go(self, query: str) -> None:
-        """The query's partial matches are gone."""
+        """Forget the query's tracked and retained partial matches: all of its partial matches are gone."""
         self._spared.pop(query, None)
         self._followed.pop(query, None)
 
     def forget(self, query: str) -> None:
-        """The query begins anew, or is gone: another one of its name counts from 0."""
+        """Forget all counts of a query that begins anew or is removed: another one of its name counts from 0."""
         self.let_go(query)
         for known in (self._events, self._counts, self._losses, self._orders):
             known.pop(query, None)
 
     def masked(self, part: Range, query: str, slot: int) -> None:
-        """Some events come, of which those that are dropped for a query (by its slot) are as if they did not."""
+        """Count the events of a part that are masked for a query (by its slot)."""
         dropped = part.dropped(slot)
         if dropped is not None:
             self._events[query] = self._events.get(query, 0) + int(np.count_nonzero(dropped))
@@ -147,7 +149,9 @@ class Drops:
             "dropped_events": dict(self._events),
             "dropped_partial_matches": self.total,
             "dropped": dict(self._counts),
-            "loss": {query: self._spared.get(query, Spared()).corrected(loss) for query, loss in self._losses.items()},
+            "loss": {
+                query: self._spared.get(query, Retained()).corrected(loss) for query, loss in self._losses.items()
+            },
             "loss_ratio": {query: one.ratio for query, one in self._spared.items()},
             "trials": {query: one.tried.sums for query, one in self._followed.items() if one.tried.sums.count},
             "shedding_ns": self.nanoseconds,

@@ -14,8 +14,8 @@ from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding.candidates import Candidates, candidates
 from saffron.engine.match.shedding.orders import Order, Worth
 from saffron.engine.match.shedding.removal import remove
-from saffron.engine.match.shedding.retained import Spared, chances, drawn
-from saffron.engine.match.shedding.tracked import alike, are_followed
+from saffron.engine.match.shedding.retained import Retained, chances, drawn
+from saffron.engine.match.shedding.tracked import alike, are_tracked
 from saffron.engine.match.shedding.worst import least
 from saffron.engine.models.transitions.ages import ages
 
@@ -28,8 +28,11 @@ _MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
-class SparedRuns:
-    """[n] each: see `shedding.spared.Note`. `gone`: first events of such that went all the same."""
+class RetainedRuns:
+    """The partial matches of one query that an order retained, [n] each (see `retained.Note`).
+
+    `gone`: first events of those that earlier orders retained and this one dropped.
+    """
 
     first: Ints
     last: Ints
@@ -42,12 +45,12 @@ class SparedRuns:
 
 @dataclass(frozen=True)
 class Dropped:
-    """By query: how many partial matches an order dropped, how many matches they would have made, as expected; and
-    those that it spared."""
+    """The effects of one drop order, by query: number of partial matches dropped (`counts`), matches expected of them
+    (`losses`), and partial matches retained (`spared`)."""
 
     counts: Mapping[str, int]
     losses: Mapping[str, float]
-    spared: Mapping[str, SparedRuns] = field(default_factory=dict)
+    spared: Mapping[str, RetainedRuns] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -55,13 +58,14 @@ class Dropped:
         return sum(self.counts.values())
 
 
-def keep_best(standing: Mapping[str, QueryRuns], order: Order, known: Mapping[str, Spared] | None = None) -> Dropped:
-    """Carry out an order at the position that the queries have reached; those of its queries that do not run count not.
+def keep_best(standing: Mapping[str, QueryRuns], order: Order, known: Mapping[str, Retained] | None = None) -> Dropped:
+    """Carry out a drop order at the position that its queries have reached. Queries that do not run are left out.
 
-    Of all their partial matches together the least go, by (utility, position of the first event, name of the query,
-    state, place among the key's runs); the share `evenly` of those that go is drawn of what is left by then. Runs whose
-    window is over do not count. Those that are followed, or spared, now or, being `known`, by an order before, go only
-    behind all others.
+    It drops the least of all their partial matches, by (utility, position of the first event, name of the query,
+    state, place among the key's runs). A share `evenly` of the number to drop is drawn at random among those that are
+    left. Runs whose window is over do not count. Partial matches that are tracked or retained, now or by an earlier
+    order (`known`), are dropped after all others.
+
     """
     names = sorted(set(order.queries) & set(standing))
     if sum(standing[name].live for name in names) <= order.keep:
@@ -129,16 +133,16 @@ def _drawn(found: Sequence[Candidates], order: Order) -> list[Floats]:
     return [_hashed(one, order.seed) if order.evenly > 0 else np.zeros(len(one)) for one in found]
 
 
-def _held(name: str, found: Candidates, known: Mapping[str, Spared] | None, order: Order) -> Flags:
-    """[n] which of a query's candidates are followed, or an order before has spared."""
-    followed = are_followed(found.first, order.followed)
+def _held(name: str, found: Candidates, known: Mapping[str, Retained] | None, order: Order) -> Flags:
+    """[n] which of a query's candidates are tracked, or an order before has retained."""
+    followed = are_tracked(found.first, order.followed)
     if known is None or name not in known:
         return followed
     return followed | known[name].are_known(found.first, found.last)
 
 
 def unlistable(standing: Mapping[str, QueryRuns], order: Order) -> list[str]:
-    """Of the queries of an order that could not be carried out, those whose partial matches cannot be listed."""
+    """The queries of a failed drop order whose partial matches cannot be listed: they made it fail."""
     found = []
     for name in sorted(set(order.queries) & set(standing)):
         try:
@@ -149,10 +153,10 @@ def unlistable(standing: Mapping[str, QueryRuns], order: Order) -> list[str]:
 
 
 def _spared(
-    order: Order, name: str, found: Candidates, expected: Floats, goes: Flags, known: Mapping[str, Spared] | None
+    order: Order, name: str, found: Candidates, expected: Floats, goes: Flags, known: Mapping[str, Retained] | None
 ) -> Floats:
-    """[n] 0, or where one that would go is spared, how many it stands for. `expected` [n]: matches of each."""
-    share = (known or {}).get(name, Spared()).share(order.exempt)
+    """[n] 0, or where one that would go is retained, how many it stands for. `expected` [n]: matches of each."""
+    share = (known or {}).get(name, Retained()).share(order.exempt)
     alike = order.queries[name].random or order.evenly >= _MOSTLY
     chance = chances(expected[goes], share, alike=alike)
     taken = drawn(order.seed, name, found.first[goes]) < chance
@@ -161,9 +165,9 @@ def _spared(
     return weight
 
 
-def _noted(found: Candidates, expected: Floats, clock: int, stays: Flags, weight: Floats, gone: Ints) -> SparedRuns:
+def _noted(found: Candidates, expected: Floats, clock: int, stays: Flags, weight: Floats, gone: Ints) -> RetainedRuns:
     until, same = clock + found.left[stays], alike(found.first, found.last, np.flatnonzero(stays))
-    return SparedRuns(found.first[stays], found.last[stays], until, expected[stays], weight[stays], same, gone)
+    return RetainedRuns(found.first[stays], found.last[stays], until, expected[stays], weight[stays], same, gone)
 
 
 def _expected(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:

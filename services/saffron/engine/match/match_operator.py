@@ -130,13 +130,13 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     @property
     def states(self) -> dict[str, int]:
-        """By query how many states its transitions have, the match included; without those that tell of none."""
+        """The number of states of each query, the match included; without queries that report no transitions."""
         found = {name: one.runs.states for name, one in self._standing.items() if one.runs is not None}
         return {name: states for name, states in found.items() if states is not None}
 
     @property
     def made(self) -> Sequence[tuple[str, Made]]:
-        """What results of the last block are as events to other queries (INTO), by the query that made them."""
+        """The events (INTO) that results of the last block are to other queries, by the query that made them."""
         return self._made
 
     # ---------------------------------------------------------------- state
@@ -188,7 +188,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             self._strings.collect(chain(*self._held_codes(), self._shadows.string_codes()))
 
     def _begin_query(self, standing: Standing, whole: Range) -> None:
-        """A block with events begins for one query."""
+        """Begin a block with events for one query."""
         seq, ts = int(whole.seq[0]), int(whole.ts[0])
         begin_block(standing, whole)
         if standing.runs is not None:
@@ -230,7 +230,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                 began = now
 
     def _observe(self, part: Range) -> None:
-        """What is counted of events before the queries take them."""
+        """Count the events of a part before the queries take them: their features, and those that are masked."""
         for standing in self._standing.values():
             if standing.active is not None:
                 with self._step(standing, OBSERVING):
@@ -268,7 +268,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             self._drops.passed(standing.name, exact)
 
     def _shadow(self, part: Range, name: str, standing: Standing, opened: Sequence[int]) -> None:
-        """What would be found if nothing was dropped goes on beside a query."""
+        """Give a part to the shadow of a query, which drops nothing; start one when events are first masked."""
         runs = None if standing.active is None else standing.active.droppable
         if runs is not None and part.dropped(standing.slot) is not None:
             last = int(part.seq[-1]), int(part.ts[-1])
@@ -310,8 +310,10 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                 self._fail(self._standing[name], DROPPING, error)
 
     def _forget(self, name: str, op: str) -> None:
-        """What was dropped of a query, once it is paused, removed, or another one of its name is added: behind that,
-        for what it had found by then is collected first."""
+        """Forget what was dropped of a query that is paused, removed or added again.
+
+        It comes after the query has changed, since the query's last matches are collected first.
+        """
         if op in ("add", "remove", "fail"):
             self._drops.forget(name)
         else:
@@ -347,7 +349,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         return {name: one.runs.plan for name, one in self._standing.items() if one.runs and one is not standing}
 
     def _widen_readers(self, name: str) -> None:
-        """A query has come: those that read such results before may have to hold other kinds of numbers of it."""
+        """Tell the readers of a new query's results: they may have to hold other kinds of numbers of it."""
         maker = self._standing.get(name)
         for reader in () if maker is None else list(self._readers_of(maker)):
             known = reader.derived or {}

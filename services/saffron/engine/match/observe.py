@@ -1,4 +1,4 @@
-"""What runs did, for the model builder (P2): transitions counted per event of the stream and run."""
+"""Observations of runs for the model builder (P2): transitions counted per event of the stream and run."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
 
 
 def begin_block(standing: Standing, events: Range) -> None:
-    """A block comes. What runs do in it is not told if the query does not see all of its events, or one within a window
-    before it: a run that a dropped event would have advanced has not failed. Blocks that happen to lose none are no
-    sample: they are those without what is worth little."""
+    """Begin a block of a query; its transitions are censored if an event of it, or of a window before, is masked.
+
+    A run that a masked event would have advanced has not failed. Blocks in which no event happens to be masked are no
+    fair sample either: they have no events of little utility.
+    """
     runs = standing.runs
     if runs is None or runs.transitions is None:
         return
@@ -49,13 +51,13 @@ def begin_block(standing: Standing, events: Range) -> None:
 
 
 def end_block(standing: Standing) -> None:
-    """It has been taken."""
+    """End a block of a query."""
     if standing.runs is not None and standing.runs.transitions is not None:
         standing.runs.transitions.end_block()
 
 
 def spent(standing: Standing, nanoseconds: int) -> None:
-    """The query has taken events in that time: observations count it where they count what its runs did."""
+    """Record the time in which the query took events: observations count it where they count what its runs did."""
     standing.taken += nanoseconds
     runs = standing.runs
     if runs is None or runs.transitions is None or runs.transitions.counting:

@@ -1,4 +1,4 @@
-"""What is learned from a stream: three families of models, how they are trained, published and put to use.
+"""Models learned from a stream: three families, how they are trained, published and used.
 
 Of partial matches (pSPICE):
 observations       what the matcher tells the model builder, of all three families

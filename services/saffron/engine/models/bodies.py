@@ -33,7 +33,7 @@ def costs_of(body: Mapping[str, Any]) -> TransitionCosts:
 
 
 def features_body(counts: FeatureCounts) -> dict[str, Any]:
-    """What was observed of events, JSON-able."""
+    """The observations of events as JSON values."""
     return {
         "query": counts.query,
         "query_version": counts.query_version,

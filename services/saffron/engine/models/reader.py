@@ -1,4 +1,4 @@
-"""What a reader of the `models` topic does with its records: one way for models of a record and for those of parts."""
+"""The reader of records of the `models` topic, for models in one record and for those in several parts."""
 
 from __future__ import annotations
 

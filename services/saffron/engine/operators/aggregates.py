@@ -113,7 +113,7 @@ def find(name: str) -> UserAggregate | None:
 
 
 def require(name: str) -> UserAggregate:
-    """The same; AggregateError where this process does not know it."""
+    """The user's aggregate of this name; AggregateError if it is not registered in this process."""
     aggregate = _registry.get(name)
     if aggregate is None:
         raise AggregateError(f"aggregate {name!r} is not known in this process; register it with @saffron.aggregate")
@@ -156,7 +156,7 @@ def _check_number(name: str, role: str, call: Callable[[], Any]) -> None:
 
 
 def _fingerprint(function: Callable[..., Any]) -> str:
-    """What a function does: its instructions and constants, those of inner functions, and the values of free names."""
+    """The fingerprint of a function: its instructions and constants, those of inner functions, values of free names."""
     assert isinstance(function, FunctionType)
     captured = [repr(cell.cell_contents) for cell in function.__closure__ or ()]
     used = {

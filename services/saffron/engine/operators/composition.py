@@ -30,7 +30,7 @@ Binder = Callable[[str, Schema | None, str], Bound]
 
 
 def made_by(plans: Iterable[Plan]) -> Derived:
-    """What the results of these queries are to others; of two that make one type, its events have both's attributes."""
+    """The event types that these queries make (INTO). If two make one type, its events have the attributes of both."""
     made: dict[str, dict[str, Kind]] = {}
     for plan in plans:
         if isinstance(plan, MatchPlan) and plan.into is not None:
@@ -39,7 +39,7 @@ def made_by(plans: Iterable[Plan]) -> Derived:
 
 
 def still_made(known: Derived, made: Derived) -> Derived:
-    """What a query that has read `known` may read now: of a type that nobody makes any more, what it was."""
+    """The types that a query that has read `known` may read now. A type that nobody makes any more stays as it was."""
     found = {name: dict(attributes) for name, attributes in known.items()}
     for name, attributes in made.items():
         _join(found.setdefault(name, {}), attributes)

@@ -32,7 +32,7 @@ def unnoted(query: str, version: int, step: str) -> None:
 
 @dataclass(frozen=True)
 class Failure:
-    """What ended a query (by `name` and the `version` by which it was added), for shells to tell.
+    """The failure that ended a query (`name`, and the `version` by which it was added), for shells to report.
 
     `step`, `position`: what was done when, all events before the position having been taken. `reason`: all of it in
     words. `error`: None where it fails with a query whose results it reads.

@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Engine(Enum):
-    """What runs a plan; the value is its name for users. All engines that can run a plan give the same results."""
+    """An engine that runs plans; the value is its name for users. All that can run a plan give the same results."""
 
     SCAN = "scan"
     """Runs in a pool for each state; the kernel reads the block's own columns and passes over most events."""

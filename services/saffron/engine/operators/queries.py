@@ -1,4 +1,4 @@
-"""What `matcher` and `greta` have in common: the stream's control records, and the standing queries they change."""
+"""The common operator of `matcher` and `greta`: control records of the stream, and the standing queries they change."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class QueryOperator(ABC, Generic[S, R]):
         return block if columns is block.columns else replace(block, columns=columns)
 
     def _cannot_compute(self, name: str, error: FunctionError) -> None:
-        """A function of a user failed on an event: the queries that read its value fail."""
+        """Fail the queries that read the value of a user's function, which failed on an event."""
         for query in self._computed[name]:
             standing = self._standing.get(query)
             if standing is not None and standing.runs is not None:
@@ -199,7 +199,7 @@ class QueryOperator(ABC, Generic[S, R]):
 
     @abstractmethod
     def _reset(self, record: Mapping[str, Any] | None = None) -> None:
-        """Its own state: as at the beginning, or as `_record` gave it."""
+        """Set the operator's own state to that of the beginning, or to that of a `_record`."""
 
     @abstractmethod
     def _record(self) -> Mapping[str, Any]:

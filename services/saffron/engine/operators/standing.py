@@ -58,7 +58,7 @@ class StandingQuery(Generic[R]):
 
     @property
     def active(self) -> R | None:
-        """What runs it, if the query takes events."""
+        """The runs of the query, if it takes events now."""
         return None if self.paused else self.runs
 
     @classmethod
@@ -78,7 +78,7 @@ class StandingQuery(Generic[R]):
         )
 
     def record(self) -> dict[str, Any]:
-        """What a snapshot keeps of it, beside the arrays of what it runs."""
+        """The record of the query in a snapshot, beside the arrays of its runs."""
         return {
             "name": self.name,
             "version": self.version,

@@ -42,7 +42,7 @@ class Masked:
 
 
 def mask_events(known: Known, block: Block, shares: Mapping[str, float], queueing: float) -> Masked:
-    """`shares`: of each query's events, to drop. `queueing`: how long the block has waited, ms.
+    """Mask the events of a block for each query. `shares`: of its events to drop. `queueing`: the block's wait in ms.
 
     Spans of the stream are exempt until the wait is halfway from where dropping begins to the bound: then time is too
     short.

@@ -1,4 +1,4 @@
-"""What a reader's load says of the queries in force: loads come late, and one query's name may become another's."""
+"""The part of a reader's load that is about queries in force: a load may come late, and be of a former query."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Means:
         return reach * found.share(min(1.0, share / reach), lambda: self._candidates(known, reader))
 
     def shares(self, known: Known, saved: Mapping[str, float]) -> dict[str, float]:
-        """By query the share of its events to drop. `saved`: the share of its time that each reader is to save."""
+        """The share of events to drop of each query. `saved`: the share of its time that each reader is to save."""
         self.use(known)
         shares: dict[str, float] = {}
         for reader, share in saved.items():
@@ -116,7 +116,7 @@ class Means:
         return even.not_begun.towards(learned, known.believed[name].events)
 
     def _curve(self, known: Known, name: str) -> LossCurve:
-        """What dropping a query's events loses, corrected by what was measured of such promises."""
+        """The loss curve of dropping a query's events, corrected by the measured losses of earlier promises."""
         if name not in self._curves:
             at_random = known.queries.correction(name).at_random
             self._curves[name] = promised(known, name).towards_random(at_random, known.queries.length(name))
@@ -124,7 +124,7 @@ class Means:
 
 
 def promised(known: Known, name: str) -> LossCurve:
-    """What dropping a query's events loses: by its model as far as that is believed, else by even dropping."""
+    """The promised loss of dropping a query's events: by its model as far as it is believed, else by even dropping."""
     by = known.queries.traits[name].by
     learned, evenly = known.events.curve(name, by), known.events.even(name, by).curve(known.queries.length(name))
     return learned.towards(evenly, 1.0 - known.believed[name].events)

@@ -71,7 +71,7 @@ class Observing:
         self._announced, self._chosen_for = True, wanted_in(view)
 
     def take(self, block: Block, view: View, models: Mapping[str, EventModel]) -> None:
-        """A block comes, in whose beginning `view` holds; `models` of events that fit the queries in force."""
+        """Take a block. `view`: the queries in force at its beginning; `models`: of events, that fit these queries."""
         if self._pane is None:
             return
         wanted = wanted_in(view)

@@ -210,7 +210,7 @@ class ShedderOperator:
     # ------------------------------------------------------------ inside
 
     def _believed(self) -> dict[str, Mapping[str, float]]:
-        """By query and means; without a bound as far as models themselves prove their orders of partial matches."""
+        """The belief in learned orders, by query and means. Without a bound only the trials of the models count."""
         if self._shedding is None:
             models = (model for model in self._offered.transitions.values() if self._fits(model))
             return {model.query: {"partial": Belief().share(model.trials)} for model in models}

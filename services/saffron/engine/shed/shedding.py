@@ -157,5 +157,5 @@ class Shedding:
 
 
 def _seen(shed: Shed, queries: Queries) -> dict[str, float]:
-    """By query, the share of events that are not masked."""
+    """The share of events that are not masked, by query."""
     return {name: 1.0 - shed.events.masked.get(name, 0.0) for name in queries.slots}

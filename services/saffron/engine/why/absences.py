@@ -166,7 +166,7 @@ def clock(plan: MatchPlan, event: Event) -> int:
 
 
 def offenders(plan: MatchPlan, opening: Opening, between: Sequence[Event], match: Bindings) -> tuple[Event, ...]:
-    """The first events among `between`, in order, that the NOT forbids; none: the match stands."""
+    """The first events among `between`, in order, that match a whole sequence of the NOT; () if the match stands."""
     absence = plan.absences[opening.absence]
     checks = [Asked(check) for check in absence.checks]
     ways = (_ways(plan, checks, sequence, between, match, ()) for sequence in absence.sequences)

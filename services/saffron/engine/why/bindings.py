@@ -1,4 +1,4 @@
-"""What a run has taken."""
+"""The events that a run has taken."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Span(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What an event is that a query has made (INTO): its query, and the result as the log has it.
+    """The origin of an event that a query has made (INTO): its query, and the result as the log has it.
 
     `order`: from 1 on, among those that stand behind the same event of the stream, whose position they have.
     """
@@ -58,7 +58,7 @@ Bindings = tuple[Bound, ...]
 
 
 def of(bindings: Bindings, component: int) -> list[Bound]:
-    """What a component has bound, in order."""
+    """The events that a component has bound, in order."""
     return [bound for bound in bindings if bound.component == component]
 
 

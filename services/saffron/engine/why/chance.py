@@ -99,7 +99,10 @@ def chance(
 
 
 def _by_minimum(first: Sequence[Instants], rest: Parts, loose: Sequence[bool], within: int) -> Iterator[float]:
-    """By the instant of the first of some events without an order: none before it, less none at or before it."""
+    """The terms of the probability, by the instant of the first of several unordered events.
+
+    A term is the weight of 'none before the instant', less that of 'none at or before it'.
+    """
     low, high = min(one.lo for one in first), min(one.hi for one in first)
     _bounded((high - low + 1) * sum(len(one.weights) for part in (first, *rest) for one in part))
     for x in range(low, high + 1):

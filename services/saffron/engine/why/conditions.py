@@ -38,7 +38,7 @@ class Conditions:
         self._loops = loops_around(plan)
 
     def refusals(self, bindings: Bindings, position: Position) -> list[Refusal]:
-        """What the last event taken breaks, of all that can be asked at the place it leads to."""
+        """The conditions that the last event taken breaks, of those to evaluate at the position it leads to."""
         component = bindings[-1].component
         found = [*self._order(bindings), *self._distinct(bindings)]
         for asked in self._asked:
@@ -48,7 +48,7 @@ class Conditions:
         return found
 
     def refusals_at_end(self, bindings: Bindings) -> list[Refusal]:
-        """What a whole match breaks, now that every list is finished."""
+        """The conditions that a whole match breaks, now that every list is complete."""
         return [refusal for asked in self._asked if asked.finished for refusal in self._broken(asked, bindings)]
 
     def _order(self, bindings: Bindings) -> Iterator[Refusal]:

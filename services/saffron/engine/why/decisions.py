@@ -1,4 +1,4 @@
-"""What the interpreters say became of each event."""
+"""The decisions of the interpreters: the effect of each event on each run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_RUNS = 20_000
 
 
 class What(Enum):
-    """What became of an event for a run, or of a run at an event."""
+    """The kind of a decision: the effect of an event on a run, or the fate of a run at an event."""
 
     BEGINS = "begins"  # the event is the first of a run
     TAKES = "takes"

@@ -214,7 +214,7 @@ class Interpreter:
                 yield from self._decide(whole)
 
     def _wait(self, whole: Complete) -> None:
-        """A match waits until the times of all NOTs that end it are over; of one without a time, with its window."""
+        """Let a match wait until all NOTs at its end are over; a NOT without a time ends with the window."""
         due = [due_at(self.plan, gap, whole.rounds) for gap in whole.gaps if gap.after is None]
         timed = [instant for instant in due if instant is not None]
         last = max(timed, default=None)

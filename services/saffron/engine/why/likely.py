@@ -166,7 +166,10 @@ class LikelyInterpreter:
 
 
 def way_to(plan: MatchPlan, match: Sequence[Sequence[Event]], window: Window) -> list[Decision] | None:
-    """The events of a match in the order of the pattern, with the confidence so far of each; None: it is none.
+    """The decisions that lead to a match: its events in the order of the pattern, each with the confidence so far.
+
+    The last decision is the match itself. None if the events are no match.
+
 
     `match`: its events by component, in the order in which it lists them.
     """

@@ -50,7 +50,7 @@ class Arrivals:
 
 
 def joined(parts: list[Arrivals]) -> Arrivals:
-    """One after the other; at least one."""
+    """All parts (at least one) as one, one after the other."""
     if len(parts) == 1:
         return parts[0]
     columns = concat_columns([part.columns for part in parts])
@@ -61,7 +61,7 @@ def joined(parts: list[Arrivals]) -> Arrivals:
 
 
 def in_order(arrivals: Arrivals) -> Arrivals:
-    """The same events by `Arrivals.keys`."""
+    """The events in the order of `Arrivals.keys`."""
     if len(arrivals) < 2:
         return arrivals
     behind = np.zeros(len(arrivals) - 1, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""What the blocks written so far leave in force: the content of checkpoints, and what a new owner takes over."""
+"""The state in force after the blocks written so far: the content of checkpoints, which a new owner takes over."""
 
 from __future__ import annotations
 

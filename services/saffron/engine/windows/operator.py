@@ -175,7 +175,7 @@ class WindowingOperator:
         self._settle()
 
     def configure(self, record: StreamRecord) -> None:
-        """A record of the `streams` topic takes effect here: its `disorder` and `schema`, where it has them.
+        """Put a record of the `streams` topic in force here: its `disorder` and `schema`, where it has them.
 
         A schema that is given anew is in force from here on, with all that events had so far. SchemaError where it is
         wrong, or does not go together with the one in force.
@@ -235,7 +235,7 @@ class WindowingOperator:
         return block
 
     def _cut(self, positions: Mapping[str, Any] | None = None) -> list[Block]:
-        """What has been decoded so far as blocks; `positions`: as in `flush`."""
+        """The events decoded so far, as blocks; `positions`: as in `flush`."""
         blocks = []
         outbox = self._outbox
         drafts = outbox.blocks(self.schema, self._watermark, self._max_block_events, self._checkpoint_every)
@@ -255,7 +255,7 @@ class WindowingOperator:
         return dead
 
     def take_notices(self) -> list[Notice]:
-        """What became of queries since the last call."""
+        """The notices on queries since the last call."""
         notices, self._notices = self._notices, []
         return notices
 
@@ -299,7 +299,7 @@ class WindowingOperator:
         }
 
     def opened(self, columns: Columns) -> dict[str, list[int]]:
-        """By query the numbers of those events at which its windows open (OPEN ON)."""
+        """The numbers of the events at which windows open (OPEN ON), by query."""
         return {query.name: query.opens_at(columns) for query in self._standing.queries.values()}
 
     # ------------------------------------------------------------ restarts

@@ -1,4 +1,4 @@
-"""What has been decided but not yet written: numbered events, controls and ends, and how they are cut into blocks."""
+"""The items decided but not yet written: numbered events, controls and ends, and how they are cut into blocks."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ NO_SLOT = -1
 
 @dataclass(frozen=True)
 class Notice:
-    """What became of a query, for `query-status`; `state`: "active", "paused", "removed", "rejected" or "failed".
+    """A change of a query's state, for `query-status`; `state`: "active", "paused", "removed", "rejected" or "failed".
 
     `reason`: why it is rejected or has failed, or what an active one waits to see.
     """
@@ -118,7 +118,7 @@ class Standing:
         self._compile = compiler
 
     def change(self, name: str, wanted: QueryRecord | None, schema: Schema | None, position: int) -> Change:
-        """What a record of the `queries` topic (schemas/queries.yaml) changes; None: the query is removed.
+        """The change that a record of the `queries` topic (schemas/queries.yaml) makes; None: the query is removed.
 
         Records of an older version, and repeats, change nothing; nor does a wrong query: the one in force stays.
         """

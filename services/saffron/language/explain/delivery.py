@@ -27,7 +27,7 @@ def delivery_fields(delivery: Delivery, names: Sequence[str], trends: TrendPlan 
 
 
 def delivery_json(delivery: Delivery, names: Sequence[str], trends: TrendPlan | None = None) -> dict[str, Any]:
-    """The same content; {} where the query has neither clause and its results are written as usual."""
+    """EMIT and PUBLISH as JSON; {} where the query has neither clause and its results are written as usual."""
     if delivery == USUAL:
         return {}
     key = None if delivery.key is None else formula(delivery.key, names, trends=trends)

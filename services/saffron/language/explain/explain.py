@@ -202,7 +202,7 @@ def _partial_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
 
 
 def _timing_json(plan: MatchPlan) -> dict[str, Any]:
-    """The same content as `_timing_lines`."""
+    """The content of `_timing_lines` as JSON."""
     names = _names(plan)
     found = [
         {

@@ -79,7 +79,7 @@ def _is_side(number: int, plan: MatchPlan) -> bool:
 
 
 def absence_name(number: int, plan: MatchPlan) -> str:
-    """What lines call a NOT or an UNTIL: by its number."""
+    """The name of a NOT or an UNTIL in lines: its number."""
     if plan.absences[number].or_else:
         return f"unless NOT {number} came first"
     return f"{'UNTIL' if plan.absences[number].until else 'NOT'} {number + 1}"

@@ -1,4 +1,4 @@
-"""What stands around the pattern of a plan: its stream, its window, what it returns, which matches it reports."""
+"""The clauses around the pattern of a plan: its stream, window, RETURN, and choice of matches."""
 
 from __future__ import annotations
 

@@ -42,7 +42,11 @@ class Range:
 
 
 def range_of(transition: Transition) -> Range | None:
-    """The range that answers a transition's conditions; None if it has none, or no single range answers them."""
+    """The range of the tree that holds exactly the predecessors that meet a transition's conditions.
+
+    None if there are no conditions, if no single range answers them all, or under another strategy than
+    skip-till-any-match.
+    """
     index = edge_index(transition)
     if not transition.conditions or index.search not in (Search.TREE, Search.TOTAL):
         return None

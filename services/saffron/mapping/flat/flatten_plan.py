@@ -59,7 +59,7 @@ class Plan(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What the kernel notes of the message at hand."""
+    """The kernel's scratch arrays for the message at hand."""
 
     seen: Bytes  # [n] names of the tree that were there
     met: Bytes  # [k] outputs that were there

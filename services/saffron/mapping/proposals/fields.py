@@ -1,4 +1,4 @@
-"""What the newest messages of a topic hold: the leaves of their events, by path."""
+"""The fields of the newest messages of a topic: the leaves of their events, by path."""
 
 from __future__ import annotations
 

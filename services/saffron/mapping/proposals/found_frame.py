@@ -13,7 +13,7 @@ _UNREAD = "its messages have the frame of a schema registry: infer reads them wi
 
 
 def found_frame(topic: Topic) -> tuple[str | None, Topic]:
-    """What the messages are written as, and the topic without their frames.
+    """The format of the messages, and the topic without their frames.
 
     None: in a frame around bytes that only the registry's schema tells how to read. Messages without a frame are left.
     """

@@ -134,7 +134,7 @@ class Table:
                 return
 
     def _meant(self, key: bytes) -> list[bytes]:
-        """What a message key can mean: its text, or what it is as JSON, or the key's field in it."""
+        """The keys that a message key can mean: its text, its value as JSON, or the key's field in it."""
         try:
             value = parse(key)
             if isinstance(value, dict):

@@ -32,6 +32,6 @@ class ClockWatch:
         self._apart = wall() - steady()
 
     def set_by(self) -> int:
-        """By how many ms the wall clock was set since the start; 0: it was not."""
+        """The ms by which the wall clock was set since the start; 0 if it was not set."""
         changed = self._wall() - self._steady() - self._apart
         return changed if abs(changed) > _SLACK_MS else 0

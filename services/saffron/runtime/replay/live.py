@@ -92,7 +92,7 @@ class LiveReplay:
         return new
 
     def unseen(self) -> dict[str, str]:
-        """By query the names that no event has had yet, as a sentence."""
+        """The names in each query that no event has had yet, as a sentence."""
         found = {name: self._chain.windowing.reported(name) for name in self._run.names if name not in self.failed}
         return {name: report for name, report in found.items() if report}
 
@@ -138,7 +138,7 @@ class LiveReplay:
             assert not again, "what is read again has its results already"
 
     def _settings(self) -> dict[str, Any]:
-        """What a snapshot and whoever goes on from it must have in common."""
+        """The settings that a snapshot and its continuation must have in common."""
         run = self._run
         return {
             "queries": [[name, plan.text] for name, plan in zip(run.names, run.plans, strict=True)],

@@ -210,7 +210,7 @@ class _SourcePartition:
         self._parts = parts
 
     def next(self) -> tuple[Inner, Sequence[Record]] | None:
-        """What the next messages become, and these; None: there are no more."""
+        """The events made of the next messages, and these messages; None: there are no more."""
         part = next(self._parts, None)
         if part is None:
             return None

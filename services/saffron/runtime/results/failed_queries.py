@@ -124,7 +124,7 @@ def failed_queries_record(queries: Sequence[FailedQuery]) -> list[list[str | int
 
 
 def failed_queries_text(queries: Sequence[FailedQuery]) -> bytes:
-    """The same as JSON; empty without any."""
+    """The record of failed queries as JSON; empty if there are none."""
     return orjson.dumps(failed_queries_record(queries)) if queries else b""
 
 

@@ -41,7 +41,7 @@ class ResultWriter:
         return self._sent >= self._limits.results or self._sent_bytes >= self._limits.bytes
 
     def begin(self) -> None:
-        """A new transaction holds nothing yet."""
+        """Begin a transaction, which holds nothing yet."""
         self._sent = self._sent_bytes = 0
 
     def write(

@@ -20,12 +20,12 @@ def keys_of(lines: Sequence[bytes], attribute: str) -> list[bytes | None]:
 
 
 def keys_of_good(events: Sequence[bytes], attribute: str) -> list[bytes | None]:
-    """The same of events that were decoded, faster."""
+    """The message key of each event as `keys_of` gives it, faster, for events that were decoded before."""
     return keys_of_parsed(events, [orjson.loads(event) for event in events], attribute)
 
 
 def keys_of_parsed(events: Sequence[bytes], parsed: Sequence[Mapping[str, Any]], attribute: str) -> list[bytes | None]:
-    """The same of events that were decoded, with what they hold."""
+    """The message key of each event as `keys_of` gives it. `parsed`: the object of each event."""
     return [
         value.encode() if isinstance(value, str) else None if value is None else _key(event, attribute)
         for value, event in zip((one.get(attribute) for one in parsed), events, strict=True)

@@ -80,7 +80,7 @@ class Unread:
 
 @dataclass(frozen=True)
 class Inner:
-    """What a batch of messages becomes.
+    """The events and unread elements made of a batch of messages.
 
     `misfits`: by attribute the values that are null, not being what their rule says. `filtered`: how many values the
     source's condition did not pass. `not_found`: by attribute of a table the events whose key no row has.
@@ -158,7 +158,7 @@ class SourceReader:
         self._head = _origin(source, self._where)
 
     def _alone(self, unread: Unread, messages: Sequence[Message]) -> Unread:
-        """The same, with the value of its element alone."""
+        """The unread element with its own value, in place of the value of the whole message."""
         source = self._source
         several = source.explode is not None or source.csv is not None or source.envelope in _OF_SEVERAL
         if not several or source.format not in (JSON, CSV):

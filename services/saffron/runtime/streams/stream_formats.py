@@ -26,7 +26,7 @@ _ATTEMPTS = 3
 
 
 class Written(Protocol):
-    """What messages are written as: a stream's record, or a source of a definition."""
+    """The format of messages, as a stream's record or a source of a definition gives it."""
 
     @property
     def format(self) -> str: ...

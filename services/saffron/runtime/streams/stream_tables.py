@@ -102,7 +102,7 @@ class StreamTables:
 
 @dataclass
 class _Feed:
-    """What fills a table. `trouble`: why it cannot, ""  where nothing is in the way."""
+    """The feed of a table. `trouble`: the reason why it cannot fill the table, "" without one."""
 
     log: Log
     group: str

@@ -24,7 +24,7 @@ def contains(value: Any, part: Any) -> bool | None:
 
 
 def element(value: Any, *steps: Step) -> Any:
-    """What lies at the end of the steps, None if nothing does. A field named as all of the rest counts first."""
+    """The value at the end of the steps; None if there is none. A field named by all further steps counts first."""
     for number, step in enumerate(steps):
         if isinstance(step, int):
             if not isinstance(value, list) or step > len(value):

@@ -22,7 +22,7 @@ def nullif(value: Any, other: Any) -> Any:
 
 
 def case(*parts: Any) -> Any:
-    """Of (condition, value, condition, value, ..., otherwise) the value behind the first condition that is true."""
+    """The value after the first true condition in (condition, value, condition, value, ..., otherwise)."""
     for place in range(0, len(parts) - 1, 2):
         if parts[place] is True:
             return parts[place + 1]

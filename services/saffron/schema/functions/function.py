@@ -16,7 +16,7 @@ _FORM = re.compile(r"(\w+)\((.*)\)")
 
 
 class Takes(Enum):
-    """What an argument is."""
+    """The kind of an argument."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -59,7 +59,7 @@ class Function:
 
     @cached_property
     def takes(self) -> tuple[Takes, ...]:
-        """Of each argument, the last one for all further ones."""
+        """The kind that each argument takes; the last one also stands for all further arguments."""
         return tuple(Takes.TEXT if word in self.checks else Takes(word) for word in self._words)
 
     @property
@@ -77,11 +77,11 @@ class Function:
         return bool(self._parsed[1]) and self._parsed[1][-1].endswith("...")
 
     def literal(self, place: int) -> Callable[[str], str] | None:
-        """What is wrong with the literal that the argument at a place must be; None: it may be any expression."""
+        """The check of the literal that an argument must be (its error, or ""); None: it may be any expression."""
         return self.checks.get(self._words[place]) if place < len(self._words) else None
 
     def taken(self, place: int) -> Takes:
-        """What the argument at a place is."""
+        """The kind of the argument at a place."""
         return self.takes[min(place, len(self.takes) - 1)]
 
     def of(self, values: Sequence[Any]) -> Any:

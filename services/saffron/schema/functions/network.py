@@ -19,7 +19,7 @@ def in_subnet(address: str, cidr: str) -> bool | None:
 
 
 def wrong_cidr(text: str) -> str:
-    """What is wrong with a subnet; "" if nothing is."""
+    """The error of a subnet; "" if it is right."""
     try:
         _network(text)
     except ValueError as error:

@@ -60,7 +60,7 @@ def find(name: str) -> Function | None:
 
 
 def require(name: str) -> Function:
-    """The same; FunctionError where this process does not know it."""
+    """The user's function of this name; FunctionError if it is not registered in this process."""
     function = _registry.get(name)
     if function is None:
         raise FunctionError(f"function {name!r} is not known in this process; register it with @saffron.function")

@@ -80,17 +80,17 @@ def regexp(text: str, pattern: str) -> bool:
 
 
 def wrong_like(pattern: str) -> str:
-    """What is wrong with a pattern of LIKE; "" if nothing is."""
+    """The error of a pattern of LIKE; "" if it is right."""
     return f"a pattern has at most {PATTERN_LIMIT:,} characters" if len(pattern) > PATTERN_LIMIT else ""
 
 
 def wrong_escape(escape: str) -> str:
-    """The same of the character behind ESCAPE."""
+    """The error of a character behind ESCAPE; "" if it is right."""
     return "" if len(escape) == 1 else "ESCAPE takes one character"
 
 
 def wrong_regexp(pattern: str) -> str:
-    """The same of a regular expression."""
+    """The error of a regular expression; "" if it is right."""
     import re2
 
     try:

@@ -55,7 +55,7 @@ def date_trunc(unit: str, ts: float, zone: str = "UTC") -> int | None:
 
 
 def _shown(ts: float, zone: str) -> int | None:
-    """What the clocks of a zone show, as ms since their 1970; None for a time that is not whole, or too far off."""
+    """The local time of a zone, as ms since its 1970; None for a time that is not whole, or too far off."""
     if ts != int(ts) or not _FIRST <= ts <= _LAST:
         return None
     return int(ts) + (_offset(int(ts) // 60_000, zone) if ts >= _WHOLE_MINUTES else _offset_of(int(ts), zone))
@@ -83,7 +83,7 @@ def _milliseconds(local: datetime) -> int:
 
 
 def wrong_zone(name: str) -> str:
-    """What is wrong with the name of a time zone; "" if nothing is."""
+    """The error of the name of a time zone; "" if it is right."""
     try:
         _zone(name)
     except (ValueError, OSError, KeyError):
@@ -92,7 +92,7 @@ def wrong_zone(name: str) -> str:
 
 
 def wrong_unit(name: str) -> str:
-    """The same of a unit of `date_trunc`."""
+    """The error of a unit of `date_trunc`; "" if it is right."""
     return "" if name in UNITS else f"units are: {', '.join(UNITS)}"
 
 

@@ -17,7 +17,7 @@ class AskedLookups:
         self._found = frozenset[Lookup]()
 
     def __call__(self) -> frozenset[Lookup]:
-        """Those of all queries over the stream."""
+        """The look-ups of all queries over the stream."""
         if self._seen_version != self._control.version:
             self._seen_version = self._control.version
             records = (one.record for one in self._control.queries.values() if one.record is not None)

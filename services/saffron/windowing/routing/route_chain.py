@@ -58,7 +58,7 @@ class Reader(Protocol):
         """Event time (ms) below which only late events come."""
 
     def read(self, batch: RawBatch, records: Sequence[Record], /) -> Inner:
-        """What the messages of a batch become. `batch`: the records as JSON."""
+        """The events and dead letters made of a batch's messages. `batch`: the records as JSON."""
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ class RoutePlans:
         return definition.idle if source is None or source.idle is None else source.idle
 
     def _written(self, topic: str) -> Written:
-        """What a topic's messages are written as."""
+        """The format of a topic's messages."""
         source = None if self.definition is None else self.definition.source(topic)
         return self._current() if source is None else source
 

@@ -84,7 +84,11 @@ def _fix(look: Look, stream: str) -> str:
 
 
 def _query(look: Look, name: str, text: str, known: dict[str, Schema], composed: bool) -> Iterator[Finding]:
-    """Findings on one query: its text, its shedder, its stream, and the schema of that."""
+    """Findings on one query: its text, its shedder, its stream, and whether the text fits the stream's schema.
+
+    `known`: schemas by stream. `composed`: some query makes events (INTO), so a schema does not have all types and
+    the fit is not checked.
+    """
     try:
         plan = bind_text(text, None, name).plan
     except QueryError as wrong:

@@ -47,7 +47,7 @@ def event_as_json(event: Mapping[Any, Any]) -> bytes:
 
 
 def value_as_json(value: Any) -> Any:
-    """What orjson does not write by itself, in a form that it does."""
+    """A value of a type that orjson cannot write, in a form that it can."""
     if isinstance(value, Decimal):
         return orjson.Fragment(str(value)) if value.is_finite() else number_as_text(_as_float(value))
     if isinstance(value, bytes | bytearray | memoryview):

@@ -68,7 +68,7 @@ def _unsure(schema: Schema, batch: RawBatch) -> Iterable[int]:
 
 
 class _Draft:
-    """What has been seen so far. `seen`: whether there was an event."""
+    """The types and kinds seen so far. `seen`: whether there was an event."""
 
     def __init__(self) -> None:
         self._counts: dict[str, Counter[Kind]] = {}

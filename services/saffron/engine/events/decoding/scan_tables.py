@@ -78,7 +78,7 @@ class Strings(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """What a batch of n events decodes to. Rows are columns of the block; nulls are the kinds' sentinels."""
+    """The decoded values of a batch of n events. Rows are columns of the block; nulls are the kinds' sentinels."""
 
     ts: NDArray[np.int64]  # [n]
     latest: NDArray[np.int64]  # [n] hi of an interval, else NULL_INT; [0] under a schema that has none
@@ -93,7 +93,7 @@ class Cells(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What the kernel notes of the event at hand; kept outside it, since it allocates nothing."""
+    """The kernel's scratch arrays for the event at hand. The kernel allocates nothing, so its caller keeps them."""
 
     seen: NDArray[np.uint64]  # [W] bits of the fields that were there
     filled: NDArray[np.uint64]  # [W] bits of the fields that were there and not null
@@ -133,7 +133,7 @@ def fields_of(schema: Schema) -> Fields:
 
 
 def places_of(schema: Schema) -> dict[str, tuple[Kind, int]]:
-    """By attribute: the kind of its column, and its row in the array of that kind in `Cells`."""
+    """The place of each attribute: the kind of its column, and its row in the array of that kind in `Cells`."""
     places: dict[str, tuple[Kind, int]] = {}
     used: Counter[Kind] = Counter({Kind.STRING: 1})  # row 0 of the codes is the type
     for name, kind in schema.kinds.items():

@@ -73,7 +73,7 @@ class _Lines:
         return line.decode("utf-8", "surrogateescape")
 
     def record(self, row: list[str]) -> Iterator[Record]:
-        """What the reader has made of the lines that it has taken; nothing of a blank line."""
+        """The record that the reader has made of the lines taken; nothing for a blank line."""
         raw, line = b"".join(self._taken), self._line
         self._forget(len(self._taken))
         cells: list[str | None] = [cell or None for cell in row]

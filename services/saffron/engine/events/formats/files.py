@@ -63,7 +63,7 @@ def read_events(
 
 
 def read_content(name: str, content: pa.Buffer, *, schema: Schema | None = None) -> Iterator[Chunk]:
-    """The same of one file whose bytes are here already. `name`: tells its format, and whether it is packed."""
+    """The chunks of one file whose bytes are in memory. `name`: gives its format and compression by its endings."""
     ending, codec = _format(Path(name))
     with _opened(name, codec, lambda: pa.BufferReader(content)) as stream:
         yield from _counted(_parsed(name, ending, stream, schema, CHUNK_BYTES))

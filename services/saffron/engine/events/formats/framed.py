@@ -34,7 +34,7 @@ class NoReader:
 
 
 def frame_head(schema: int) -> bytes:
-    """What stands before a payload by the schema with this id."""
+    """The header before a payload of the schema with this id."""
     return b"\0" + schema.to_bytes(HEAD - 1, "big")
 
 

@@ -190,7 +190,7 @@ def _of_list(value: Any) -> list[Any]:
 
 
 def _of_any_json(value: Any) -> Any:
-    """What a google.protobuf.Value holds; a whole number as one, since all of its numbers are floats."""
+    """The value in a google.protobuf.Value. A whole number becomes an int, since all of its numbers are floats."""
     kind = value.WhichOneof("kind")
     if kind is None or kind == "null_value":
         return None

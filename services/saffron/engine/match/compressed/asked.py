@@ -20,7 +20,7 @@ Leaf = Attribute | Aggregate | Length
 
 
 class Held(Enum):
-    """What a slot holds of a component: an event, or a number."""
+    """The kind of a slot's value for a component: an event, or a number."""
 
     FIRST = 0
     LAST = 1  # of a component that is no closure: its one event
@@ -59,7 +59,7 @@ class Event(Enum):
 
 
 class Step(Enum):
-    """What is being done when a condition is asked."""
+    """The step of building a graph at which a condition is evaluated."""
 
     START = 0  # the graph's end is known
     BEGIN = 1  # the first event of the component is bound after one of the component before
@@ -90,7 +90,7 @@ class Question:
 
 
 def _while_taking(leaf: Leaf) -> Event | Slot | None:
-    """Of the closure that takes one more event."""
+    """The event or slot that a leaf reads of the closure that takes one more event; None where there is none."""
     which = _which(leaf)
     if which is Which.CURRENT:
         return Event.HERE
@@ -103,7 +103,10 @@ def _while_taking(leaf: Leaf) -> Event | Slot | None:
 
 
 def _bound(leaf: Leaf, plan: MatchPlan, *, neighbour: bool) -> Event | Slot | None:
-    """Of a component that is complete; `neighbour`: its last event is the one bound just before."""
+    """The event or slot that a leaf reads of a complete component; None where there is none.
+
+    `neighbour`: the component's last event is the one bound just before.
+    """
     which = _which(leaf)
     if which is None:
         closed = isinstance(leaf, Length) or (isinstance(leaf, Aggregate) and leaf.scope is Scope.CLOSED)

@@ -24,6 +24,6 @@ def ends_in_windows(windows: Windows, positions: Ints, instants: Ints) -> tuple[
 
 
 def firsts(end: Ints, low: Ints) -> tuple[Ints, Ints]:
-    """Of each event only its first window, which holds all matches that any of its windows holds."""
+    """The first window of each event. It holds all matches that any window of the event holds."""
     chosen = np.flatnonzero(np.diff(end, prepend=-1))
     return end[chosen], low[chosen]

@@ -110,7 +110,7 @@ def build(made: Builder, past: Past, ends: Ints, lows: Ints) -> Graphs:
 
 
 def _scratch(made: Builder, room: int, components: int) -> list[Ints]:
-    """What the kernel needs while it builds a graph of up to `room` nodes."""
+    """The scratch arrays of the kernel that builds a graph of up to `room` nodes."""
 
     def empty(*shape: int) -> Ints:
         return np.empty(shape, np.int64)

@@ -102,7 +102,7 @@ class GraphSource:
         out("return status")
 
     def _window(self, out: Lines) -> None:
-        """The rows of the key that the window holds, latest first, and room for what may be made of them."""
+        """Write the code that finds the key's rows in the window, latest first, and room for their nodes."""
         out("count, row = 0, ends[w]")
         out("while row >= tail and clock[row & ring] >= lows[w]:")
         out("    window[count] = row & ring")
@@ -146,7 +146,7 @@ class GraphSource:
                 self._alike(out, c)
 
     def _room(self, out: Lines, c: int) -> None:
-        """Where nodes have slots, an event makes at most as many as it may follow, and one."""
+        """Write the check of room for the event's nodes: with slots, one more than the nodes that it may follow."""
         if not self.slots.most:
             return
         more = f"n{c} + 2" + (f" + n{c - 1}" if c else "")
@@ -164,7 +164,7 @@ class GraphSource:
         return ([(c - 1, Step.BEGIN, f"BEGIN_{c}")] if c else []) + taking
 
     def _alike(self, out: Lines, c: int) -> None:
-        """One node, whatever comes before it."""
+        """Write the code that makes one node for the event, whatever nodes come before it."""
         for source, step, bit in self._sources(c):
             out(f"if m & {bit}:")
             with out.block():
@@ -191,7 +191,7 @@ class GraphSource:
                 yield
 
     def _told_apart(self, out: Lines, c: int) -> None:
-        """A node for each context that what comes before gives it; but the last event has one."""
+        """Write the code that makes a node for each different context of the event; the last event has one node."""
         out("first, tally[PAIRS], tally[GROUPS] = -1, 0, 0")
         out(f"turn = {self.last + 1} * k + {c + 1}")
         if c == 0:

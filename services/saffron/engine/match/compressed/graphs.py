@@ -94,7 +94,7 @@ class Graphs:
         return graph, counts, places
 
     def _one_by_one(self) -> tuple[Ints, Ints, Ints]:
-        """The same, where events that serve two components make the order another than that of the paths."""
+        """The matches of all graphs, one by one, where an event serves two components and changes their order."""
         found = [(number, match) for number in range(len(self)) for match in self[number].enumerate()]
         counts = [[len(part) for part in match] for _, match in found]
         places = [place for _, match in found for part in match for place in part]

@@ -63,7 +63,7 @@ def group_of(context: int, turn: int, seen: Any, group: Any, contexts: Any, degr
 
 @jitable
 def add_pair(number: int, source: int, degree: Any, pairs: Any, tally: Any) -> None:
-    """A node may follow node `source`. pairs: int64 [2, pairs]."""
+    """Record that a node may follow node `source`. pairs: int64 [2, pairs]."""
     at = tally[PAIRS]
     tally[PAIRS] = at + 1
     pairs[0, at] = number

@@ -1,4 +1,4 @@
-"""What conditions read of a graph while it is built, as text of its kernel; and what nodes are told apart by."""
+"""The kernel text by which conditions read a graph while it is built, and which tells nodes of one event apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the nodes of a graph are told apart by, besides their component and event: the slots of each component."""
+"""The slots of a graph's nodes: values that tell nodes of the same component and event apart."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Slots:
 
     @cached_property
     def extremes(self) -> dict[Slot, Extreme]:
-        """What the slots SOME stand for."""
+        """The condition that each slot SOME stands for."""
         found = ((number, extreme(one, self.plan)) for number, one in enumerate(self.plan.conditions))
         return {one.slot(number): one for number, one in found if one is not None}
 
@@ -43,12 +43,12 @@ class Slots:
         return tuple(found)
 
     def met(self, slot: Slot, step: Step) -> Question:
-        """What an event must meet that is bound at a step, so that its slot SOME is set."""
+        """The condition on an event bound at a step that sets its slot SOME."""
         one = self.extremes[slot]
         return next(asked for asked in one.asked(one.met) if asked.step is step)
 
     def asked(self, step: Step, component: int) -> list[Question]:
-        """What is asked at a step, in the order of the plan."""
+        """The conditions to evaluate at a step, in the order of the plan."""
         return [one for one in self.questions if one.step is step and one.component == component]
 
     @property
@@ -59,7 +59,7 @@ class Slots:
 
     @cached_property
     def of(self) -> tuple[tuple[Slot, ...], ...]:
-        """By component the slots of its nodes. Only where `possible`."""
+        """The slots of nodes, by component. Only where `possible`."""
         last = len(self.plan.components) - 1
         found: list[tuple[Slot, ...]] = [()]
         for component in range(last, -1, -1):
@@ -90,14 +90,14 @@ class Slots:
         return slot.component <= component and not own
 
     def _read(self, component: int) -> set[Slot]:
-        """What is read of nodes of a component while they are extended, or finished."""
+        """The slots that are read of nodes of a component while they are extended or finished."""
         last = len(self.plan.components) - 1
         found = self.asked(Step.TAKE, component)
         found += self.asked(Step.BEGIN, component + 1) if component < last else self.asked(Step.FINISH, last)
         return self._slots(found)
 
     def _read_of(self, step: Step, component: int, held: Collection[Slot]) -> set[Slot]:
-        """What is read so that slots SOME are set, for nodes of a component that hold them."""
+        """The slots that are read to set slots SOME of nodes of a component."""
         return self._slots(
             [self.met(one, step) for one in held if one.held is Held.SOME and one.component == component]
         )
@@ -108,7 +108,10 @@ class Slots:
 
 
 def _limit(expr: Expr) -> int | None:
-    """The least count that is greater than the number with which an expression compares one."""
+    """The least count (at least 1) above the constant in a comparison of a count with a constant.
+
+    None if the expression is no such comparison. All counts from this one on answer the comparison alike.
+    """
     if not isinstance(expr, Binary) or expr.operator not in _COMPARISONS:
         return None
     number, other = (expr.left, expr.right) if isinstance(expr.left, Const) else (expr.right, expr.left)

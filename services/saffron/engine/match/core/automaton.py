@@ -19,7 +19,7 @@ from saffron.schema.schema import Kind
 
 
 class What(Enum):
-    """What of a component's binding a run carries. The order is that in which a taken event updates them."""
+    """The kind of a value that a run carries of a component's binding. A taken event updates values in this order."""
 
     PREVIOUS = 0  # the k-th event before the last one
     FIRST = 1
@@ -69,7 +69,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class State:
-    """What a run holds after binding component `index`: rows of its float64 and of its int64 array."""
+    """The layout of a run after it has bound component `index`: rows of its float64 and of its int64 array."""
 
     index: int
     closure: bool
@@ -145,7 +145,7 @@ def _read_on_edges(plan: MatchPlan, index: int) -> Iterator[Feature]:
 
 
 def features(expr: Expr, plan: MatchPlan, current: int) -> Iterator[Feature]:
-    """What an expression reads of the run. `current`: the component that the event at hand is being bound to, or -1."""
+    """The features of a run that an expression reads. `current`: component that the event is being bound to, or -1."""
     for leaf in leaves(expr):
         if isinstance(leaf, Attribute):
             if not (leaf.component == current and leaf.which in (Which.CURRENT, Which.SINGLE)):
@@ -208,7 +208,7 @@ def aggregate_features(leaf: Aggregate) -> tuple[Feature, ...]:
 
 
 def support(feature: Feature) -> Iterator[Feature]:
-    """What must be kept besides, so that a feature can be updated when its closure takes an event."""
+    """The further features that are needed to update a feature when its closure takes an event."""
 
     def beside(what: What, back: int = 0) -> Feature:
         return Feature(feature.component, what, feature.name, feature.kind, back)

@@ -1,4 +1,4 @@
-"""What an event can be to a query, told from its type and own attributes alone: a mask of bits, a block at a time."""
+"""The classification of events for a query, by type and own attributes alone: a mask of bits, a block at a time."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def held_kinds(schema: Schema) -> dict[str, Kind]:
 
 
 def kinds_held(name: str, kind: Kind) -> dict[str, Kind]:
-    """What rows keep of one attribute."""
+    """The kinds of the columns in which rows keep one attribute."""
     if kind is Kind.NUMBER:
         return {name: Kind.FLOAT, rest_name(name): Kind.FLOAT}
     return {name: kind.column}

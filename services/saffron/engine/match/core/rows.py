@@ -81,7 +81,7 @@ class Rows:
             column[places[1]] = values[first:]
 
     def gather(self, name: str, places: tuple[slice, slice], values: Array, chosen: NDArray[np.intp]) -> None:
-        """As `write` of the chosen values, without a copy between; they are of the column's type."""
+        """Write the chosen values into a column's places without an extra copy; `values` have the column's type."""
         column = self.columns[name]
         first = places[0].stop - places[0].start
         np.take(values, chosen[:first], out=column[places[0]], mode="clip")
@@ -89,7 +89,7 @@ class Rows:
             np.take(values, chosen[first:], out=column[places[1]], mode="clip")
 
     def add(self, name: str, dtype: np.dtype[np.generic], null: float) -> None:
-        """One more column; the rows that are there have nothing in it."""
+        """Add a column, which is null in the rows that are there."""
         self.columns[name] = np.full(self.capacity, null, dtype)
 
     def live(self, name: str) -> Array:

@@ -1,4 +1,4 @@
-"""What happens to a run in the text of a step kernel: it takes an event, begins the next component, is complete."""
+"""Writer of the code for a run in a step kernel: it takes an event, begins the next component, is complete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Actions:
         self.merging = MergingText(text)
 
     def append(self, lane: str, state: State, deadline: str) -> None:
-        """One more lane of a state's runs of the key; what is in it is still to be written."""
+        """Write the code that appends an empty lane to a state's runs of the key."""
         out, c = self.text.out, state.index
         out(f"{lane} = np.uintp(append(G{c}, slot, {deadline}))")
         if self.text.listed(state):
@@ -31,12 +31,12 @@ class Actions:
             out(f"    remember(I{c}, G{c}, slot, {deadline})")
 
     def node(self, before: str, component: int) -> None:
-        """A node for the event at hand; `node` is its number until it is counted on."""
+        """Write the code that makes a node for the event at hand; `node` is its number until it is counted on."""
         self.text.out("p = np.uintp(node & ring)")
         self.text.out(f"node_row[p], node_before[p], node_part[p] = row32, {before}, {component}")
 
     def take(self, state: State, lane: str) -> None:
-        """The run's closure takes the event."""
+        """Write the code by which the run's closure takes the event."""
         c = state.index
         self.node(f"H{c}[{lane}]", c)
         self.text.out(f"H{c}[{lane}] = np.uint32(node & 0xFFFFFFFF)")
@@ -44,7 +44,7 @@ class Actions:
         self.update(state, lane)
 
     def fork(self, state: State) -> None:
-        """Run q of the state, as it stands, and what it leads bind the event to the next component."""
+        """Write the code by which run q and the merged runs that it leads bind the event to the next component."""
         out, c = self.text.out, state.index
 
         def bind(start: str, deadline: str, chain: str) -> None:
@@ -68,7 +68,7 @@ class Actions:
         self.merging.for_each(state, bind)
 
     def begin(self) -> None:
-        """The event begins a run."""
+        """Write the code by which the event begins a run."""
         out = self.text.out
         out("if m & BEGIN_0:")
         with out.block():
@@ -96,7 +96,7 @@ class Actions:
         self.text.out(f"live{into.index} += 1")
 
     def found(self, start: str, chain: str) -> None:
-        """A match that ends with the event at hand."""
+        """Write the code that records a match that ends with the event at hand."""
         self.text.out(
             f"found[FIRST_ROW, matches], found[CHAIN, matches], found[LAST_ROW, matches] = {start}, {chain}, row"
         )
@@ -128,7 +128,7 @@ class Actions:
             self.text.out(f"{lane_array(state, feature)}[{lane}] = {updated(feature, self.text.names, read)}")
 
     def update_eight(self, state: State) -> None:
-        """The same for those of the eight runs from lane b on that are in the mask `taken`.
+        """Write the update of those of the eight runs from lane b on that are in the mask `taken`.
 
         What is written is kept in variables: memory just written through a mask is slow to read.
         """

@@ -46,10 +46,10 @@ class Events(Protocol):
         """Before the first event."""
 
     def event(self, contiguity: Callable[[], None]) -> None:
-        """Its key, what it can be, its row, and when it happened. `contiguity`: writes what ends runs before it."""
+        """Write the code that reads an event: key, components, row, time. `contiguity`: writes the end of runs."""
 
     def kept(self) -> None:
-        """What is noted of the event's row."""
+        """Write the code that stores the row of the event."""
 
     def done(self) -> None:
         """On to the next event."""
@@ -72,10 +72,10 @@ class GivenEvents(Events):
         return f"{kind.dtype}[::1]"
 
     def prologue(self) -> None:
-        """Nothing: rows are there."""
+        """Write nothing: the rows are stored before the kernel runs."""
 
     def epilogue(self) -> None:
-        """The same."""
+        """Write nothing, as in `prologue`."""
 
     def event(self, contiguity: Callable[[], None]) -> None:
         out = self._text.out

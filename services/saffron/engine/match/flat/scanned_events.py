@@ -88,7 +88,7 @@ class ScannedEvents(Events):
         self._text.out("made, told = node, matches")
 
     def done(self) -> None:
-        """An event that no run has bound leaves nothing behind."""
+        """Write the code that keeps an event only if a run has bound it."""
         out = self._text.out
         out("if node != made or matches != told:")
         with out.block():

@@ -46,7 +46,7 @@ class States:
         return ends_with_first(self.text.plan)
 
     def state(self, state: State) -> None:
-        """All that an event does to the runs of a state."""
+        """Write the code by which an event advances, ends or extends the runs of a state."""
         out, c = self.text.out, state.index
         contiguous = self.text.strategy in CONTIGUOUS
         wanted = [f"BEGIN_{c + 1}"] * (c < self.text.last) + [f"TAKE_{c}"] * state.closure
@@ -149,7 +149,7 @@ class States:
             out(f"live{c} -= k")
 
     def _left(self, state: State) -> None:
-        """Run q has gone on to the next component."""
+        """Write the code that takes run q out of its state's lists after it has gone on to the next component."""
         out, c = self.text.out, state.index
         if self.text.listed(state):
             out(f"if G{c}[slot, DUE] > 0:")
@@ -197,7 +197,7 @@ class States:
             self._each_bit(lambda: self._complete(state))
 
     def _complete(self, state: State) -> None:
-        """Run q has just taken the event and may end with it (a closure that ends the pattern reports each prefix)."""
+        """Write the code that reports run q with the event, if it may end there (a closure reports each prefix)."""
         c = state.index
         self.text.out(f"if {self.actions.proceeding(state, 'q')}:")
         with self.text.out.block():

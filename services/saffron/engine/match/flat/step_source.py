@@ -29,7 +29,7 @@ POOL = (
 
 
 def event_values(out: Lines, names: Names, features: Sequence[Feature]) -> None:
-    """What conditions and features ask of the event."""
+    """Write the code that reads the attributes of the event for conditions and features."""
     aggregated = {feature.name for feature in features}
     out("row32 = np.uint32(row & 0xFFFFFFFF)")
     for number, (name, kind) in enumerate(names.attributes.items()):
@@ -148,7 +148,7 @@ class StepSource:
         self._events.kept()
 
     def _merge(self) -> None:
-        """Runs that agree become one, and those that one leads get their chains where they may end."""
+        """Write the code that merges equal runs, and gives the merged runs their chains where they may end."""
         if self.text.merged is not None:
             self._merging.compare(ordered=self.text.ordered(self.text.merged))
             self._merging.draw(self._states.actions.leaving(self.text.merged) or "True")
@@ -186,7 +186,7 @@ class StepSource:
             out(f"G{c}[slot, BEGIN] = 0 if n{c} == 0 else G{c}[slot, BEGIN] + k")
 
     def _contiguity(self) -> None:
-        """Runs die when an event of their key (strict: of the stream) is not theirs."""
+        """Write the code that ends runs when an event of their key (strict: of the stream) is not part of them."""
         if self.text.strategy not in CONTIGUOUS:
             return
         out = self.text.out

@@ -195,7 +195,7 @@ class AbsentSource:
                             self._ended(absence, sequence)
 
     def _ended(self, absence: Absence, sequence: tuple[int, ...]) -> None:
-        """The event at hand is the last of the sequence."""
+        """Write the code for an event at hand that is the last of the sequence."""
         out, last = self.text.out, sequence[-1]
         checks = self._asked(absence, sequence)
         read = LaneReader(self.text.automaton, self.text.names, "q", None, {last: "r"})
@@ -217,7 +217,7 @@ class AbsentSource:
     # ---- the search
 
     def _level(self, search: Search, at: int, rows: dict[int, str]) -> None:
-        """The event of sequence[at], at row `a` or before it."""
+        """Write the search for the event of sequence[at], at row `a` or before it."""
         out, sequence = self.text.out, search.sequence
         component = sequence[at]
         name, place = f"a{at}", f"b{at}"

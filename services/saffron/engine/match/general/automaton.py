@@ -62,7 +62,9 @@ def since(distinct: int) -> Feature:
 
 @dataclass(frozen=True)
 class GeneralAutomaton:
-    """`state`: rows of the one pool of runs. `uncounted`: some events count in nobody's contiguity.
+    """The automaton of a general plan, as a table of states and edges that kernels walk.
+
+    `state`: layout of the one pool of runs. `uncounted`: some events do not count for strict contiguity.
 
     `since`: the gaps of NOTs that count since before the AND that they are a part of.
     """
@@ -76,7 +78,7 @@ class GeneralAutomaton:
 
     @cached_property
     def local(self) -> Mapping[int, list[Asked]]:
-        """By component: the conditions that its event decides alone."""
+        """The local conditions by component: its event decides them alone."""
         found: dict[int, list[Asked]] = {}
         for asked in (*self.checks, *self.absent):
             if asked.is_local:
@@ -131,7 +133,7 @@ class GeneralAutomaton:
 
     @cached_property
     def postponed(self) -> Mapping[int, tuple[int, ...]]:
-        """By gap of the table: its NOTs that are asked when the match is complete."""
+        """The NOTs that are evaluated when the match is complete, by gap of the table."""
         found: dict[int, set[int]] = {}
         for kind in self.table.kinds:
             for gap in kind.waiting:
@@ -145,7 +147,7 @@ class GeneralAutomaton:
 
 
 def without_left(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
-    """Those that no event of the match comes before."""
+    """The gaps at the beginning of a match: no event of the match comes before them."""
     return tuple(gap for gap in gaps if not gap.left)
 
 
@@ -169,7 +171,7 @@ def build(plan: MatchPlan, derived: frozenset[str] = frozenset()) -> GeneralAuto
 
 
 def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[Feature]:
-    """What a run carries for itself: a run is copied often, so nothing that nobody reads."""
+    """The values that a run carries itself. A run is copied often, so it carries nothing that is not read."""
     strategies = {*plan.begins, *plan.continues}
     carried = [STATE]
     if any(ending.trailing for ending in table.endings):
@@ -199,7 +201,7 @@ def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[F
 
 
 def _read(plan: MatchPlan, checks: tuple[Asked, ...]) -> Iterator[Feature]:
-    """What the expressions of checks read of a run."""
+    """The features of a run that the expressions of checks read."""
     for asked in checks:
         if not asked.is_local:
             for leaf in leaves(asked.expr):

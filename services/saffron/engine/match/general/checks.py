@@ -53,7 +53,7 @@ class Asked:
 
     @cached_property
     def numbered(self) -> Mapping[int, int]:
-        """By component that is read as v[n]: how many events its list must have; else the check holds."""
+        """The number of events that a list must have for the check to apply, by component that is read as v[n]."""
         found: dict[int, int] = {}
         for leaf in leaves(self.expr):
             if isinstance(leaf, Attribute) and leaf.which is Which.NTH:
@@ -79,7 +79,7 @@ def joint(absence: Absence) -> tuple[Asked, ...]:
 
 
 def asked_of(absence: Absence, sequence: tuple[int, ...], positive: int) -> tuple[Asked, ...]:
-    """Those of `joint` that one sequence of a NOT decides: the NOT's other components have no event then.
+    """The checks of `joint` that one sequence of a NOT decides: the NOT's other components have no event then.
 
     `positive`: the number of components that a match can bind, which come first.
     """
@@ -88,7 +88,7 @@ def asked_of(absence: Absence, sequence: tuple[int, ...], positive: int) -> tupl
 
 
 def due(checks: tuple[Asked, ...], component: int, over: Components, newly: Components) -> list[Asked]:
-    """Those to ask when an event of `component` is taken; the lists `over` are complete, `newly` since this event."""
+    """The checks to evaluate when an event of `component` is taken. `over`: complete lists; `newly`: by this event."""
     return [
         asked
         for asked in checks
@@ -100,7 +100,7 @@ def due(checks: tuple[Asked, ...], component: int, over: Components, newly: Comp
 
 
 def due_at_end(checks: tuple[Asked, ...], over: Components) -> list[Asked]:
-    """Those to ask of a whole match, in which the lists `over` were complete before its last event."""
+    """The checks to evaluate on a complete match. `over`: lists that were complete before its last event."""
     return [asked for asked in checks if asked.finished - over]
 
 

@@ -1,4 +1,4 @@
-"""What an event can be to a general query: a bit for each component."""
+"""The classification of events for a general query: a bit for each component that an event can be."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ GONE = -1
 
 
 class EndingSource:
-    """What happens to lane y when it is complete, and to a match that waits."""
+    """Writer of the code for a complete lane y, and for a match that waits."""
 
     def __init__(self, text: TableText, absent: AbsentSource) -> None:
         self.text = text
@@ -60,7 +60,7 @@ class EndingSource:
             out("        note(log, KINDS * e + ENDED, I0[DEADLINE, q], ordinals[w])")
 
     def _wait_unless_over(self, gaps: tuple[Gap, ...]) -> None:
-        """The match waits, unless its NOTs count since before its last events and their times are over."""
+        """Write the code by which the match waits, unless its NOTs count since earlier and their times are over."""
         out, number = self.text.out, self.text.automaton.trailing.index(gaps)
         since = [gap for gap in gaps if gap in self.text.automaton.since]
         for gap in since:
@@ -76,7 +76,7 @@ class EndingSource:
             out("ok = False")
 
     def _wait(self, number: int) -> None:
-        """The match waits for the end of each window that holds it, in a run of its own."""
+        """Write the code that makes a waiting run for each window of the match, up to the window's end."""
         out, window = self.text.out, self.text.automaton.plan.window
         if self.text.alone:
             self._waiter(number, "I0[DEADLINE, q]", str(ALL_WINDOWS), "0")
@@ -107,7 +107,7 @@ class EndingSource:
         return all(one.duration for gap in gaps for one in self.text.absences(gap.absences))
 
     def _due_at(self, number: int) -> None:
-        """`due`: when the times of all NOTs with one are over; AT_ONCE without any."""
+        """Write the code that computes `due`: the end of the times of all NOTs with a time; AT_ONCE without any."""
         if not self.text.automaton.timed:
             return
         gaps, constant = self.text.automaton.table.gaps, self.text.names.constant
@@ -118,7 +118,7 @@ class EndingSource:
             self.text.out(f"due = max(due, {over})")
 
     def _waiter(self, number: int, end: str, low: str, serial: str) -> None:
-        """A run that waits for the end of a window, or for `due` if that comes before it."""
+        """Write the code that makes a run that waits for the end of a window, or for `due` if it comes first."""
         out, timed = self.text.out, self._timed(number)
         if not timed:
             self._wait_until(number, end, low, serial)
@@ -154,7 +154,7 @@ class EndingSource:
         return sum(1 << last for last in {sequence[-1] for absence in absences for sequence in absence.sequences})
 
     def waiting(self) -> None:
-        """A match that waits for its window's end is over if the event is what must not follow it."""
+        """Write the code that drops a waiting match if the event is one that must not follow it."""
         if not self.text.automaton.trailing:
             return
         out = self.text.out

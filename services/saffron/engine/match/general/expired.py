@@ -11,13 +11,13 @@ Ints = NDArray[np.int64]
 
 
 class Expired:
-    """`passed`: instants and ordinals of all events of the block, for telling whether a run's contiguity was broken."""
+    """The expired runs of one block. `passed`: instants and ordinals of its events, to check the contiguity of runs."""
 
     def __init__(self) -> None:
         self.forget(0)
 
     def forget(self, ordinal: int) -> None:
-        """The next block begins; `ordinal`: of the last event before it."""
+        """Begin a block: forget the runs that expired in the last one. `ordinal`: of the last event before it."""
         self.passed: list[tuple[Ints, Ints]] = []
         self._parts: list[Ints] = []
         self._ordinal = ordinal

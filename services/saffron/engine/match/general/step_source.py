@@ -250,7 +250,7 @@ class GeneralSource:
         out("    G0[slot, LENGTH] = length")
 
     def _asked_one(self) -> None:
-        """What becomes of run q."""
+        """Write the code that gives the event to run q."""
         out, patient = self.text.out, self.text.automaton.patient
         out(f"s = {self.text.carried(STATE)}")
         self._endings.waiting()
@@ -287,7 +287,7 @@ class GeneralSource:
         return f"targets[states[s, SKIPS] + 2 * fired + (1 if hold else 0)] if uncounted else ({counted})"
 
     def _start(self) -> None:
-        """A run that has nothing yet, for an event that may begin a match."""
+        """Write the code that makes an empty run for an event that may begin a match."""
         out, begins = self.text.out, self.begins
         out(f"if m & {begins}:")
         with out.block():

@@ -13,7 +13,7 @@ from saffron.language.plan.pattern import Absence
 
 @dataclass
 class TableText:
-    """What all writers of one kernel share."""
+    """The text, plan and names that all writers of one kernel share."""
 
     automaton: GeneralAutomaton
     names: Names
@@ -38,7 +38,7 @@ class TableText:
         return "1" if window.slide is None else "(window_size // window_slide + 1)"
 
     def carried(self, feature: Feature, lane: str = "q") -> str:
-        """What a run carries."""
+        """The text by which code reads a value that a run carries."""
         return f"{lane_array(self.state, feature)}[{lane}]"
 
     @property
@@ -51,7 +51,7 @@ class TableText:
         return [self.automaton.plan.absences[number] for number in numbers]
 
     def into(self, lane: str, state: str) -> None:
-        """The lane goes on in a state."""
+        """Write the code that moves the lane into a state."""
         self.out(f"{self.carried(STATE, lane)} = {state}")
         if self.automaton.patient:
             self.out(f"{self.carried(WANTED, lane)} = states[{state}, WANTS]")

@@ -29,7 +29,7 @@ from saffron.schema.schema import Kind
 
 
 class TakingSource:
-    """What becomes of run q by an event of which it waits for a component: lanes y of its own, or itself."""
+    """Writer of the code by which run q takes an event: the run moves itself, or gives copies in new lanes y."""
 
     def __init__(self, text: TableText, absent: AbsentSource, endings: EndingSource) -> None:
         self.text = text
@@ -37,7 +37,7 @@ class TakingSource:
         self._endings = endings
 
     def edges(self) -> None:
-        """What run q becomes by each of its edges.
+        """Write the code that tries every edge of run q with the event, and makes the runs that follow.
 
         An edge after which the run does not stay, and that leads to one state, makes no copy: the run itself goes on
         by it, when it has been asked for all others.
@@ -70,7 +70,7 @@ class TakingSource:
             self._take()
 
     def _edge(self) -> None:
-        """Whether run q takes the event by edge e."""
+        """Write the test whether run q takes the event by edge e."""
         out = self.text.out
         out("if m & edges[e, BIT] == 0:")
         out("    continue")
@@ -155,7 +155,10 @@ class TakingSource:
         self._go_on()
 
     def _remember(self) -> None:
-        """What lane y carries for itself, changed by the event."""
+        """Write the code that updates what lane y carries besides sums.
+
+        That is: the event's ordinal and time, and the rows of events since which NOTs and DISTINCT count.
+        """
         out = self.text.out
         if self.text.automaton.plan.timeouts and any(
             gap.left for kind in self.text.automaton.table.kinds for gap in kind.gaps

@@ -41,7 +41,7 @@ Key = tuple[Position | None, tuple[Edge, ...]]
 
 @dataclass(frozen=True)
 class Kind:
-    """What is asked and done when an event is taken: edges that differ in no part of it share their code.
+    """The checks and actions of an edge that takes an event. Edges of one kind share their code.
 
     `over`: finished lists that a condition reads, `newly` those of them that this event finishes. `later`: NOTs of the
     gaps that are asked at the end, as they read what the match takes behind this event.
@@ -61,7 +61,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Ending:
-    """What is asked of a match that is complete. `over`: lists that were complete before its last event."""
+    """The checks of a complete match. `over`: lists that were complete before its last event."""
 
     over: Components
     trailing: tuple[Gap, ...]
@@ -69,7 +69,10 @@ class Ending:
 
 @dataclass
 class Table:
-    """`kinds`, `endings`: numbered as in the edges' columns KIND and ENDING. `gaps`: each has a register of its own."""
+    """The transitions of a general plan. `kinds`, `endings`: numbered as in the edges' columns KIND and ENDING.
+
+    `gaps`: each has a register of its own in a run.
+    """
 
     kinds: list[Kind] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)

@@ -50,7 +50,9 @@ _NOTES = 16  # for which there is room, by event and run
 
 
 class Watch:
-    """`tables`: states, edges and targets. `trailing`: by ending the number of what a match waits for, -1 for nothing.
+    """The counter of transitions of general runs in watched blocks. `tables`: states, edges and targets.
+
+    `trailing`: by ending, the number of the NOTs that a match waits for, -1 for none.
 
     States are those of the table, then matches that wait for their window's end, then the match. `one_in`: see ONE_IN.
     """
@@ -76,17 +78,17 @@ class Watch:
         return self.on
 
     def censor(self, *, censored: bool) -> None:
-        """A block begins; a censored one is not watched."""
+        """Begin a block; a censored one is not watched."""
         self._censored = censored
 
     def end_block(self) -> None:
-        """Nothing is put off until then."""
+        """Do nothing: this watch postpones nothing to the end of a block."""
 
     def restart(self) -> None:
         """After a snapshot nothing has been counted."""
 
     def take(self) -> tuple[Cells, int, int]:
-        """What happened since the last call, events, and ms that runs lived."""
+        """The transitions since the last call by (state, next state), events, and ms that runs lived."""
         cells, events, lived = self.cells(), self.events, self.lived
         self.clear()
         return cells, events, lived
@@ -105,7 +107,7 @@ class Watch:
         self._met = np.zeros(self.states, np.int64)
 
     def begin_block(self, pool: Pool, clock: int, now: int) -> None:
-        """A block begins with an event at `now`, the one before was at `clock`."""
+        """Begin a block with an event at `now`; the last event before was at `clock`."""
         self.on = is_sampled(now, self.one_in) and not self._censored
         self.pass_time(pool, clock, now)
 
@@ -169,7 +171,7 @@ class Watch:
         self._stay(part, into, np.repeat(deadlines[took], several), np.repeat(ordinals[took], several), 1)
 
     def _stay(self, part: Passing, states: Ints, deadlines: Ints, ordinals: Ints, sign: int) -> None:
-        """Runs are in these states from these events on, up to the end of the part or of their windows (-1: not)."""
+        """Count runs in these states from these events to the end of the part or their windows (`sign` -1: undo)."""
         now = part.instants_of(ordinals)
         met = np.bincount(states, part.ordinals_at(deadlines) - ordinals, minlength=self.states)
         self._met += sign * met.astype(np.int64)
@@ -211,7 +213,7 @@ class Watch:
         return taken
 
     def _waited(self, cells: Cells) -> None:
-        """A match that waits is one step from its end: nothing it meets brings it nearer."""
+        """Count what becomes of waiting matches. They are one step from the end: no event brings them nearer."""
         first = len(self._states)
         waiting = range(first, first + self._waiting)
         came = {state: sum(count for (_, into), count in cells.items() if into == state) for state in waiting}

@@ -85,7 +85,7 @@ def _pair(floats: Any, ints: Any, base: int, length: int, held: Any, end: int) -
 
 @jitable
 def _follow(held: Any, held_heads: Any, segments: Any, slot: int, run: Any, ordered: bool) -> None:
-    """One more follower of a key: (deadline, start, group, mark, head); `ordered`: they stand in order of starts."""
+    """Append a follower of a key: (deadline, start, group, mark, head). `ordered`: by their starts."""
     deadline, start, group, mark, head = run
     begin = segments[slot, BASE] + segments[slot, BEGIN]
     at = begin + segments[slot, LENGTH]
@@ -118,7 +118,7 @@ def _larger(held: Any, segments: Any, slot: int, one: int, other: int) -> bool:
 def _yield(
     ints: Any, heads: Any, held: Any, held_heads: Any, segments: Any, slot: int, loser: int, group: int, mark: int
 ) -> None:
-    """The runs of lane `loser`, drawn on, join a group whose trunk ends before `mark`."""
+    """Make the runs of lane `loser` join a group whose trunk ends before `mark`."""
     if ints[GROUP, loser] == 0 or ints[MARK, loser] == ALL:
         ints[OWN, loser] = heads[loser]
     ints[MARK, loser] = mark

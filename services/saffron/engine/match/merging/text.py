@@ -1,4 +1,4 @@
-"""What merging adds to the text of a step kernel; the pool of followers is number `m` there."""
+"""Writer of the code that merging adds to a step kernel. The pool of followers has number `m` there."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class MergingText:
         return deferring(self.text.automaton.plan, self.text.merging)
 
     def whole(self, state: State) -> None:
-        """Of which part of the chain the match that was just found consists."""
+        """Write the part of the chain of which the match that was just found consists."""
         if self.text.merges(state) and self.defers:
             out = self.text.out
             out("found[MARK_OF, matches] = 0 if mark == ALL else mark")
             out("found[OWN_OF, matches] = own")
 
     def alone(self, state: State, lane: str) -> None:
-        """A run that enters a state is one on its own."""
+        """Write the code that marks a run entering a state as unmerged."""
         if self.text.merges(state):
             self.text.out(f"I{state.index}[{self._rows(state)[0]}, {lane}] = 0")
 
@@ -77,7 +77,7 @@ class MergingText:
             out("f += 1")
 
     def forget(self, state: State, lane: str, *, died: bool) -> None:
-        """Run `lane` of a state is over, and with it those that it leads."""
+        """Write the code that ends run `lane` of a state and the merged runs that it leads."""
         if not self.text.merges(state):
             return
         out, group = self.text.out, f"I{state.index}[{self._rows(state)[0]}, {lane}]"
@@ -89,7 +89,7 @@ class MergingText:
                 out(f"counters[DIED_{state.index}] += e")
 
     def forget_all(self, state: State) -> None:
-        """All runs of a key in a state have died."""
+        """Write the code that ends all merged runs of a key in a state."""
         if self.text.merges(state):
             out = self.text.out
             out("    livem -= Gm[slot, LENGTH]")

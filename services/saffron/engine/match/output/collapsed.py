@@ -85,7 +85,7 @@ class CollapsedMatches(Matches):
 
 
 def _ends(collapsed: Collapsed) -> Entries:
-    """One a graph: its first event, its last one, its window and deadline."""
+    """Entries of graphs, one each: first event, last event, window and deadline."""
     graphs, entries = collapsed.graphs, collapsed.entries
     found = entries.found.copy()
     found[FIRST_ROW] = graphs.place[graphs.first_node[:-1]]

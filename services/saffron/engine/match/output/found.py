@@ -11,7 +11,7 @@ from saffron.engine.match.selection.entries import Entries
 
 
 def entries_of(runs: QueryRuns) -> Entries:
-    """Those of the block at hand, without what a leading NOT rules out."""
+    """The entries of the block's matches, one for each match and window, without those that a leading NOT rules out."""
     found = runs.found.copy()
     columns, mask, clock = runs.rows.columns, runs.rows.mask, runs.store.clock()
     first, last = found[FIRST_ROW] & mask, found[LAST_ROW] & mask

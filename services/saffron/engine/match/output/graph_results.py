@@ -60,7 +60,7 @@ class Collapsing(Reporter):
         return Collapsed(graphs, Entries(found, lows if own else None, serials if own else None))
 
     def _placed(self, collapsed: Collapsed, mask: int) -> Collapsed:
-        """The same, now that the ring of rows may have grown."""
+        """The graphs with places in the ring of rows as it is now: it may have grown."""
         rows = self.runs.rows
         place = (rows.tail + ((collapsed.graphs.place - rows.tail) & mask)) & rows.mask
         return Collapsed(replace(collapsed.graphs, place=place), collapsed.entries)

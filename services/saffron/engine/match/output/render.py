@@ -228,7 +228,7 @@ class Written(ABC):
 
 
 class Matches(Written):
-    """What one query reports of a block, over exact times: entries of runs' nodes.
+    """The matches that a query over exact times reports of a block: entries of runs' nodes.
 
     `position`: of each entry's last event, or what is given.
     """
@@ -254,7 +254,7 @@ class Matches(Written):
         return deadline
 
     def as_events(self) -> tuple[Ints, dict[str, list[Any]]]:
-        """What INTO makes of the entries: int64 [n], 64 bits of each one's id (never 0); values by item of RETURN."""
+        """The events that INTO makes of the entries: ids, int64 [n] (never 0), and values by item of RETURN."""
         runs, chosen = self._runs, np.arange(len(self))
         counts, places = bound(self._query, self._found)
         ids = self._ids(chosen, counts, runs.rows.identities(places))[:, 0].view(np.int64)

@@ -56,7 +56,7 @@ class Listing(Reporter):
         self.runs.choice.forget()
 
     def _decided(self) -> Entries:
-        """What is decided of the matches in the list of found ones, and of those that waited."""
+        """The entries that are decided: of the matches found, and of those that waited."""
         runs = self.runs
         entries = entries_of(runs)
         if runs.timeouts is not None:

@@ -29,7 +29,7 @@ def sequences(runs: QueryRuns) -> tuple[Ints, Ints]:
 
 
 def bound(runs: QueryRuns, found: Ints) -> tuple[Ints, Ints]:
-    """Of matches [FOUND_ROWS, n]: counts as in `sequences`, and the places of their events in the ring of rows."""
+    """The events bound by matches [FOUND_ROWS, n]: counts as in `sequences`, and places in the ring of rows."""
     found = np.ascontiguousarray(found)
     counts = np.zeros((found.shape[1], runs.plan.positive), np.int64)
     chains.measure(found, *runs.nodes.arrays, counts)

@@ -23,7 +23,7 @@ _ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply}
 
 
 def closing_of(plan: MatchPlan) -> bytes:
-    """What closes the events of a result, where it has them."""
+    """The JSON that closes the events of a result, where it has them."""
     return b"" if plan.delivery.values else b"}"
 
 

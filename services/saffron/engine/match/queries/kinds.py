@@ -23,7 +23,7 @@ def start(
     shed: str,
     merges: bool = True,
 ) -> Runs:
-    """What runs a plan on a stream; SaffronError where nothing can. `shed`, `merges`: see `engine_of`."""
+    """The runs of a plan on a stream; SaffronError if no engine can run it. `shed`, `merges`: see `engine_of`."""
     if engine_of(plan, schema, shed=shed, merges=merges).engine is Engine.IMPRECISE:
         return UncertainRuns(compile_uncertain(plan, compiled=compiled), schema, strings, slot=slot)
     return fastest(plan, schema, strings, slot=slot, compiled=compiled, shed=shed, merges=merges)

@@ -14,7 +14,7 @@ from saffron.schema.schema import Kind
 
 @dataclass
 class Standing(StandingQuery[Runs]):
-    """`results`: ever found, `earlier` of them before this operator took over.
+    """A registered match query and its counts. `results`: ever found, `earlier` of them before this operator took over.
 
     `nanoseconds`: what the events took that observations have not told yet, `taken`: all events since this operator
     took over; `clean`: the instant from which on nothing was dropped that runs could have met.

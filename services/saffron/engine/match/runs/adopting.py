@@ -1,4 +1,4 @@
-"""What a query holds, under a wider schema: more attributes, and kinds that have all values of those before.
+"""The change of a query's state to a wider schema, with more attributes and wider kinds.
 
 No value changes, only how it is held; so no answer does. The program is the same but for how it reads what it holds.
 """
@@ -30,7 +30,7 @@ _COUNTED = (What.SUM, What.NUMBER, What.MEAN, What.SPREAD, What.LENGTH)
 
 
 def adopt_rows(rows: Rows, old: Schema, new: Schema) -> None:
-    """The rows' columns of attributes become those of the new schema; what is new is null in all rows."""
+    """Change the attribute columns of the rows to those of the new schema; a new column is null in all rows."""
     for name, kind in new.kinds.items():
         before = old.kinds.get(name)
         if before is not None and before.column is kind.column:
@@ -52,7 +52,7 @@ def adopt_keys(keys: Keys, key: Sequence[str], old: Schema, new: Schema) -> Keys
 
 
 def adopt_pool(pool: Pool, old: State, new: State) -> None:
-    """The runs of a state, each feature as the new state holds it; what stands behind the features stays."""
+    """Change the runs of a state to the features of the new state; what stands behind the features stays."""
     values = {_place(one): (one, pool.floats[at]) for at, one in enumerate(old.floats)}
     values |= {_place(one): (one, pool.ints[FIRST_FEATURE + at]) for at, one in enumerate(old.ints)}
     lanes = len(pool.heads)
@@ -66,7 +66,7 @@ def adopt_pool(pool: Pool, old: State, new: State) -> None:
 
 
 def _place(feature: Feature) -> tuple[object, ...]:
-    """What tells features apart, whatever the kinds of their values."""
+    """The identity of a feature, without the kind of its values."""
     return feature.component, feature.what, feature.name, feature.back, feature.function
 
 
@@ -105,7 +105,7 @@ def _column(columns: Mapping[str, Array], name: str, kind: Kind) -> Column:
 
 
 def _part(column: Column, name: str) -> Column:
-    """What rows hold of a column under a name."""
+    """The part of a column that rows keep under a name."""
     if column.kind is not Kind.NUMBER:
         return column
     data: Array = column.data

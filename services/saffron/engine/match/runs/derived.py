@@ -155,7 +155,7 @@ def results_of(part: Range) -> NDArray[np.bool_] | None:
 
 
 def composition(part: Range) -> Mapping[str, Ints]:
-    """By column of the rows: what `Composed` says of the events."""
+    """The values of `Composed` for the events, by column of the rows."""
     own = part.columns
     if isinstance(own, Composed):
         found = {RESULT: own.result, FIRES: own.fires, DUE: own.due, COUNTED: own.counted}

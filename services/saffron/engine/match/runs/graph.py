@@ -121,7 +121,7 @@ class Linking(Source):
         return counts, places
 
     def forget_matches(self) -> None:
-        """The matches of the last block have been published."""
+        """Forget the matches of the last block, which have been published."""
         self._ends = []
         self._listed = 0
 

@@ -23,7 +23,7 @@ def may_match_again(plan: MatchPlan) -> bool:
 
 
 def mark(rows: Rows, first: Ints) -> None:
-    """Matches were found that begin with these rows."""
+    """Record that matches were found that begin with these rows."""
     if not len(first):
         return
     if MATCHED not in rows.columns:

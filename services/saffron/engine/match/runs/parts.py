@@ -53,14 +53,14 @@ class Source(Part, ABC):
         return None
 
     def forget_matches(self) -> None:
-        """The matches of the last block have been published."""
+        """Forget the matches of the last block, which have been published."""
 
     def forget_runs(self) -> None:
         """No match holds both an event from before and one from after; matches of the block stay readable."""
 
 
 class Reporter(Part, ABC):
-    """What becomes of the matches found: results, in the order in which they are known."""
+    """The part of a query that makes results of the matches found, in the order in which they are decided."""
 
     @property
     @abstractmethod
@@ -73,11 +73,11 @@ class Reporter(Part, ABC):
 
     @abstractmethod
     def settled(self) -> Entries:
-        """What has been decided since this was last asked; `fired` reports it all the same."""
+        """The entries decided since the last call; `fired` reports them all the same."""
 
     @abstractmethod
     def pause(self) -> None:
-        """All runs are about to be forgotten: what was decided up to here is to be reported."""
+        """Keep what was decided up to here to be reported: all runs are about to be forgotten."""
 
     def forget_matches(self) -> None:
-        """The matches of the last block have been published."""
+        """Forget the matches of the last block, which have been published."""

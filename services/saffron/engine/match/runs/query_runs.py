@@ -132,7 +132,7 @@ class QueryRuns(Runs):
 
     @property
     def stored(self) -> Stored:
-        """What a choice among matches reads."""
+        """The stored events that a choice among matches reads."""
         return Stored(self.rows, self.nodes, self.plan.positive)
 
     @property
@@ -230,7 +230,7 @@ class QueryRuns(Runs):
         self.close_windows(AFTER_ALL if end else now)
 
     def close_windows(self, now: int) -> None:
-        """All events before instant `now` were given."""
+        """Expire the runs whose windows have ended: all events before instant `now` were given."""
         self.swept = now
         if self.program.pending is not None:
             self._sweep(self.swept, self.program.pending)
@@ -281,16 +281,16 @@ class QueryRuns(Runs):
             self.pools[status - GROW_POOL].grow()
 
     def found_from(self, start: int) -> None:
-        """A kernel has found the matches from `start` on: put them in order.
+        """Put the matches from `start` on, which a kernel has found, in order.
 
-        Runs that begin as these matches do are told apart from others (see `shedding.matched`).
+        Runs that begin as these matches do are told apart from others (see `matched`).
         """
         if self._again:
             mark(self.rows, self.buffer[FIRST_ROW, start : self.counters[FOUND]])
         self._sort(start)
 
     def flat_found(self, start: int, stop: int, *, shared: bool) -> None:
-        """What all matches of flat plans say alike, and their order, where they are `shared` out of it."""
+        """Fill in the values that are equal in all matches of flat plans. `shared`: the matches need sorting."""
         self.buffer[PART, start:stop] = len(self.plan.components) - 1
         self.buffer[LEAD, start:stop] = -1
         self.buffer[DEADLINE_OF : LOW + 1, start:stop] = AT_ONCE

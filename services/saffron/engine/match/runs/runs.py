@@ -1,4 +1,4 @@
-"""What every kind of runs does for the operator: it takes events, and reports what it finds."""
+"""The protocol of runs, of every kind of engine: the operator gives them events, and they report matches."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Runs(ABC):
 
     @property
     def transitions(self) -> Transitions | None:
-        """What its partial matches did, as it is observed; None where that is not."""
+        """The observed transitions of its partial matches; None where they are not observed."""
         return None
 
     @property
@@ -96,11 +96,11 @@ class Runs(ABC):
 
     @abstractmethod
     def end_part(self) -> None:
-        """The query's last event was given: matches whose windows it has closed are found."""
+        """Find the matches whose windows the query's last event has closed."""
 
     @abstractmethod
     def end_block(self, watermark: int, next_seq: int, *, end: bool) -> None:
-        """All events before position `next_seq` were given: matches whose windows have closed by now are found."""
+        """Find the matches whose windows have closed by now: all events before position `next_seq` were given."""
 
     # ---------------------------------------------------------------- results
 
@@ -116,7 +116,7 @@ class Runs(ABC):
 
     @abstractmethod
     def forget_matches(self) -> None:
-        """The matches of the last block have been published."""
+        """Forget the matches of the last block, which have been published."""
 
     @abstractmethod
     def pause(self) -> None:

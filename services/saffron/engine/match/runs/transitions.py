@@ -1,4 +1,4 @@
-"""What partial matches did, counted for the model builder (P2): per event of the stream and run."""
+"""Transitions of partial matches, counted for the model builder (P2): per event of the stream and run."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ class Transitions(Protocol):
 
     @property
     def counting(self) -> bool:
-        """Whether what happens now is told."""
+        """Whether transitions are counted and reported now."""
 
     def share(self, one_in: int) -> None:
-        """From the next block on one of so many is counted, where counting costs."""
+        """Count one of `one_in` blocks from the next block on, where counting costs time."""
 
     def censor(self, *, censored: bool) -> None:
-        """A block begins."""
+        """Begin a block; nothing is observed in it if it is censored."""
 
     def end_block(self) -> None:
-        """It has been taken."""
+        """End a block."""
 
     def take(self) -> tuple[Cells, int, int]:
-        """What happened since the last call, events, and ms that runs lived."""
+        """The transitions since the last call by (state, next state), events, and ms that runs lived."""
 
     def restart(self) -> None:
-        """What was counted up to now is not told."""
+        """Discard what was counted up to now: it is not reported."""
 
 
 class FlatTransitions(Part):
-    """Those of flat runs, whose kernels always count: state c + 1 is component c bound."""
+    """The transition counts of flat runs, whose kernels always count. State c + 1: component c is bound."""
 
     def __init__(self, runs: QueryRuns) -> None:
         super().__init__(runs)
@@ -49,13 +49,13 @@ class FlatTransitions(Part):
         return self._censored is None
 
     def share(self, one_in: int) -> None:
-        """All are."""
+        """Do nothing: all runs are observed."""
 
     def censor(self, *, censored: bool) -> None:
         self._censored = self._totals() if censored else None
 
     def end_block(self) -> None:
-        """What was counted in a censored block counts as told."""
+        """End a block: what was counted in a censored one counts as reported."""
         before, self._censored = self._censored, None
         if before is not None:
             totals = self._totals()

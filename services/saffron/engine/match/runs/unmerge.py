@@ -96,7 +96,7 @@ def part(  # type: ignore[no-untyped-def]
 
 
 def unmerge(runs: QueryRuns, merging: int, slots: Ints) -> None:
-    """Runs of a query that were merged, in state `merging`, go on each on its own: those of some keys."""
+    """Split the merged runs of some keys, in state `merging`: each run goes on by itself."""
     pool, followers, counters = runs.pools[merging], runs.pools[-1], runs.counters
     wanted = np.zeros(len(followers.segments), np.bool_)
     wanted[slots] = True

@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 
 class Apart:
-    """`ends` [keys]: the last row of the match that was taken last, -1 for none.
+    """The greedy choice of matches that do not overlap within a key. `ends` [keys]: last row taken, -1 for none.
 
     What a key left behind does the next one at its place no harm, all of whose rows come later.
     """
@@ -24,7 +24,7 @@ class Apart:
         self.ends: Ints = np.zeros(0, np.int64)
 
     def left(self, entries: Entries, stored: Stored) -> Entries:
-        """Those that are taken, greedily. `entries`: in the order of results, after all that were given before."""
+        """The entries that a greedy choice takes. `entries`: in the order of results, after those of earlier calls."""
         if not len(entries):
             return entries
         slots = stored.slots(entries)

@@ -10,8 +10,11 @@ from saffron.engine.match.selection.stored import Stored
 
 
 def best(entries: Entries, stored: Stored, *, longest: bool) -> Entries:
-    """Of each first event and window the match that ends first, of those the one with most events; with `longest` the
-    other way round; of those the first. `entries`: in the order of results."""
+    """The best match of each first event and window, from `entries` in the order of results.
+
+    Best is the match that ends first, then the one with most events. With `longest` it is the match with most events,
+    then the one that ends first. Of equals the first one is best.
+    """
     if len(entries) < 2:
         return entries
     size = -stored.counts(entries).sum(axis=1)

@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 class Choice:
-    """`late`: some matches are known only when their window closes (trailing NOT)."""
+    """The choice of a query among its matches. `late`: a trailing NOT decides matches only when windows close."""
 
     def __init__(self, plan: MatchPlan, *, late: bool) -> None:
         self._plan = plan
@@ -65,7 +65,7 @@ class Choice:
         return held + (0 if self.taken is None else self.taken.size)
 
     def chosen(self, entries: Entries, stored: Stored, now: int) -> Entries:
-        """What is decided by now: that of each deadline in the order of results, then that without one.
+        """The entries decided by now: those of each deadline in the order of results, then those without one.
 
         `entries`: those of a block. `now`: the instant up to which windows have closed.
         """
@@ -78,7 +78,7 @@ class Choice:
         return entries if self.taken is None else self.taken.left(entries, stored)
 
     def forget(self) -> None:
-        """Nothing that waits is decided any more."""
+        """Forget all matches that wait to be decided."""
         self.undecided.restore(self.undecided.saved()[:, :0])
 
     def _deadline(self, entries: Entries, stored: Stored) -> Ints | None:

@@ -1,4 +1,4 @@
-"""What a query reports of the matches found in a block: one entry for each window of each match, in order."""
+"""Entries: the matches found in a block, one entry for each window of each match, in order."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Entries:
-    """`found` [FOUND_ROWS, n]: see `layout`. `lows`, `serials` [n]: the window's first instant and what tells it from
-    others with the same bounds; None for WITHIN alone, where a match has no window of its own."""
+    """Matches, one entry for each match and window. `found` [FOUND_ROWS, n]: see `layout`.
+
+    `lows`, `serials` [n]: first instant of the window, and the number that tells windows with the same bounds apart;
+    None for WITHIN alone, where a match has no window of its own.
+    """
 
     found: Ints
     lows: Ints | None
@@ -26,7 +29,7 @@ class Entries:
         return int(self.found.shape[1])
 
     def only(self, chosen: NDArray[np.generic]) -> Entries:
-        """Those of a mask, or in the order of an index."""
+        """The entries that a mask selects, or an index, in the order of the index."""
         lows = None if self.lows is None else self.lows[chosen]
         serials = None if self.serials is None else self.serials[chosen]
         return Entries(np.ascontiguousarray(self.found[:, chosen]), lows, serials)
@@ -43,7 +46,7 @@ class Entries:
         return np.zeros(len(self), np.int64) if self.serials is None else self.serials
 
     def due(self, deadline: Ints) -> Entries:
-        """The same, known only then."""
+        """These entries with another deadline, at which they become results."""
         found = self.found.copy()
         found[DEADLINE_OF] = deadline
         return Entries(found, self.lows, self.serials)

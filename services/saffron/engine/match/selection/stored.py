@@ -1,4 +1,4 @@
-"""What a choice among matches reads of a query's stored events."""
+"""The stored events of a query, as a choice among matches reads them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Stored:
-    """`positive`: how many components a match can bind."""
+    """The stored events of a query. `positive`: the number of components that a match can bind."""
 
     rows: Rows
     nodes: Nodes
@@ -39,7 +39,7 @@ class Stored:
         return rows
 
     def in_order(self, entries: Entries) -> Entries:
-        """The same in the order of results."""
+        """The entries in the order of results."""
         found = entries.packed()
         kept = settle(found, self.positive, self.rows.tail, self.nodes)
         return unpacked(np.ascontiguousarray(found[:, :kept]), windows=entries.lows is not None)

@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 
 class Taken:
-    """What earlier turns took, window by window.
+    """The events and matches that earlier turns took, window by window.
 
     `consuming`: the components whose events a match consumes, of `positive` ones. `once`: one match for each first
     event: the one with most events, of those that end with the same event or, `longest`, of all; else the first.
@@ -37,7 +37,7 @@ class Taken:
         return sum(marks.table.nbytes for marks in (self.consumed, self.begun) if marks is not None)
 
     def left(self, entries: Entries, stored: Stored) -> Entries:
-        """Those that are taken. `entries`: in the order of results, all of a turn, after all turns before."""
+        """The entries that are taken. `entries`: those of one turn, in the order of results; turns come in order."""
         if not len(entries):
             return entries
         counts = stored.counts(entries)

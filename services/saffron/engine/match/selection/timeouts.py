@@ -26,14 +26,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TimedOut:
-    """`waiting` [n]: the components that each waited for, as bits."""
+    """Runs whose time is over, as entries. `waiting` [n]: the components that each waited for, as bits."""
 
     entries: Entries
     waiting: Ints
 
 
 class Timeouts:
-    """`states`, `edges`: the table of the automaton."""
+    """The choice of runs to report as timeouts. `states`, `edges`: the table of the automaton."""
 
     def __init__(self, states: Ints, edges: Ints, *, windows: bool) -> None:
         self.marks = Marks()
@@ -54,7 +54,7 @@ class Timeouts:
             self.marks.added(_mark(table, entries.found, entries.windows, *stored.nodes.arrays))
 
     def over(self, expired: Expired, stored: Stored) -> TimedOut:
-        """Those of the block, in the order of deadlines, then in that of results."""
+        """The timed-out runs of the block, in the order of deadlines, then in that of results."""
         found = expired.found
         states = expired.states(found)
         waiting = np.where(expired.unbroken(found), self._every[states], self._loose[states])
@@ -67,7 +67,7 @@ class Timeouts:
         return self._merged(entries.only(kept), waiting[kept], hashes[kept], stored)
 
     def _merged(self, entries: Entries, waiting: Ints, hashes: Ints, stored: Stored) -> TimedOut:
-        """One for equal bindings. `entries`: those with equal ones beside each other."""
+        """Timed-out runs with one for each distinct binding. `entries`: equal bindings stand beside each other."""
         if not len(entries):
             return TimedOut(entries, waiting)
         start = np.ones(len(entries), np.bool_)

@@ -27,7 +27,7 @@ class Waiting:
             self.held = joined([self.held, entries])
 
     def take(self, now: int, stored: Stored) -> Entries:
-        """Those whose deadline has passed, in the order of results; they wait no longer."""
+        """Remove and return the waiting entries whose deadline has passed, in the order of results."""
         due = self.held.deadline < now
         if not due.any():
             return self.held.only(due)

@@ -44,7 +44,7 @@ class Candidates:
 
 
 def candidates(runs: QueryRuns) -> Candidates:
-    """Those of a query, at the position that it has reached; ranks depend on nothing but the events."""
+    """The partial matches of a query that an order may drop, at its position. Their ranks depend on the events only."""
     parts = [_of_pool(runs, number, pool) for number, pool in enumerate(runs.pools)]
     if not parts:
         return Candidates(*(np.zeros(0, np.int64),) * 8, np.zeros(0, np.bool_))

@@ -41,7 +41,7 @@ class FeatureWatch:
         return str(self.announced.get("spec", ""))
 
     def begin_block(self, block: Block) -> None:
-        """A block comes."""
+        """Begin a block."""
         if len(self._vectors) > MOST_VECTORS:
             self._vectors.clear()
         self._vectors.update(block.features)
@@ -50,7 +50,7 @@ class FeatureWatch:
         self._events += len(block.columns) if self._on else 0
 
     def control(self, control: Control) -> None:
-        """A control record comes."""
+        """Take a control record."""
         if control.kind == "features":
             self._begin_anew(control.body)
         elif control.kind == "checkpoint" and control.body.get("features") is not None:
@@ -61,7 +61,7 @@ class FeatureWatch:
             self.forget(str(control.body["name"]))
 
     def forget(self, name: str) -> None:
-        """A query begins anew, or is gone."""
+        """Forget a query that begins anew or is removed."""
         self._seen.pop(name, None)
 
     def _begin_anew(self, body: Mapping[str, Any]) -> None:
@@ -70,7 +70,7 @@ class FeatureWatch:
         self.announced = dict(body)
 
     def advance(self, part: Range, standing: Standing) -> None:
-        """Events come to a query; those that are dropped for it, and what follows, tell it nothing."""
+        """Count the events that come to a query. Events masked for it, and the events after them, do not count."""
         runs = standing.active
         if part.columns.key is None or runs is None:
             return
@@ -83,12 +83,12 @@ class FeatureWatch:
             self._of(standing).events(part, runs.live)
 
     def found(self, standing: Standing, part: Part) -> None:
-        """What a query reports."""
+        """Count the features of the matches that a query reports."""
         if self._on and isinstance(part, Written) and not isinstance(part, TimedOutRuns):
             self._of(standing).matches(part)
 
     def dropped(self, standing: Standing, instant: int | None = None) -> None:
-        """Something was dropped for a query, at that instant of its window's clock; None: where it is."""
+        """Record that something was dropped for a query, at an instant of its window's clock (None: now)."""
         runs = standing.runs
         if instant is None and runs is not None and runs.droppable is not None:
             instant = runs.droppable.clock
@@ -102,7 +102,7 @@ class FeatureWatch:
         return self._seen[standing.name]
 
     def _settle(self, standing: Standing) -> None:
-        """The query has taken the events that were counted last."""
+        """Settle the events that were counted last, after the query has taken them."""
         seen, runs = self._seen.get(standing.name), standing.runs
         if seen is not None and seen.waits and runs is not None and runs.droppable is not None:
             negated = sum(1 << number for absence in runs.plan.absences for number in absence.components)

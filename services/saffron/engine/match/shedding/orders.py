@@ -38,7 +38,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Worth:
-    """What an order says of one query.
+    """The part of a drop order that is about one query: the tables of its utility.
 
     `utility`: which partial matches go first, those of the least. `loss`: how many matches each of them would have
     made, as expected. `per_ms`: events expected in a ms, for windows in time. `random`: `utility` is a hash of `seed`
@@ -55,10 +55,12 @@ class Worth:
 
 @dataclass(frozen=True)
 class Order:
-    """Keep at most `keep` partial matches of all `queries` together. `exempt`: share of those that would go, drawn by
-    `seed`, that are spared to learn what the others would have made. `followed`: share of all that go last, for what
-    comes of them is learned (see `followed`). `evenly`: share of those that go which are drawn among all by `seed`,
-    whatever their utility; the others are the least useful."""
+    """A drop order: keep at most `keep` partial matches of all `queries` together.
+
+    `exempt`: the share of those to drop that is retained by a draw of `seed`, to learn what the others would have made.
+    `followed`: the share of all that is tracked, and so dropped last (see `tracked`). `evenly`: the share of those to
+    drop that is drawn at random by `seed`; the others are those of the least utility.
+    """
 
     keep: int
     queries: Mapping[str, Worth]
@@ -70,8 +72,9 @@ class Order:
 
 def read_order(body: Mapping[str, Any]) -> Order:
     """The order in the body of a "keep" record: {"n", "queries": {name: worth}}; or of one query {"query", "n", worth}.
-    With "exempt" and "exempt_seed" a share of partial matches is spared, with "followed" another; "evenly" says which
-    share of those that go is drawn.
+
+    "exempt", drawn by "exempt_seed": the share of partial matches to retain. "followed": the share to track. "evenly":
+    the share of those to drop that is drawn at random.
 
     A worth is {"utility": [bins][states], "loss": the same, "bin": events, "per_ms", "by": "utility" | "random",
     "seed", "lift": [states][ages]}. Without "loss" the utilities are the probabilities to complete; without either

@@ -31,7 +31,7 @@ def remove(runs: QueryRuns, found: Candidates, gone: Flags) -> None:
 
 
 def _remove_merged(runs: QueryRuns, merging: int, found: Candidates, gone: Flags) -> None:
-    """The same of runs that merge, and of their followers: told apart by their first events."""
+    """Drop the marked candidates of a pool of merging runs and of its followers. Their first events identify them."""
     if not gone.any():
         return
     numbers = (merging, len(runs.pools) - 1)

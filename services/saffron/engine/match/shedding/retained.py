@@ -1,12 +1,13 @@
-"""What orders lose, told by partial matches that they spare.
+"""The loss of drop orders, estimated from partial matches that they retain.
 
-Of those that an order would drop a seeded few are spared until their windows are over, and noted with the matches that
-the model expects of them; a match that comes of one would have been lost. What was lost over what was expected, each
-weighted by the inverse of its chance to be spared (Horvitz and Thompson), corrects the expected loss of those that were
-dropped, however wrong the model is and however the stream has changed since it was learned.
+An order retains a few of the partial matches that it would drop, by a seeded draw, until their windows are over. Each
+is noted with the matches that the model expects of it. A match that a retained one makes would have been lost. The
+matches made, divided by the matches expected, correct the expected loss of the partial matches that were dropped. Each
+counts by the inverse of its chance to be retained (Horvitz and Thompson). So the estimate holds even if the model is
+wrong, or the stream has changed since the model was learned.
 
-Those of which much is expected are spared more often, as there is more to learn from them; where partial matches are
-dropped at random all are alike, so that sparing some changes nothing else.
+Partial matches with a high expectation are retained more often, as there is more to learn from them. Where partial
+matches are dropped at random, all have the same chance.
 
 A partial match is known by its first event and by the last one that it had bound. Where several agree in both (before
 alternatives part; under skip-till-any-match) a match counts for each of them in part.
@@ -42,8 +43,10 @@ _MORE, _FEW = 5.0, 200
 
 
 def chances(expected: Floats, share: float, *, alike: bool) -> Floats:
-    """[n] with which each is spared, `share` of all at most: a part of that whatever is expected of it, the rest in
-    proportion to that."""
+    """The chance (0 to 1) of each partial match to be retained, [n]; `share` is their mean, at most.
+
+    A part of the chance is equal for all; the rest is in proportion to the matches `expected` of each.
+    """
     mean = float(expected.mean()) if len(expected) else 0.0
     if alike or mean <= 0:
         return np.full(len(expected), share)
@@ -60,10 +63,12 @@ def drawn(seed: int, query: str, first: Ints) -> Floats:
 
 @dataclass
 class Note:
-    """A partial match that an order before event `at` spared. `last`: the event that it had bound last. `until`: when
-    its window ends. `expected`, `lost`: matches by the model, and those that came. `weight`: dropped ones that it
-    stands for. `alike`: how many partial matches, itself included, were known by the same two events: matches come of
-    any of them."""
+    """A partial match that an order before event `at` retained. `last`: the last event that it had bound.
+
+    `until`: the end of its window. `expected`: its matches by the model; `lost`: the matches that it made. `weight`:
+    the number of dropped partial matches that it stands for. `alike`: the number of partial matches, itself included,
+    with the same first and last event; a match may come of any of them.
+    """
 
     at: int
     last: int
@@ -75,7 +80,7 @@ class Note:
 
 
 @dataclass
-class Spared:
+class Retained:
     """The notes of one query by first event, and sums over those whose windows are over.
 
     `expected`, `lost`: matches, by weight. `drawn`: expected of the noted ones alone. `came`: how many were matched.
@@ -91,11 +96,11 @@ class Spared:
     _held: int = 0
 
     def share(self, wanted: float) -> float:
-        """Of those that an order would drop, to be spared: more while few have been, none while too many are held."""
+        """The share of partial matches to drop that is retained: more while there have been few, none at the limit."""
         return 0.0 if self._held >= MOST_NOTES else wanted * min(_MORE, max(1.0, _FEW / (1 + self.made)))
 
     def are_known(self, first: Ints, last: Ints) -> Flags:
-        """[n] which partial matches were noted, or come of such."""
+        """[n] whether each partial match was noted, or continues one that was."""
         if not self.notes:
             return np.zeros(len(first), np.bool_)
         begins = np.sort(np.fromiter(self.notes, np.int64, len(self.notes)))
@@ -107,7 +112,7 @@ class Spared:
     def note(
         self, at: int, first: Ints, last: Ints, until: Ints, expected: Floats, weight: Floats, alike: Ints
     ) -> None:
-        """An order at position `at` spared these."""
+        """Note the partial matches that an order at position `at` retained."""
         columns = (column.tolist() for column in (first, last, until, expected, weight, alike))
         for begins, *rest in zip(*columns, strict=True):
             self.notes.setdefault(begins, []).append(Note(at, *rest))
@@ -115,8 +120,10 @@ class Spared:
             self.made += 1
 
     def forget(self, first: Ints) -> None:
-        """Partial matches that begin so were dropped all the same: what would have come of them stays unknown; those
-        that are left of what the same orders spared stand for them too."""
+        """Forget retained partial matches with these first events, which were dropped after all.
+
+        Their outcome stays unknown. The others that the same orders retained stand for them too.
+        """
         gone: dict[int, float] = {}
         for begins in first.tolist():
             for note in self.notes.pop(begins, ()):
@@ -133,7 +140,7 @@ class Spared:
                 note.weight *= 1 + gone[at] / expected
 
     def match(self, seqs: Ints) -> None:
-        """A match of these events, ascending, is reported once."""
+        """Count a match of these events (ascending) for the retained partial matches that led to it."""
         for note in self.notes.get(int(seqs[0]), ()):
             bound = int(seqs[np.searchsorted(seqs, note.at) - 1])
             if note.last in (ANY_LAST, bound):
@@ -141,7 +148,7 @@ class Spared:
                 return
 
     def passed(self, clock: int) -> None:
-        """All that was due up to this instant has been reported."""
+        """Settle the retained partial matches whose windows ended before `clock`: their matches have been reported."""
         over = [first for first, notes in self.notes.items() if all(one.until < clock for one in notes)]
         for first in over:
             for note in self.notes.pop(first):
@@ -152,7 +159,7 @@ class Spared:
                 self._held -= 1
 
     def corrected(self, loss: float) -> float:
-        """What was lost, where the model says `loss`."""
+        """The number of lost matches: the model's prediction `loss`, corrected by the retained partial matches."""
         return loss * self.ratio if self.expected > 0 else loss + self.lost
 
     @property
@@ -170,8 +177,8 @@ class Spared:
         return {"notes": notes, "sums": [self.expected, self.lost, self.drawn, self.came, self.made]}
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Spared:
-        """That whose `record` this is."""
+    def of(cls, record: Mapping[str, Any]) -> Retained:
+        """The state that a snapshot's `record` describes."""
         made = cls({}, *record["sums"])
         for first, *note in record["notes"]:
             made.notes.setdefault(int(first), []).append(Note(*note))

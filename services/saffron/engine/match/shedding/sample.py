@@ -36,17 +36,17 @@ class Sampled:
 
     @property
     def checks(self) -> float:
-        """What the shadow has taken."""
+        """The checks of conditions that the shadow has taken."""
         return self.events + self.met
 
     @property
     def share(self) -> float:
-        """Of first events, to be sampled."""
+        """The share of first events to sample."""
         return max(LEAST_SHARE, SHARE * self._early) / 2.0**self.halvings
 
     @property
     def budget(self) -> float:
-        """Of the query's own checks from now on, what the shadow may take."""
+        """The checks that the shadow may take from now on, as a share of the query's own checks."""
         return BUDGET * max(1.0, AT_FIRST * self._early)
 
     @property
@@ -55,7 +55,7 @@ class Sampled:
         return min(1.0, ENOUGH / max(1, self.firsts))
 
     def add(self, true: int, missed: int, false: int, firsts: int) -> None:
-        """What was seen in a block."""
+        """Add the counts of a block."""
         times = 1 / self.share
         self.true += times * true
         self.missed += times * missed

@@ -1,4 +1,4 @@
-"""What a query's matches say of its events' features (papers G2), in blocks that are watched."""
+"""Features of the events of a query's matches (papers G2), counted in watched blocks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Seen:
         return self._last is not None
 
     def dropped(self, instant: int) -> None:
-        """An event, or a partial match, was dropped for the query at this instant."""
+        """Record that an event or a partial match was dropped for the query at this instant."""
         self._clean = max(self._clean, instant + self._window.size + 1)
 
     def tell_again(self) -> None:
@@ -65,7 +65,7 @@ class Seen:
     # ---------------------------------------------------------------- what comes
 
     def events(self, part: Range, alive: int) -> None:
-        """Events have come, of which none was dropped for the query if they are behind `dropped`.
+        """Count events. None of them is masked for the query, if they come after the instant of `dropped`.
 
         `alive`: the query's partial matches before the first of them.
         """
@@ -83,7 +83,7 @@ class Seen:
             self._bins.append(position_bins(self._window, instants[begin:]))
 
     def stored(self, rows: Rows, negated: int) -> None:
-        """The query has stored the events that came last. `negated`: bits of the components that a NOT refuses by.
+        """Take the stored rows of the events that came last. `negated`: bits of components under a NOT.
 
         Rows that were given up since are still there, unless the block had many windows.
         """
@@ -95,7 +95,7 @@ class Seen:
         self._refusing.append(rows.columns[KEY][refusing].astype(np.int64))
 
     def matches(self, found: Written) -> None:
-        """The query reports these."""
+        """Count the features of these matches, which the query reports."""
         rows = found.stored
         if KEY not in rows.columns or not len(found):
             return
@@ -111,7 +111,7 @@ class Seen:
                 self._matches.append((int(order[index]), keys[begin:end], bins[begin:end], first))
 
     def _choose(self, order: Keys) -> Ints:
-        """Of matches with these hashes those to be listed; so many that all that are listed are not too many."""
+        """Indices of the matches to list, by their hashes `order`. The limit of hashes falls until the list fits."""
         while True:
             chosen = np.flatnonzero(order < np.uint64(min(self._chosen_below, _ALL - 1)))
             if len(chosen) + len(self._matches) <= MOST_LISTED:

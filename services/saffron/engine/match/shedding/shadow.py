@@ -1,4 +1,4 @@
-"""What dropping loses, measured: a few partial matches live on in a shadow that drops nothing.
+"""The measurement of loss by shadows: a few partial matches live on in a shadow that drops nothing.
 
 While something is dropped for a query, a second set of runs goes on from what the query had before: all events come to
 it, no order reaches it, and of its partial matches only those stay whose first event is in a seeded sample. It finds of
@@ -61,7 +61,7 @@ class Shadow:
 
     @classmethod
     def of(cls, runs: QueryRuns, sums: Sampled, since: int) -> Shadow:
-        """Beside a query as it stands, of which nothing has been dropped that began at `since` or behind."""
+        """The shadow of a query as it stands. Nothing that began at `since` or later has been dropped of the query."""
         own = runs.twin(NO_SLOT)
         own.watch = None
         shadow = cls(own, sums, since, 0)
@@ -69,7 +69,7 @@ class Shadow:
         return shadow
 
     def advance(self, part: Range, opened: Sequence[int]) -> None:
-        """The next events; it takes all where a partial match of its own is alive, or may begin."""
+        """Take the next events, if a partial match of the shadow is alive or may begin."""
         before = self.runs.live
         if not before and not (drawn(0, _DRAW, part.seq) < self.sums.share).any():
             self.runs.clock = int((part.seq if self.runs.plan.window.events else part.ts)[-1])
@@ -79,12 +79,12 @@ class Shadow:
         self.sums.met += len(part) * (before + self.runs.live) / 2
 
     def end_block(self, block: Block) -> None:
-        """No more events of this block."""
+        """End a block."""
         self.runs.end_block(block.watermark, block.next_seq, end=block.end)
         self._thin_out()
 
     def _thin_out(self) -> None:
-        """Of its partial matches only those stay that are sampled."""
+        """Remove the shadow's partial matches whose first event is no longer in the sample."""
         if not self.runs.live:
             return
         found = candidates(self.runs)
@@ -93,7 +93,7 @@ class Shadow:
             remove(self.runs, found, gone)
 
     def compare(self, name: str, partition: int, block: Block, reported: Sequence[Matches], traced: Traced) -> None:
-        """What the query `reported` in the block beside what it should have, of which some are `traced`."""
+        """Compare the query's `reported` matches of the block with the true ones. `traced` takes some of these."""
         self.sums.compared += sum(int(np.count_nonzero(part.first >= self.since)) for part in reported)
         parts = [part.results for part in self.runs.fired(name, partition, block)] if self.runs.unreported else []
         ours = [one for one in parts if isinstance(one, Matches)]
@@ -134,8 +134,10 @@ class Shadows:
         self._sums: dict[str, Sampled] = {}
 
     def dropped(self, name: str, runs: QueryRuns, position: int, instants: tuple[int, int] | None = None) -> None:
-        """Something is about to be dropped for a query, before event `position` or up to the one at this position and
-        time."""
+        """Start a shadow of a query, if it may have one: something is about to be dropped for it.
+
+        The drop is before event `position`, or up to the event at this position and time.
+        """
         if name not in self._of:
             if not can_shadow(runs) or not self._may_go_on(name):
                 self._unclean.add(name)
@@ -146,18 +148,18 @@ class Shadows:
         self._of[name].until = at + 2 * runs.plan.window.size
 
     def begin_block(self, name: str, instants: tuple[int, int]) -> None:
-        """A block with events begins at this position and time, for a query."""
+        """Begin a block with events at this position and time, for a query."""
         if name in self._of:
             runs = self._of[name].runs
             runs.begin_block(instants[0] if runs.plan.window.events else instants[1])
 
     def forget_matches(self) -> None:
-        """A block without events begins."""
+        """Begin a block without events."""
         for shadow in self._of.values():
             shadow.runs.forget_matches()
 
     def advance(self, name: str, part: Range, opened: Sequence[int]) -> None:
-        """Events come to a query."""
+        """Give events to the shadow of a query."""
         if name in self._of:
             self._of[name].advance(part, opened)
 
@@ -170,7 +172,7 @@ class Shadows:
         reported: Sequence[Matches],
         traced: Traced,
     ) -> None:
-        """What a query found in the block is known; of true matches some are `traced`."""
+        """End a block: compare what a query found with its shadow. `traced`: takes some of the true matches."""
         shadow = self._of.get(name)
         if runs is not None:
             budget = self._sums.get(name, Sampled()).budget if shadow is not None else sample.BUDGET
@@ -241,5 +243,5 @@ class Shadows:
         self._unclean.discard(name)
 
     def statistics(self) -> dict[str, Sampled]:
-        """By query, since the start of this operator."""
+        """The sums of each query's shadow since the start of this operator."""
         return dict(self._sums)

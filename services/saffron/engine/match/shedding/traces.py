@@ -24,8 +24,11 @@ _WINDOWS = 2
 
 @dataclass
 class Traced:
-    """`count`: matches since the query began. `newest`: positions of the events of the last ones. `masked`: an instant
-    up to which a dropped event may be missing. `until`: one behind which all is as if nothing had been dropped."""
+    """The traced matches of one query. `count`: their number. `newest`: positions of the events of the last ones.
+
+    `masked`: the instant up to which a dropped event may be missing. `until`: the instant after which all is as if
+    nothing had been dropped.
+    """
 
     count: int = 0
     newest: list[list[int]] = field(default_factory=list)
@@ -33,7 +36,7 @@ class Traced:
     until: int = -(2**62)
 
     def add(self, part: Matches, chosen: NDArray[np.intp]) -> None:
-        """The chosen ones of a part of the results."""
+        """Add the chosen matches of a part of the results."""
         if not len(chosen):
             return
         counts, places = part.events_of(chosen[-MOST_TRACED:])
@@ -44,33 +47,33 @@ class Traced:
 
 
 class Traces:
-    """Of all queries of an operator, since its start."""
+    """The traces of all queries of an operator, since its start."""
 
     def __init__(self) -> None:
         self._of: dict[str, Traced] = {}
 
     def of(self, query: str) -> Traced:
-        """Those of a query."""
+        """The traces of a query; empty ones if it has none yet."""
         return self._of.setdefault(query, Traced())
 
     def dropping(self, query: str, runs: QueryRuns, instant: int, *, events: bool) -> None:
-        """Something is dropped of a query at this instant: some of its events, or of its partial matches."""
+        """Record that events or partial matches of a query are dropped at this instant."""
         own, window = self.of(query), runs.plan.window.size
         own.until = max(own.until, instant + _WINDOWS * window)
         if events:
             own.masked = max(own.masked, instant + window)
 
     def reported(self, query: str, runs: QueryRuns, found: Sequence[Matches]) -> None:
-        """What a query has reported in a block."""
+        """Trace the matches that a query has reported in a block."""
         own = self._of.get(query)
         if own is not None and own.masked < runs.clock <= own.until:
             for part in found:
                 own.add(part, np.arange(len(part)))
 
     def forget(self, query: str) -> None:
-        """The query begins anew, or is gone."""
+        """Forget a query that begins anew or is removed."""
         self._of.pop(query, None)
 
     def statistics(self) -> Mapping[str, Traced]:
-        """By query."""
+        """The traces of each query that has any."""
         return {query: one for query, one in self._of.items() if one.count}

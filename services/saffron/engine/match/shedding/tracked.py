@@ -1,10 +1,9 @@
-"""Partial matches that are followed to the ends of their windows, so that what comes of their kind is known.
+"""Partial matches tracked to the ends of their windows: their outcomes show how many matches their kind makes.
 
-At the beginning of a share of blocks some of a query's partial matches are noted with their state and age (see
-`ages`), and counted once their windows are over. What is dropped is censored: an order takes all notes with it,
-whatever it dropped, but those of partial matches that are followed by their first events, which orders spare. Where an
-event was dropped, what is noted tells nothing of the chain any more; it still tells what an order of partial matches
-would have lost (`tried`).
+At the beginning of a share of blocks, some of a query's partial matches are noted with their state and age (see
+`ages`). They are counted when their windows are over. A drop order censors all notes, except those of partial matches
+that orders retain by their first events. After an event was dropped, the notes no longer describe the Markov chain.
+They still show how many matches an order of partial matches would have lost (`tried`).
 """
 
 from __future__ import annotations
@@ -25,24 +24,27 @@ Flags = NDArray[np.bool_]
 
 MOST_NOTES = 8192
 A_BLOCK = 128
-"""Notes that one block makes, at most, of those that orders spare, and as many of others."""
+"""The most notes that one block makes of partial matches that orders retain, and as many of others."""
 
 _FIRST, _LAST, _AT, _UNTIL, _CELL, _ALIKE, _FOUND, _LEFT, _WORTH, _CENSORED = range(10)
 _ROWS, _ROWS_BEFORE = 10, 7
 _NOT_RANKED = float("nan")
 
 
-def are_followed(first: Ints, share: float) -> Flags:
-    """[n] which partial matches orders spare that say so, by their first events: the same ones all their lives."""
+def are_tracked(first: Ints, share: float) -> Flags:
+    """[n] whether orders that track a share of partial matches retain each, by its first event: for all of its life."""
     found: Flags = drawn(0, "", first) < share
     return found
 
 
-class Followed:
-    """The notes of one query, int64 [10, n], in the order of their first events: first and last event, the position
-    before which it was noted, when its window ends, its state and age, how many were alike in both events, matches
-    since, what was left of its window, the bits of its utility (NaN: no order has said it yet), and whether an event
-    was dropped since. `tried`: of the order of utility, since the start of this operator."""
+class Tracked:
+    """The notes of tracked partial matches of one query, int64 [10, n], in the order of their first events.
+
+    The rows: first and last event, position before which it was noted, end of its window, state and age, number of
+    partial matches with the same first and last event, matches since, rest of its window then, bits of its utility
+    (NaN: no order has given it yet), whether an event was dropped since. `tried`: trials of the order of utility,
+    since the start of this operator.
+    """
 
     def __init__(self, notes: Sequence[Sequence[int]] = ()) -> None:
         self._notes: Ints = _by_first(_read(notes))
@@ -68,8 +70,10 @@ class Followed:
     def note(
         self, at: int, clock: int, window: int, found: Candidates, share: float, worth: Floats | None = None
     ) -> None:
-        """Some of the candidates before event `at`, by a draw; those that orders spare, `share` of all, first. `worth`
-        [candidates]: their utility, None where no order has said it."""
+        """Note some of the candidates before event `at`, by a draw; first those that orders retain, `share` of all.
+
+        `worth` [candidates]: their utility, None where no order has given it.
+        """
         chosen = _chosen(found, at, share)
         if not len(chosen) or int(found.state.max()) >= MOST_STATES:
             return
@@ -84,16 +88,19 @@ class Followed:
         self._notes = _by_first(np.concatenate([self._notes, notes], axis=1))
 
     def void(self, share: float = 0.0) -> None:
-        """Something was dropped: of all but those that orders spare, `share` of all, it is not known what they make."""
+        """Forget all notes but those that orders retain, `share` of all: a drop makes other outcomes unknown."""
         if len(self):
-            self._notes = self._notes[:, are_followed(self._notes[_FIRST], share)]
+            self._notes = self._notes[:, are_tracked(self._notes[_FIRST], share)]
 
     def censor(self) -> None:
-        """An event was dropped: of all that are noted it is not known what they would have made with it."""
+        """Mark all notes as censored: an event was dropped, with which they might have made other matches."""
         self._notes[_CENSORED] = 1
 
     def match(self, seqs: Ints, counts: Ints) -> None:
-        """Matches of so many events each, whose positions stand one behind the other, are reported once."""
+        """Count matches for the notes that led to them.
+
+        `counts`: events of each match. `seqs`: their positions, match after match. Call it once for each match.
+        """
         stops = np.cumsum(counts)
         match = np.repeat(np.arange(len(counts)), counts)
         order = np.lexsort((seqs, match))
@@ -109,7 +116,7 @@ class Followed:
         np.add.at(self._notes[_FOUND], notes[(last == ANY_LAST) | (last == bound)], 1)
 
     def passed(self, clock: int, window: int) -> None:
-        """All that was due up to this instant has been reported."""
+        """Settle the tracked partial matches whose windows ended before `clock`: their matches have been reported."""
         over = self._notes[_UNTIL] < clock
         if not over.any():
             return
@@ -128,7 +135,7 @@ class Followed:
         self._notes = self._notes[:, ~over]
 
     def rows(self) -> list[list[int]]:
-        """[state, AGES * fold + age, followed, matches in SHARES] of those whose windows are over since then."""
+        """[state, AGES * fold + age, tracked, matches in SHARES] of those whose windows are over since then."""
         counts, self._counts = self._counts, {}
         return [[*cell, *sums] for cell, sums in sorted(counts.items())]
 
@@ -139,7 +146,7 @@ class Followed:
 
 
 def _read(notes: Sequence[Sequence[int]]) -> Ints:
-    """Those of a snapshot; one that is older ranks none."""
+    """The notes of a snapshot. A snapshot of an older version has no ranks: its notes are not ranked."""
     found = np.array(notes, np.int64).reshape(len(notes) or _ROWS, -1 if len(notes) else 0)
     if len(found) == _ROWS_BEFORE:
         unranked = np.full(found.shape[1], _NOT_RANKED).view(np.int64)
@@ -154,14 +161,14 @@ def _by_first(notes: Ints) -> Ints:
 
 def _chosen(found: Candidates, at: int, share: float) -> Ints:
     """Which are noted: a draw that is another one at each position."""
-    spared = are_followed(found.first, share)
+    spared = are_tracked(found.first, share)
     draw = drawn(at, "note", found.first)
     groups = np.flatnonzero(spared), np.flatnonzero(~spared)
     return np.concatenate([_least(group, draw[group]) for group in groups])
 
 
 def _least(group: Ints, draw: NDArray[np.float64]) -> Ints:
-    """Those that a draw of [0, 1) puts first."""
+    """The `A_BLOCK` members of a group with the least numbers of a draw in [0, 1)."""
     low = np.flatnonzero(draw < 4 * A_BLOCK / max(1, len(group)))
     if len(low) >= A_BLOCK:
         group, draw = group[low], draw[low]
@@ -169,7 +176,7 @@ def _least(group: Ints, draw: NDArray[np.float64]) -> Ints:
 
 
 def alike(first: Ints, last: Ints, chosen: Ints) -> Ints:
-    """Of each of the chosen, how many have the same first and last event: alternatives begin with the same events."""
+    """The number of partial matches with the same first and last event, for each of the chosen: its alternatives."""
     near = np.flatnonzero(np.isin(first, first[chosen]))
     pairs = np.stack([first[near], last[near]])
     _, place, counts = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
@@ -180,7 +187,7 @@ def alike(first: Ints, last: Ints, chosen: Ints) -> Ints:
 
 
 def _before(seqs: Ints, stops: Ints, counts: Ints, which: Ints, at: Ints) -> Ints:
-    """Of each match in `which`, the last of its events before position `at`; -2 where there is none."""
+    """The last event of each match in `which` before position `at`; -2 where there is none."""
     low, high = (stops - counts)[which], stops[which]
     begin = low.copy()
     while (open_ := low < high).any():

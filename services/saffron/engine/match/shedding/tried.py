@@ -1,7 +1,7 @@
-"""Trials of the order that drop orders give partial matches, by what came of those that were followed.
+"""Trials of the order by which drop orders rank partial matches, from the outcomes of tracked partial matches.
 
-Each followed partial match is ranked when it is noted, long before it is known what comes of it. A trial takes those
-whose windows are over, of one window's length at least, and of more where few of them matched.
+Each tracked partial match is ranked when it is noted, long before its outcome is known. A trial takes the tracked
+partial matches whose windows end within one window's length, and within a longer time where few of them matched.
 """
 
 from __future__ import annotations
@@ -16,21 +16,24 @@ from saffron.engine.models.transitions.trials import LEAST_MATCHES, Trials, gain
 Floats = NDArray[np.float64]
 
 MOST_HELD = 16_384
-"""Partial matches of a trial that waits for matches; beyond that every second one that came to nothing stands for
-two."""
+"""The most partial matches of a trial that waits for matches. Beyond it, every second one that did not match is left
+out, and the others count twice."""
 
 
 @dataclass
 class Tried:
-    """Of one query. `sums`: over all trials. `since`: an instant, from which on the one to come counts."""
+    """The trials of one query. `sums`: over all finished trials. `since`: instant at which the current one began."""
 
     sums: Trials = Trials()
     since: int | None = None
     _held: list[Floats] = field(default_factory=list)
 
     def add(self, worth: Floats, left: Floats, matches: Floats, clock: int, window: int) -> None:
-        """Partial matches whose windows are over by now (`clock`): [n] by what each would have gone, what was left of
-        its window then, and what came of it."""
+        """Add partial matches whose windows are over at `clock`; finish the trial if it is long enough.
+
+        [n] each: `worth`, the utility by which they were ranked; `left`, the rest of their window then; `matches`, how
+        many matches each made. `window`: its length. A trial lasts one window at least, and until enough matched.
+        """
         if not len(worth):
             return
         self.since = clock if self.since is None else self.since

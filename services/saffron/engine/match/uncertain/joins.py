@@ -27,7 +27,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Joins:
-    """`by`: the join sides. Of the others see `table.Shape`."""
+    """The order of joins of a plan. `by`: the join sides. For the other fields see `table.Shape`."""
 
     order: Ints
     sides: Ints

@@ -140,7 +140,7 @@ class UncertainRuns(Runs):
         return [Fired(name, LikelyMatches(self, name, partition))]
 
     def forget_matches(self) -> None:
-        """The matches of the last block have been published."""
+        """Forget the matches of the last block, which have been published."""
         self.work.counters[MATCHES] = self.work.counters[PICKED] = 0
         if len(self.work.chance) > _LARGE:
             fresh = self._fresh()

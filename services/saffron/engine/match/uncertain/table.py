@@ -1,4 +1,4 @@
-"""What the search works on: events and lists of them, the path at hand with its dynamic program, the matches found.
+"""The state of the search: events and lists of them, the path at hand with its dynamic program, the matches found.
 
 Named tuples of arrays, which kernels get by one address each (`passed`).
 """

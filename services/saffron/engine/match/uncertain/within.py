@@ -79,7 +79,7 @@ def _replayed(shape, work, depth, low, first_high, high):
 
 @apart(float64, int64)
 def confidence(shape, work, depth):
-    """Of the prefix that ends with level `depth`, which has been computed."""
+    """The confidence of the prefix that ends with level `depth`, which has been computed."""
     size, slide = shape.window[0], shape.window[1]
     levels = work.levels
     row = levels[PATH, 1] & work.counters[MASK]

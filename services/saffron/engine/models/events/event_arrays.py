@@ -40,7 +40,7 @@ def arrays_of(model: EventModel) -> dict[str, Array]:
 
 
 def head_of(model: EventModel) -> dict[str, Any]:
-    """What is no array."""
+    """The parts of a model that are no arrays."""
     return {
         "spec": model.spec.body(),
         "overall": model.overall,

@@ -1,4 +1,4 @@
-"""What events are worth that a NOT refuses by (papers G2), estimated from means: partial matches are not followed.
+"""The worth of events that a NOT looks for (papers G2), estimated from means, without following partial matches.
 
 Such an event ends the partial matches that are in its gap: at most those that are alive, and at most those that were
 begun since the last such event. As many of them would have been matches as of all that begin. Each of these is a match

@@ -1,4 +1,4 @@
-"""What dropping an event saves in the long run (papers G3 leave it out): its own time, and that of partial matches.
+"""The time that dropping an event saves in the long run (not in papers G3): its own, and that of partial matches.
 
 An event takes one check, and one for each partial match alive. One that begins a partial match makes every later event
 dearer for as long as that lives; one that a match needs lets a partial match go on to its end, which would else stay
@@ -22,8 +22,10 @@ LEAST = 0.1
 
 
 def times_saved(half: Half, contents: Mapping[int, int]) -> dict[int, float]:
-    """By content (see `content_keys`) what dropping an event saves, its own time being 1; empty where nothing is known
-    of partial matches. `contents`: that of each key."""
+    """The time that dropping an event saves, by its content (see `content_keys`); 1 is the event's own time.
+
+    Empty where nothing is known of partial matches. `contents`: the content of each key.
+    """
     occurred, begun, contributed = (
         _by_content(counts, contents) for counts in (half.occurrences, half.begun, half.contributions)
     )

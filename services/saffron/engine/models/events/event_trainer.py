@@ -30,7 +30,7 @@ LEAST_KEYS = 4
 
 @dataclass(frozen=True)
 class Learned:
-    """What one set of counts teaches of keys: everything of a model but thresholds."""
+    """The values of keys learned from one set of counts: a model without its thresholds."""
 
     spec: FeatureSpec
     keys: Table
@@ -81,7 +81,7 @@ def train_events(
 
 
 def _saved(half: Half, vectors: Mapping[int, tuple[int, ...]], spec: FeatureSpec) -> dict[int, float]:
-    """By key, what dropping an event saves (see `event_times`); keys of unknown vectors are left out."""
+    """The time that dropping an event saves (see `event_times`), by key. Keys of unknown vectors are left out."""
     contents = dict(zip(vectors, content_keys(spec, rows_of(spec, vectors, vectors)).tolist(), strict=True))
     times = times_saved(half, contents)
     return {key: times[content] for key, content in contents.items() if content in times}
@@ -225,7 +225,7 @@ def _curves_by_position(
 
 
 def _refused(half: Half, vectors: Mapping[int, tuple[int, ...]]) -> dict[int, int]:
-    """By kind, the weight of the partial matches that its events end by a NOT."""
+    """The weight of the partial matches that events of a kind end by a NOT, by kind."""
     found: dict[int, int] = {}
     for keys, weight in half.abandoned.lists().items():
         for key in keys:

@@ -1,4 +1,4 @@
-"""What a curve loses of matches that it was not learned from (the .632+ estimator of Efron and Tibshirani)."""
+"""The loss of a curve on matches that it was not learned from (the .632+ estimator of Efron and Tibshirani)."""
 
 from __future__ import annotations
 

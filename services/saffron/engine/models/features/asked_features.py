@@ -1,4 +1,4 @@
-"""What queries ask of one event by itself, read off their plans: it decides which features tell events apart."""
+"""The conditions of queries on single events, from their plans. They decide which features tell events apart."""
 
 from __future__ import annotations
 

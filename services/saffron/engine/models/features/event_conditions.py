@@ -86,12 +86,12 @@ class Comparison:
 
     @property
     def mirrored(self) -> Comparison:
-        """The same with its sides exchanged."""
+        """The comparison with its sides exchanged, and so with the mirrored operator."""
         return Comparison(self.right, MIRRORED[self.operator], self.left)
 
     @property
     def wrong(self) -> str:
-        """What is wrong with it; empty: nothing."""
+        """The error of the condition; "" if it is right."""
         if self.operator not in OPERATORS:
             return f"a condition has one of {OPERATORS}"
         parts = list(self._parts())

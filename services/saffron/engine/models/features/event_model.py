@@ -1,4 +1,4 @@
-"""What events are worth to a query (papers G3-G6), by each order of events: a published model and its look-ups.
+"""The model of events' utility to a query (papers G3-G6), by each order of events, as published, and its look-ups.
 
     gspice-h        the utility of the key, from a hash table
     gspice-tree     a decision tree over the vector

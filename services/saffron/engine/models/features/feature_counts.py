@@ -1,4 +1,4 @@
-"""What was observed of events by their features (papers G2): occurrences, contributions to matches, the matches.
+"""Counts of events by their features (papers G2): occurrences, contributions to matches, the matches.
 
 Everything is a sum of integers, in two halves of the observations: a utility learned from one half is tried on the
 other, so that the loss that a model promises is not measured on what it was fitted to.
@@ -71,7 +71,7 @@ class Half:
 
 @dataclass
 class FeatureCounts:
-    """What was observed of one version of a query, under the features of identity `spec`."""
+    """The counts of one version of a query, under the features of identity `spec`."""
 
     query: str
     query_version: int

@@ -1,4 +1,4 @@
-"""What an event shedder may know of an event before it is processed: its features (papers G1), as a specification.
+"""The specification of an event's features (papers G1): values that are known before the event is processed.
 
 An event's *kind* is the combined value of a few columns (`FeatureSpec.kinds`), which is the event type of the paper: in
 a stream of one type whose queries name symbols, the symbol belongs to it. Kinds that no query tells apart are one.

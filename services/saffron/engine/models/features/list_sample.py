@@ -50,7 +50,7 @@ class ListSample:
 
     @classmethod
     def together(cls, samples: Iterable[ListSample]) -> ListSample:
-        """One sample of what several are of."""
+        """The union of several samples, as one sample."""
         parts = list(samples)
         whole = cls(level=max((part.level for part in parts), default=0))
         for part in parts:

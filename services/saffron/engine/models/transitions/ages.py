@@ -1,8 +1,8 @@
-"""What the Markov chain does not know of a partial match: how long it has waited, and whether it has matched before.
+"""The age of a partial match, which its Markov chain lacks: how long it has waited, whether it has matched before.
 
 P(state, events left) by powers of the transition matrix (P3) takes a partial match to forget how it came to where it
 is. Streams are not like that: what has waited long for its next event, or has matched once, is another kind. So some
-partial matches are followed to the end of their windows (`match.shedding.tracked`), and counted by their state and
+partial matches are tracked to the end of their windows (`match.shedding.tracked`), and counted by their state and
 *age*: what is left of the window, the time since their last event, and whether they have matched before. What came of
 them over what the chain expects is their *lift*; the less was seen of an age, the nearer it is to that of others.
 """
@@ -20,8 +20,8 @@ from saffron.engine.models.transitions.markov import Matrix, lookup
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Followed = Mapping[tuple[int, int], tuple[int, int]]
-"""(state, AGES * fold + age) -> how many were followed to the end, and SHARES times their matches."""
+Tracked = Mapping[tuple[int, int], tuple[int, int]]
+"""(state, AGES * fold + age) -> how many were tracked to the end, and SHARES times their matches."""
 
 LEFT_BINS, WAITED_BINS = 16, 4
 A_BIN = WAITED_BINS * 2
@@ -48,9 +48,11 @@ def ages(left: Ints, waited: Ints, matched: Flags, window: int) -> Ints:
     return found
 
 
-def population(followed: Followed, states: int) -> Matrix:
-    """[m, AGES]: how many were followed, which is as many as there are at any time, but for a factor; [0, AGES] where
-    none was."""
+def population(followed: Tracked, states: int) -> Matrix:
+    """The number of tracked partial matches by state and age [m, AGES]: in proportion to those alive at any time.
+
+    [0, AGES] if none was tracked.
+    """
     if not followed or states > MOST_STATES:
         return np.zeros((0, AGES))
     found = np.zeros((states, AGES))
@@ -66,7 +68,7 @@ def by_left(table: Matrix, bin_size: int, window: float) -> Matrix:
     return np.array([[lookup(table, bin_size, state, left) for state in range(table.shape[1])] for left in middles])
 
 
-def lifts(followed: Followed, expected: Matrix, *, most: float) -> Matrix:
+def lifts(followed: Tracked, expected: Matrix, *, most: float) -> Matrix:
     """[m, AGES]: by what matches are more than `expected` [LEFT_BINS, m], the chain's in the middle of each bin.
 
     Empirical Bayes, from all to each: a state's own lift, then by what is left, by waiting and having matched, and by

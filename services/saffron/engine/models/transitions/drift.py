@@ -108,7 +108,7 @@ class Clumps:
 
 
 def _compared(one: Cells, other: Cells) -> Iterator[tuple[list[tuple[int, int]], int, int]]:
-    """By state that both have: counts of each transition that either has, and their sums."""
+    """The (before, after) counts of each transition, and their sums, for each state that both have."""
     rows: dict[int, list[tuple[int, int]]] = {}
     for cell in sorted({*one, *other}):
         rows.setdefault(cell[0], []).append((one.get(cell, 0), other.get(cell, 0)))

@@ -36,7 +36,7 @@ def bin_of(partial_matches: int) -> int:
 
 
 class LatencySamples:
-    """What the shell of a last hop measured since its last message on `observations.latency`."""
+    """The samples that a last hop has measured since its last message on `observations.latency`."""
 
     def __init__(self) -> None:
         self._sums: dict[str, dict[int, list[int]]] = {"processing": {}, "shedding": {}}
@@ -46,7 +46,7 @@ class LatencySamples:
         self._add("processing", partial_matches, events, nanoseconds)
 
     def shed(self, partial_matches: int, nanoseconds: int) -> None:
-        """One drop order took `nanoseconds` while `partial_matches` lived."""
+        """Record that a drop order took `nanoseconds` while `partial_matches` lived."""
         self._add("shedding", partial_matches, 1, nanoseconds)
 
     def drain(self) -> dict[str, list[list[int]]]:

@@ -34,7 +34,7 @@ class TransitionModel:
     it is P then. `remaining_ns` [bins, m]: tau after as many events, ns; [0, m] where no times were measured.
     `met` [m]: events that runs met in each state, `observations` all together. `lift` [m, AGES]: by what more comes of
     partial matches of each age (see `ages`), `seen` [m, AGES]: how many of each there were; [0, AGES] both where none
-    was followed. `trials`: of its order on what it was not learned from. Its key in the topic is "QUERY/transitions".
+    was tracked. `trials`: of its order on what it was not learned from. Its key in the topic is "QUERY/transitions".
     """
 
     query: str
@@ -85,7 +85,7 @@ class TransitionModel:
         return ""
 
     def utility(self) -> dict[str, Any]:
-        """What a drop order carries by content: {"utility": [bins][states], "bin": events, "per_ms": events a ms}."""
+        """The table that a drop order carries: {"utility": [bins][states], "bin": events, "per_ms": events a ms}."""
         return {"utility": self.completion.tolist(), "bin": self.bin_size, "per_ms": self.per_ms}
 
     def encode(self) -> bytes:

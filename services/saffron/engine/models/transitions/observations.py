@@ -1,4 +1,4 @@
-"""What the last hop tells the model builder: the rows of an operator, packed into messages of the observation topics.
+"""Observations from the last hop for the model builder: an operator's rows, packed into messages.
 
 `observations.transitions` (P2), one JSON object per query and commit interval (fields: schemas/). States are 0-based:
 in 0 nothing is bound yet and every event meets it once; m - 1 is the completed state; a state after of -1 says that the

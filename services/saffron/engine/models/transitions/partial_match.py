@@ -1,4 +1,4 @@
-"""What partial matches are worth keeping: the utility tables UT_q of pSPICE (papers P5), over all queries together."""
+"""The utility of partial matches: the tables UT_q of pSPICE (papers P5), over all queries together."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PartialMatchModel:
     lift: Matrix
 
     def body(self) -> dict[str, Any]:
-        """What a drop order carries of this query."""
+        """The body of a drop order for this query."""
         return {
             "utility": self.utility.tolist(),
             "loss": self.loss.tolist(),
@@ -46,7 +46,7 @@ class PartialMatchModel:
 def partial_match_models(
     models: Sequence[TransitionModel], weights: Mapping[str, float] | None = None
 ) -> dict[str, PartialMatchModel]:
-    """By query: U = w * P / tau (P5), or w * P where no times were measured.
+    """The model of utility of each query: U = w * P / tau (P5), or w * P where no times were measured.
 
     P is the expected number of matches where runs split. P and tau are brought to one scale by their means over all
     states of all `models`, each state weighing what its runs met.
@@ -67,7 +67,7 @@ def partial_match_models(
 
 
 def _short(factors: Matrix) -> list[list[float]]:
-    """To four digits: they travel in every drop order."""
+    """Numbers rounded to four digits, since they travel in every drop order."""
     return [[float(f"{factor:.4g}") for factor in row] for row in factors.tolist()]
 
 

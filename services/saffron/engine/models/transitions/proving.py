@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from saffron.engine.models.transitions.ages import A_BIN, AGES, FOLDS, LEFT_BINS, MOST_STATES, SHARES, Followed, lifts
+from saffron.engine.models.transitions.ages import A_BIN, AGES, FOLDS, LEFT_BINS, MOST_STATES, SHARES, Tracked, lifts
 from saffron.engine.models.transitions.markov import Matrix
 from saffron.engine.models.transitions.trials import LEAST_MATCHES, Trials, gain
 
 
-def cross_validated(followed: Followed, expected: Matrix, times: Matrix, *, most: float) -> Trials:
+def cross_validated(followed: Tracked, expected: Matrix, times: Matrix, *, most: float) -> Trials:
     """Trials of an order of utility, each on the partial matches of one fold of the stream by what all others teach
     (cross-validation); folds with few matches are tried together.
 

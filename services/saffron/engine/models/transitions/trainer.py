@@ -38,8 +38,8 @@ LONGEST_WINDOW = 10_000_000
 
 @dataclass
 class TransitionCounts:
-    """What was observed of one version of a query: cells (from, to) -> count, and samples of their times (P2);
-    and what came of partial matches that were followed (see `ages.Followed`)."""
+    """The transitions observed of one version of a query: cells (from, to) -> count, and samples of their times (P2);
+    and what came of partial matches that were tracked (see `ages.Tracked`)."""
 
     query: str
     query_version: int
@@ -63,7 +63,7 @@ class TransitionCounts:
 
     @property
     def follows(self) -> int:
-        """Notes of partial matches that were followed to the end of their windows."""
+        """Notes of partial matches that were tracked to the end of their windows."""
         return sum(number for number, _ in self.followed.values())
 
     @property
@@ -80,7 +80,7 @@ class TransitionCounts:
 
     @property
     def shape(self) -> tuple[int, int, int, bool]:
-        """What counts must share to be added up: query's version, states and window."""
+        """The properties that counts must share to be added up: query's version, states and window."""
         return self.query_version, self.states, self.window_size, self.window_events
 
     @property
@@ -101,7 +101,7 @@ class TransitionCounts:
         return True
 
     def add_followed(self, state: int, age: int, number: int, matches: int) -> bool:
-        """Add counts of followed partial matches; False (and nothing added) if they are none."""
+        """Add counts of tracked partial matches; False (and nothing added) if they are none."""
         if not (0 < state < self.states - 1 and 0 <= age < FOLDS * AGES and number > 0 and matches >= 0):
             return False
         before = self.followed.get((state, age), (0, 0))
@@ -152,7 +152,7 @@ class TransitionCounts:
 
 @dataclass(frozen=True)
 class Chain:
-    """What counts tell of partial matches as a Markov chain; see `TransitionModel` for its tables.
+    """The Markov chain of partial matches that counts give; see `TransitionModel` for its tables.
 
     `window`: events of a whole window. `succession` [m, m]: as `matrix`, with all successors of runs that split.
     """
@@ -209,7 +209,7 @@ def train_transitions(counts: TransitionCounts, version: Version, trained_throug
 
 
 def lift_of(counts: TransitionCounts, chain: Chain) -> Matrix:
-    """By what more comes of partial matches of each age than the chain expects; [0, AGES] where nothing is learned."""
+    """The ratio of matches made at each age to the chain's expectation; [0, AGES] where nothing is learned."""
     return lifts(counts.followed, chain.expected, most=_most(counts))
 
 

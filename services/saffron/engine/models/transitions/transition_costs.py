@@ -1,4 +1,4 @@
-"""What a transition takes, from block times (papers P2): a step is shorter than reading a clock, so it is fitted.
+"""The time of a transition, fitted to block times (papers P2): one step is shorter than reading a clock.
 
 Each message of `observations.transitions` is a sample: how often each transition happened, and the nanoseconds that
 all of them took together. Non-negative least squares over many samples tells the transitions apart. Only sums of
@@ -34,7 +34,7 @@ class TransitionCosts:
     products: dict[tuple[Cell, Cell], int] = field(default_factory=dict)
 
     def add(self, counts: Mapping[Cell, int], nanoseconds: int) -> None:
-        """One sample; without a time or counts it says nothing."""
+        """Add one sample; it is ignored without a time or counts."""
         cells = sorted(cell for cell, count in counts.items() if count > 0)
         if nanoseconds <= 0 or not cells:
             return

@@ -33,7 +33,7 @@ class Trials:
 
     @classmethod
     def of(cls, gain: float) -> Trials:
-        """One."""
+        """The sums of one trial with this gain."""
         return cls(1.0, gain, gain * gain)
 
 

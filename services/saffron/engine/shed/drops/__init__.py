@@ -1,1 +1,1 @@
-"""What may be dropped, in which order, and how much of it."""
+"""The choice of events and partial matches to drop: which ones, in which order, and how many."""

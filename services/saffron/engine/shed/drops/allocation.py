@@ -43,7 +43,7 @@ def as_measured(promised: float, ratio: float) -> float:
 
 
 def allocate(queries: Mapping[str, Candidate], share: float) -> dict[str, float]:
-    """By query, the share of its events to drop, so that together the share `share` of the time is saved.
+    """The share of events to drop of each query, so that together the share `share` of the time is saved.
 
     Each curve is replaced by its lower convex hull, whose pieces are taken by ascending loss for the time they save.
     """

@@ -87,7 +87,7 @@ UNKNOWN = Even()
 
 
 def even_of(plan: MatchPlan, spare: float, frequency: Sequence[float]) -> Even:
-    """`frequency`: shares of the types in `types_of`."""
+    """Even dropping for a plan. `frequency`: shares of the types in `types_of`."""
     types = types_of(plan)
     sets = [component.types for component in plan.components]
     own = [tuple(place for place, name in enumerate(types) if _takes(one, name)) for one in sets]

@@ -107,12 +107,12 @@ class EventDrops:
         return None if spec is None or features is None else (spec, features)
 
     def contribution(self, query: str, events: int) -> float:
-        """What the block that was applied last, of so many events, contributes to matches, in means of all events."""
+        """The contribution of the last block (of `events` events) to matches, as a number of average events."""
         contributed = self._contributions(query)
         return float(events) if contributed is None else float(contributed.sum())
 
     def _contributions(self, query: str) -> Floats | None:
-        """By event; None where nothing is known, and each is like any other."""
+        """The contribution of each event of the last block [n]; None where no model knows it."""
         model = self.models.get(query)
         features = None if model is None else self._features.get(model.spec.identity)
         if features is None:
@@ -142,7 +142,7 @@ class EventDrops:
         return promised + beside * (self._contributed_by(query, marks) - promised)
 
     def _contributed_by(self, query: str, marks: Marks) -> float:
-        """The part of what the block contributes that these events do."""
+        """The share (0 to 1) of the block's contributions that comes from the marked events."""
         contributed = self._contributions(query)
         if contributed is None:
             fits = self.taking.fits(query, len(marks))
@@ -156,12 +156,12 @@ class EventDrops:
         return self.even(query, by).lost(share, EVENTS_A_MATCH) if choice is None else choice.at(share).lost
 
     def false(self, query: str, by: Shedder, share: float) -> float:
-        """Matches too many, by NOTs that lose events, for each true one where this share is dropped; at most."""
+        """An upper bound of false matches for each true one if `share` of events is dropped and NOTs miss them."""
         choice = self._of(query, by, share)
         return 0.0 if choice is None else choice.at(share).false
 
     def curve(self, query: str, by: Shedder) -> LossCurve:
-        """The same at all shares."""
+        """The share of matches lost (`lost`) as a curve over all shares of dropped events."""
         if query not in self.models:
             return self.even(query, by).curve(EVENTS_A_MATCH)
         found = self._curves.get((query, by))
@@ -188,7 +188,10 @@ class EventDrops:
         return self.taking.evenly(columns, query, share, marks, learned, drawn)
 
     def _of(self, query: str, by: Shedder, share: float) -> EventChoice | None:
-        """The order that decides; None where no model teaches one."""
+        """The order of events with the least promised errors if `share` of them is dropped; None without a model.
+
+        Errors are matches lost, and false ones. The choice is among the orders of the shedder `by`.
+        """
         choices = (self._choice(query, order) for order in by.events)
         return min((one for one in choices if one is not None), key=lambda one: _errors(one.at(share)), default=None)
 

@@ -57,7 +57,7 @@ class _Truth:
 
 @dataclass(frozen=True)
 class _Truths:
-    """What vectors say of conditions on their events. `key`: attributes that all events of a match agree on."""
+    """The truth of conditions on the events of feature vectors. `key`: attributes equal in all events of a match."""
 
     spec: FeatureSpec
     vectors: Vectors
@@ -88,7 +88,7 @@ class _Truths:
                 return self._anything()
 
     def of_types(self, types: EventTypes) -> _Truth:
-        """Of a set of event types."""
+        """The truth of 'the event has one of these types'."""
         if types.others:
             return self._anything()
         found = [self.named("type", "=", name) for name in types.named]

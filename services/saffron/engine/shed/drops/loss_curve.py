@@ -1,4 +1,4 @@
-"""What dropping events loses, as a curve that queries and means can be compared by."""
+"""The loss curve of dropping events, by which queries and means are compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dropping partial matches loses for the processing time that it saves, by the model alone (P3-P5).
+"""The loss of dropping partial matches by the processing time that it saves, by the model alone (P3-P5).
 
 A partial match begins in state 1 with its whole window before it and walks the Markov chain. Dropping all whose utility
 is at or below a threshold takes it out where it first falls so low: lost is what it would still have matched, saved
@@ -49,7 +49,7 @@ class PartialCurve:
 
 
 def partial_curve(model: TransitionModel, utility: Matrix) -> PartialCurve:
-    """`utility` [bins, states]: by which partial matches go, the least first."""
+    """The loss curve of dropping partial matches of one query in ascending order of `utility` [bins, states]."""
     times = model.remaining_ns if len(model.remaining_ns) else _events_met(model)
     by_ages = len(model.lift) and model.seen.any()
     return _at_once(model, utility, times) if by_ages else _in_time(model, utility, times)

@@ -1,7 +1,7 @@
 """How often events of a query come again: whether another event can take the place of one that is dropped.
 
 Without another event of its type and key within a window, none can: then a match that loses an event is missed, and no
-false one is found in its stead. Some keys are followed, so that it costs little; a query without a key has one.
+false one is found in its stead. Some keys are tracked, so that it costs little; a query without a key has one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Repeats:
         return round(_GRAIN * (self._again + 1) / (self._seen + 1)) / _GRAIN if self.plan.key else 1.0
 
     def saw(self, columns: Columns, fits: NDArray[np.bool_]) -> None:
-        """Events in order, and which of them the query can take."""
+        """Count events in order. `fits`: which of them the query can take."""
         names = self.plan.key
         if not names or not all(name in columns.attributes for name in names):
             return

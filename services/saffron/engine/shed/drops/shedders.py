@@ -27,7 +27,7 @@ from saffron.language.cost.shedders import AUTO, NONE
 
 
 class Promise(Protocol):
-    """What dropping a share of a query's events is expected to lose.
+    """The expected loss of dropping a share of a query's events.
 
     `lost`: share of its matches. `false`: matches found too many, for each true one.
     """
@@ -49,7 +49,7 @@ class EventChoice(Protocol):
     def by_features(self) -> bool: ...
 
     def at(self, share: float) -> Promise:
-        """What dropping this share of the events loses."""
+        """The expected loss of dropping this share of the events."""
 
     def dropped(
         self,

@@ -109,7 +109,7 @@ def _enough(share: float, most: float, events: Mapping[str, Candidate]) -> float
 
 
 def _dropped(share: float, events: Mapping[str, Candidate]) -> dict[str, float]:
-    """By query the share of its events that goes where they are to save this share of all time."""
+    """The share of events to drop of each query, where events are to save the share `share` of all time."""
     return allocate(events, min(1.0, share / sum(one.cost for one in events.values())))
 
 
@@ -119,7 +119,7 @@ def _left(shares: Mapping[str, float], events: Mapping[str, Candidate]) -> float
 
 
 def _missing(share: float, shares: Mapping[str, float], events: Mapping[str, Candidate]) -> float:
-    """What partial matches are to save, of what is left where these shares of events are dropped."""
+    """The share of the remaining time that partial matches must save, if these shares of events are dropped."""
     left = _left(shares, events)
     return max(0.0, 1 - (1 - share) / left) if left > _ROUNDING else 0.0
 
@@ -127,6 +127,6 @@ def _missing(share: float, shares: Mapping[str, float], events: Mapping[str, Can
 def _own(
     missing: float, shares: Mapping[str, float], events: Mapping[str, Candidate], partial: Mapping[str, Droppable]
 ) -> float:
-    """The same as a share of the time of those queries whose partial matches may go; above 1: they cannot save it."""
+    """`missing` as a share of the time of queries whose partial matches may go; above 1 if they cannot save it."""
     own = sum(one.cost * (events[name].left(shares[name]) if name in events else 1.0) for name, one in partial.items())
     return missing * _left(shares, events) / max(own, _ROUNDING) if missing > 0 else 0.0

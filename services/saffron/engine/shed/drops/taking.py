@@ -1,4 +1,4 @@
-"""What queries can take of the stream as it comes: how much does not fit, of which types the rest is, what recurs."""
+"""Statistics of the events that queries can take: the share that does not fit, types of the rest, repeated keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query's record says of shedding: by which means, how much its matches weigh, and whether it aggregates."""
+"""The shedding properties of a query's record: its means, the weight of its matches, and whether it aggregates."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from saffron.engine.shed.drops.shedders import PartialOrder, Tables
 
 @dataclass
 class UtilityTables:
-    """What drop orders say, kept as long as models and weights stay the same: tables are large."""
+    """The bodies of drop orders, kept as long as models and weights stay the same, since tables are large."""
 
     seed: int
     _models: Mapping[str, TransitionModel] = field(default_factory=dict)
@@ -31,14 +31,14 @@ class UtilityTables:
             self._tables, self._bodies, self._curves = {}, {}, {}
 
     def of(self, query: str, by: PartialOrder) -> Mapping[str, Any]:
-        """What a "keep" record says of a query under this order; without a model its partial matches are drawn."""
+        """The part of a "keep" record about a query under this order. Without a model its partial matches are drawn."""
         body = self._bodies.get((query, by))
         if body is None:
             body = self._bodies[query, by] = self._body(query, by)
         return body
 
     def curve(self, query: str, by: PartialOrder) -> PartialCurve | None:
-        """What dropping its partial matches loses; None without a model, and where they are drawn."""
+        """The loss curve of dropping its partial matches; None without a model, and where they are drawn."""
         model = self._models.get(query)
         if model is None or not by.ranks:
             return None

@@ -1,4 +1,4 @@
-"""What the controls that have gone by leave in force: queries, their versions and traits, and versions of models."""
+"""The state that earlier control records put in force: queries, their versions and traits, and versions of models."""
 
 from __future__ import annotations
 

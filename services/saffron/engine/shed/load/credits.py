@@ -15,7 +15,7 @@ _GONE = 20
 
 @dataclass(frozen=True)
 class _Reader:
-    """What a reader said last: next sequence number to apply, whether it has active queries, when it said so (ms)."""
+    """The last report of a reader: next sequence number to apply, whether it has active queries, its time (ms)."""
 
     applied: int
     active: bool

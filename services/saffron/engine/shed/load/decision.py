@@ -86,7 +86,7 @@ class Decider:
     def decide(
         self, at: Situation, speed: Speed, *, events: bool, partial: bool, split: OfShare, lossless: OfShare
     ) -> Decision:
-        """What to drop of one block, so that it fits its budget, and the backlog is gone within an interval.
+        """The decision for one block: how much to drop, so that it fits its budget and the backlog ends in time.
 
         `events`, `partial`: what may be dropped. `split`: share of the time to be saved -> the part of it (0 to 1) that
         dropping events saves, where both may be dropped; partial matches save the rest. `lossless`: share of the time

@@ -23,7 +23,7 @@ _SILENT_MS = 3_000
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the detector knows at a block: latencies in ms, None where no function has been learned yet.
+    """The detector's estimate at a block: latencies in ms, None where no function has been learned yet.
 
     `processing`: l_p = f(n) of one event. `shedding`: l_s = g(n). n is over all queries.
     """
@@ -165,11 +165,11 @@ class Detector:
         return Speed(*functions, pace.slowness, pace.mean, pace.mean_alive, pace.overshoot)
 
     def costs(self, service: str, queries: Container[str]) -> dict[str, float]:
-        """By query of a reader, of these, the share of their time that it takes, of late, if it sees all events."""
+        """The recent share of each of `queries` in their time at a reader, as if each saw all events."""
         taken = {query: self._taken.of(query) for query in self._works.get(service, ()) if query in queries}
         whole = sum(taken.values())
         return {query: own / whole for query, own in taken.items()}
 
     def pace(self, service: str) -> Pace:
-        """What is known of a reader."""
+        """The measured pace of a reader."""
         return self._paces.get(service) or Pace()

@@ -22,7 +22,7 @@ class Outage:
         self._left: float | None = None
 
     def taken(self, now: float, queueing: float) -> str:
-        """What to do (NORMAL, DROP, KEEP) with a block taken at `now` whose oldest event has waited `queueing`.
+        """The action (NORMAL, DROP, KEEP) for a block taken at `now` whose oldest event has waited `queueing` ms.
 
         By the policy "shed" blocks go whole that were appended before the outage ended and are later than the bound
         less its safety buffer, up to the first that is not.

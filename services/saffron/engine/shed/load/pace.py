@@ -88,7 +88,7 @@ class Pace:
 
     @property
     def born(self) -> float:
-        """By how many more partial matches are alive after an event, where they become more."""
+        """The number of partial matches that an event adds, over blocks in which they become more."""
         return self._born.ratio
 
     @property
@@ -141,8 +141,10 @@ class Pace:
         self._off.add(milliseconds, expected, kept=math.exp(-expected / _MEMORY_MS))
 
     def lived(self, elapsed: float, processing: float, other: float, commit: float) -> None:
-        """In so many ms its reader worked on events for so many, and was busy with something else for so many; results
-        that were committed meanwhile took at most so many from where their blocks had been done, 0: there were none."""
+        """Take a reader's report of `elapsed` ms: `processing` ms went into events, `other` ms into other work.
+
+        `commit`: the most ms from the end of a block to the commit of its results; 0 if none was committed.
+        """
         kept = math.exp(-elapsed / _SPAN_MS)
         self._busy.add(other, elapsed, kept=kept)
         self._idle.add(max(0.0, elapsed - processing - other), elapsed, kept=kept)

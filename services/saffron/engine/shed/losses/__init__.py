@@ -1,1 +1,1 @@
-"""What dropping has lost."""
+"""Estimates of the matches that dropping has lost."""

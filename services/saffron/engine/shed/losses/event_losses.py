@@ -139,12 +139,12 @@ class EventLosses:
 
     @property
     def at_random(self) -> float:
-        """The same if each event were as good as any other."""
+        """The expected share of lost matches if all events contributed alike."""
         return self._share_of(_AT_RANDOM)
 
     @property
     def promised(self) -> float:
-        """The same by the promise by which means were chosen."""
+        """The share of lost matches that was promised when means were chosen."""
         return self._share_of(_PROMISED)
 
     def _share_of(self, row: int) -> float:

@@ -79,7 +79,7 @@ class _Query:
 
     @property
     def correction(self) -> Correction:
-        """What was measured beside what models promised."""
+        """The ratios of measured losses to those that models promised."""
         share, kept = 0.0 if self.events is None else self.events.promised, self.kept
         lost = max(0.0, 1.0 - (1.0 - self.missed) / kept) if kept > 0 else share
         by_events = _steps(min(1.0, (lost + _BESIDE) / (share + _BESIDE)))
@@ -175,7 +175,7 @@ class Losses:
         return Expected.of(own.found, own.missed, own.false)
 
     def correction(self, query: str) -> Correction:
-        """What was measured beside what models promised."""
+        """The ratios of measured losses to those that models promised."""
         return self._known(query).correction
 
     def _of(self, query: str) -> _Query:

@@ -1,4 +1,4 @@
-"""What a reader's sample says of what was missed, and of what was found that is none, beside what is promised."""
+"""Missed and false matches as a reader's sample shows them, beside those that models promise."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _SELECT = types.void(
 
 @dataclass(frozen=True)
 class Reads:
-    """What the conditions and aggregates of a plan read.
+    """The attributes and values that the conditions and aggregates of a plan read.
 
     `attributes`: (name, kind) of each column, the stored ones first; `stored`: how many are kept with each vertex,
     for edge conditions read them of the earlier event. `summed`: those read as mantissa and exponent besides.
@@ -51,7 +51,7 @@ class Reads:
 
 
 def reads(graphs: Graphs, measures: Measures) -> Reads:
-    """What the conditions and aggregates of this plan read."""
+    """The attributes and values that the conditions and aggregates of this plan read."""
     asked = [expr for one in graphs.trees.values() for expr in one.expressions]
     edges = [part for exprs in graphs.conditions for expr in exprs for part in walk(expr)]
     local = [place.local for place in graphs.places]

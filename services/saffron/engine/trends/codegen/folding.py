@@ -15,8 +15,8 @@ STRUCTURES = ("store", "batch")
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a query. `wiring`: its arrays by name; `shapes`: sizes of the store's arrays by name and axis,
-    `told`: those of which nothing in the text depends, for who optimises it;
+    """Facts on a query that its code may rely on. `wiring`: its arrays by name; `shapes`: sizes of the store's arrays
+    by name and axis; `told`: sizes on which the text does not depend, for the compiler that optimises it;
     `names`: constants; `unrolled`: how long a loop may be to be unrolled; `common`: functions that are the same for
     many queries: of literals no use is made in them, and what they read of the wiring's `params` is handed to them
     where it is `varied` (places) or more than 1.
@@ -218,7 +218,7 @@ class Folder:
         return ast.Call(ast.Name(made.function.name, ast.Load()), given, [])
 
     def _hand(self, part: str, what: str | int) -> ast.expr:
-        """What a function that is called wants to be handed."""
+        """The expression for one argument of a called function: a number from the wiring, or a name."""
         if isinstance(what, int):
             return self._number(part, what, int(part.rpartition("_")[2]))
         self._handed[part] = what

@@ -38,7 +38,7 @@ def between(klo: int, khi: int, windows: int) -> Iterator[int]:
 
 
 class Wiring(NamedTuple):
-    """What the plan says, as arrays."""
+    """The plan as arrays."""
 
     params: Ints
     states: Ints  # [S, STATE_SIZE]

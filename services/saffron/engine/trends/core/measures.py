@@ -45,7 +45,7 @@ class Measures:
 
 
 def measures_of(plan: TrendPlan) -> Measures:
-    """What the plan's aggregates need, each once; counts come before sums."""
+    """The measures that the plan's aggregates need, each once; counts come before sums."""
     numbers: dict[Measure, None] = {Measure("count"): None}
     extremes: dict[Measure, None] = {}
     for aggregate in plan.aggregates:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a query's rows hold: slots for windows; numbers and extremes; totals (pending ones besides), lists,
+    """The sizes of a query's rows: slots for windows; numbers and extremes; totals (pending ones besides), lists,
     negatives and their totals a key; columns of marks and stored attributes a vertex. `unlimited`: EXACT. `fixed`:
     the number of slots never changes. `cells`: of the matrix of a pane, 0 where windows share none."""
 

@@ -59,9 +59,10 @@ def gather(
 def gather_negative(
     row: int, s: int, i: int, khi: int, select: Select, wiring: Wiring, store: Store, batch: Batch
 ) -> None:
-    """Compute the latest start of the negative trends that end with event i in state s, and its last window.
+    """Compute the latest start of the negative trends that end with event i in state s, and their latest window.
 
-    They go into `starts[s]`.
+    They go into `starts[s]` as (start, window). A start is a time under strict order, else a sequence number; NEVER
+    without such a trend. `row`: of the key. `khi`: number of the last window that holds the event.
     """
     states, transitions = wiring.states, wiring.transitions
     store.starts[s, 0] = layout.NEVER
@@ -118,7 +119,7 @@ def empty_taken(row: int, events: int, khi: int, wiring: Wiring, store: Store) -
 
 
 def record(row: int, s: int, i: int, khi: int, wiring: Wiring, store: Store, batch: Batch, index: Index) -> None:
-    """Event i is a vertex of state s: its numbers go where later events and the window's end look for them."""
+    """Record event i as a vertex of state s: its numbers go where later events and the window's end look for them."""
     states, keys = wiring.states, store.keys
     klo = store.head[layout.KLO]
     after = 1 + wiring.params[layout.KEY_WIDTH]

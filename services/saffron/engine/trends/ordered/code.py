@@ -82,7 +82,7 @@ def text_of(part: ModuleType) -> str:
 
 
 def _signatures() -> Mapping[str, Any]:
-    """Of the long functions, and of those that kernels call; a root is an int64."""
+    """Signatures of the long functions, and of those that kernels call. A root is an int64."""
     index = references.INDEX
     i, f, b = types.int64, types.float64, types.boolean
     order, bounds = (i, f, i), (i, f, i, f, i)

@@ -113,5 +113,5 @@ def arrays(index: Index) -> dict[str, NDArray[Any]]:
 
 
 def index_of(state: Mapping[str, NDArray[Any]]) -> Index:
-    """What `arrays` was made from."""
+    """The index from which `arrays` was made."""
     return Index(**{name: state[f"{_PREFIX}{name}"] for name in Index._fields})

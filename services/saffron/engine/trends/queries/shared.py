@@ -92,7 +92,7 @@ class SharedGraph:
         return True
 
     def widen(self) -> None:
-        """Where it holds nothing, it may compare all numbers exactly from now on."""
+        """Let an empty graph compare all numbers exactly from now on; a graph with events stays as it is."""
         if self.narrow and self.running is not None and self.running.is_empty:
             low, self.openings = self.running.low(), self.running.openings()
             self.low = None if low <= -FARTHEST else low
@@ -100,7 +100,7 @@ class SharedGraph:
             self._liken()
 
     def add(self, reader: Reader) -> None:
-        """One more reader, that has had all events of this graph."""
+        """Add a reader that has had all events of this graph."""
         self.readers.append(reader)
         reader.graph = self
 
@@ -168,7 +168,7 @@ class SharedGraph:
         return max(0, lowest) if window.events else lowest
 
     def whole(self) -> tuple[object, ...] | None:
-        """What must be the same in two graphs that hold something, for one to serve the readers of both.
+        """The properties that two graphs with events must share, so that one can serve the readers of both.
 
         None where nothing is enough: it lacks events of its open windows, or what it is in depends on earlier ones.
         """

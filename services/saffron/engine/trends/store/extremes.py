@@ -85,12 +85,12 @@ class Extremes:
                 array[here] = sign * order.codes_of(Column(Kind.FLOAT, sign * array[here]))
 
     def _held(self, name: str, store: Store, index: Index | tuple[()]) -> Iterator[Floats]:
-        """Where codes of an attribute's numbers may stand."""
+        """The arrays that may hold codes of an attribute's numbers."""
         for _, array in self._signed(name, store, index):
             yield array
 
     def _signed(self, name: str, store: Store, index: Index | tuple[()]) -> Iterator[tuple[float, Floats]]:
-        """The same, with the sign that an extreme has there: a maximum is kept with its sign changed."""
+        """The arrays that may hold codes of an attribute's numbers, with their signs: a maximum is kept negated."""
         for b, (attribute, sign) in enumerate(zip(self._attributes, self._signs, strict=True)):
             if attribute == name:
                 yield sign, store.total_extremes[:, :, b]

@@ -29,7 +29,7 @@ def saved(store: Store, index: Index | tuple[()]) -> dict[str, NDArray[np.generi
 def restored(
     state: Mapping[str, NDArray[Any]], wiring: Wiring, rehash: Rehash, *, unlimited: bool, trees: bool
 ) -> tuple[Store, Index | tuple[()]]:
-    """What `saved` was made from. Hashes are computed anew: their words, or how they are hashed, may have changed."""
+    """The store from which `saved` was made. Hashes are computed anew, since hashing may have changed."""
     wide = WIDE if unlimited else ()
     arrays = {name: _from_text(array) if name in wide else array.copy() for name, array in state.items()}
     store = Store(**{name: arrays[name] for name in Store._fields})

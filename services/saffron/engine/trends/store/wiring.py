@@ -53,7 +53,7 @@ def mask(numbers: Iterable[int]) -> int:
 
 
 def sizes_of(graphs: Graphs, measures: Measures, stored: int) -> Sizes:
-    """What the rows of a query's store hold."""
+    """The sizes of the rows of a query's store."""
     waiting = len(graphs.trees) if graphs.plan.strict else 0
     return Sizes(
         windows=windows_of(graphs.plan.window),

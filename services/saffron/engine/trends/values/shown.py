@@ -45,7 +45,7 @@ def shown_extreme(values: Floats) -> Shown:
 
 
 def shown_pairs(values: Pairs) -> Shown:
-    """The same of pairs."""
+    """Least or greatest pairs, infinite for null."""
     return np.where(np.isinf(values.real), complex(np.nan), values)
 
 

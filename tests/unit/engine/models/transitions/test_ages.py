@@ -27,7 +27,7 @@ def test_ages_are_those_of_the_definition(window: int, data: st.DataObject) -> N
 
 
 def seen(lift: dict[int, float], number: int = 4000, *, fold: int = -1) -> dict[tuple[int, int], tuple[int, int]]:
-    """Followed ones of state 1, matching by so much more than a quarter by age; in both halves of the stream or one."""
+    """Tracked ones of state 1, matching by so much more than a quarter by age; in both halves of the stream or one."""
     folds = range(FOLDS) if fold < 0 else [fold]
     return {
         (1, f * AGES + age): (number, round(number * 0.25 * factor) * SHARES)

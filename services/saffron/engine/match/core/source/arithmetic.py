@@ -20,7 +20,7 @@ def real(a: int) -> float:
 
 @jitable
 def finite(a: float) -> float:
-    """The same; null for an infinity."""
+    """The number `a`; null (NaN) if it is infinite."""
     return a if abs(a) < math.inf else math.nan
 
 

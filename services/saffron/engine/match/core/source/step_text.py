@@ -15,7 +15,7 @@ CONTIGUOUS = (Strategy.STRICT, Strategy.PARTITION)
 
 @dataclass
 class StepText:
-    """What all writers of one kernel share. `merging`: the state whose runs merge (N7), that of the first closure."""
+    """The text, plan and names that all writers of one kernel share. `merging`: the state whose runs merge."""
 
     automaton: Automaton
     names: Names

@@ -17,12 +17,12 @@ Function = Callable[..., Any]
 
 
 def step_name(function: str) -> str:
-    """What the text calls the step of an aggregate."""
+    """The name of an aggregate's step function in the kernel's text."""
     return f"step_{require(function).stamp[:32]}"
 
 
 def final_name(function: str) -> str:
-    """What the text calls its end."""
+    """The name of an aggregate's final function in the kernel's text."""
     return f"final_{require(function).stamp[:32]}"
 
 

@@ -19,7 +19,7 @@ from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding import tracked as module
 from saffron.engine.match.shedding.candidates import Candidates, candidates
 from saffron.engine.match.shedding.orders import read_order
-from saffron.engine.match.shedding.tracked import are_followed
+from saffron.engine.match.shedding.tracked import are_tracked
 from saffron.engine.models.transitions.ages import AGES, FOLDS, SHARES
 from saffron.engine.models.transitions.observations import transition_messages
 from saffron.language import compile_query
@@ -143,7 +143,7 @@ def test_orders_spare_those_that_are_followed_and_what_comes_of_others_is_not_to
         assert isinstance(runs, QueryRuns)
         if any(control.kind == "keep" for control in block.controls):
             before = [first for first in candidates(runs).first.tolist() if first < block.first_seq]
-            assert are_followed(np.array(before, np.int64), 0.3).all()
+            assert are_tracked(np.array(before, np.int64), 0.3).all()
         for row in matcher.observations().get("observations.transitions", []):
             told += row.get("followed", ())
     assert sum(one[2] for one in told) > 40

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Control
 from saffron.engine.match.match_operator import MatchOperator
-from saffron.engine.match.shedding.retained import ANY_LAST, Spared, chances, drawn
+from saffron.engine.match.shedding.retained import ANY_LAST, Retained, chances, drawn
 from saffron.language import compile_query
 from saffron.language.plan.match_plan import MatchPlan
 from tests.unit.engine.match import cases
@@ -22,7 +22,7 @@ def ints(*values: int) -> NDArray[np.int64]:
 
 
 def note(
-    spared: Spared, at: int, first: int, last: int, *, until: int = 100, weight: float = 20.0, alike: int = 1
+    spared: Retained, at: int, first: int, last: int, *, until: int = 100, weight: float = 20.0, alike: int = 1
 ) -> None:
     spared.note(at, ints(first), ints(last), ints(until), np.array([0.5]), np.array([weight]), ints(alike))
 
@@ -46,7 +46,7 @@ def test_draws_are_even_and_depend_on_seed_query_and_first_event() -> None:
 
 
 def test_a_match_counts_where_the_noted_one_came_before_it() -> None:
-    spared = Spared()
+    spared = Retained()
     note(spared, 10, 3, 7)
     spared.match(ints(3, 7, 12))
     assert spared.notes[3][0].lost == 1
@@ -59,13 +59,13 @@ def test_a_match_counts_where_the_noted_one_came_before_it() -> None:
 
 
 def test_what_comes_of_a_noted_one_is_known() -> None:
-    spared = Spared()
+    spared = Retained()
     note(spared, 10, 3, 7)
     assert spared.are_known(ints(2, 3, 3, 3, 4), ints(9, 5, 7, 9, 9)).tolist() == [False, False, True, True, False]
 
 
 def test_losses_are_corrected_by_weight_once_windows_are_over() -> None:
-    spared = Spared()
+    spared = Retained()
     for first in range(200):
         note(spared, 300, first, first, until=first, weight=10.0)
         spared.match(ints(first, 400))
@@ -77,7 +77,7 @@ def test_losses_are_corrected_by_weight_once_windows_are_over() -> None:
 
 
 def test_a_match_of_one_of_two_that_are_alike_counts_half() -> None:
-    spared = Spared()
+    spared = Retained()
     for first in range(200):
         note(spared, 300, first, first, until=first, alike=2)
         spared.match(ints(first, 400))
@@ -86,14 +86,14 @@ def test_a_match_of_one_of_two_that_are_alike_counts_half() -> None:
 
 
 def test_little_that_was_seen_says_little() -> None:
-    spared = Spared()
+    spared = Retained()
     note(spared, 10, 3, 7)
     spared.passed(200)
     assert 0.5 < spared.ratio < 1.0
 
 
 def test_more_are_spared_at_first() -> None:
-    spared = Spared()
+    spared = Retained()
     assert spared.share(0.05) == 0.25
     for first in range(400):
         note(spared, 10, first, first)
@@ -101,11 +101,11 @@ def test_more_are_spared_at_first() -> None:
 
 
 def test_a_record_gives_the_same_back() -> None:
-    spared = Spared()
+    spared = Retained()
     note(spared, 10, 3, 7, until=5)
     note(spared, 10, 4, 8)
     spared.passed(50)
-    again = Spared.of(orjson.loads(orjson.dumps(spared.record())))
+    again = Retained.of(orjson.loads(orjson.dumps(spared.record())))
     assert again == spared
 
 
