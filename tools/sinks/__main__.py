@@ -16,13 +16,23 @@ from faults.target import Target, running
 
 from saffron.cli import console
 from sinks.postgres import Postgres, server
-from sinks.worker import Worker, jars, plugin
+from sinks.worker import Worker, sink_jars, worker_jars
 
 _QUERY = """QUERY rallies PATTERN SEQ(Quote+ a[], Quote b)
 WHERE [symbol] AND a[i].price > avg(a[..i-1].price) AND b.price < 0.995 * a[last].price
 WITHIN 1 hour RETURN a[1].symbol AS symbol, count(a[]) AS steps, a[1].price AS first, b.price AS fall
 PUBLISH 'rallies' AS JSON SCHEMA KEY b.symbol"""
-_SINK = {"name": "rallies", "connector.class": "UpsertSink", "tasks.max": "2", "topics": "rallies"}
+_SINK = {
+    "name": "rallies",
+    "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
+    "tasks.max": "1",
+    "topics": "rallies",
+    "insert.mode": "upsert",
+    "primary.key.mode": "record_value",
+    "primary.key.fields": "id",
+    "schema.evolution": "basic",
+    "quote.identifiers": "true",
+}
 _COLUMNS = '"id", "symbol", "steps", "first", "fall", extract(epoch FROM "start") * 1000'
 _LINE = 150
 _PATIENCE_S = 120.0
@@ -33,7 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m sinks", description=__doc__)
     parser.add_argument("--events", type=int, default=30_000, help="of the 702,000 stock quotes")
     chosen = parser.parse_args()
-    jars()
+    worker_jars(), sink_jars()
     with tempfile.TemporaryDirectory(prefix="saffron-sinks-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -70,7 +80,7 @@ def _run(
     }
     target.command("stream", "add", "events", "--key", "symbol", "--schema", str(schema))
     target.command("query", "add", str(query))
-    worker = Worker(folder, target.bootstrap, plugin(folder), {**_SINK, "connection.url": postgres.url})
+    worker = Worker(folder, target.bootstrap, {**_SINK, **postgres.connection})
     feeder = Feeder(target.bootstrap, "saffron.events")
     started, kills, seen = time.monotonic(), 0, 0
     worker.start()

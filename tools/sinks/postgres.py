@@ -22,9 +22,10 @@ class Postgres:
     port: int
 
     @property
-    def url(self) -> str:
-        """For JDBC."""
-        return f"jdbc:postgresql://127.0.0.1:{self.port}/postgres?user={_USER}"
+    def connection(self) -> dict[str, str]:
+        """The properties by which a JDBC sink connects."""
+        url = f"jdbc:postgresql://127.0.0.1:{self.port}/postgres"
+        return {"connection.url": url, "connection.username": _USER, "connection.password": ""}
 
     def rows(self, query: str) -> list[list[str]]:
         """The rows of a query as text; a missing table has none."""

@@ -1,8 +1,7 @@
-"""A worker of Kafka Connect, with jars from Maven and the sink of this folder."""
+"""A worker of Kafka Connect with a JDBC sink, both with jars from Maven."""
 
 from __future__ import annotations
 
-import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -15,29 +14,20 @@ from sinks.postgres import free_port
 _HERE = Path(__file__).parent
 
 
-def jars() -> Path:
+def worker_jars() -> Path:
     """The folder of the worker's jars."""
-    return maven.jars(_HERE / "pom.xml", "connect-4.3.1")
+    return maven.jars(_HERE / "worker.pom.xml", "connect-4.3.1")
 
 
-def plugin(folder: Path) -> Path:
-    """The plugin path: the compiled sink, with PostgreSQL's driver."""
-    made = folder / "plugins" / "upsert"
-    classes = folder / "classes"
-    made.mkdir(parents=True)
-    maven.run("javac", "-cp", f"{jars()}/*", "-d", str(classes), str(_HERE / "UpsertSink.java"))
-    service = classes / "META-INF" / "services" / "org.apache.kafka.connect.sink.SinkConnector"
-    service.parent.mkdir(parents=True)
-    service.write_text("UpsertSink\n", "utf-8")
-    maven.run("jar", "--create", "--file", str(made / "upsert.jar"), "-C", str(classes), ".")
-    shutil.copy(next(jars().glob("postgresql-*.jar")), made)
-    return made.parent
+def sink_jars() -> Path:
+    """The folder of the jars of Debezium's JDBC sink, a plugin of the worker."""
+    return maven.jars(_HERE / "sink.pom.xml", "connect-plugins/debezium-jdbc-3.4.0")
 
 
 class Worker:
     """A standalone worker with one sink. `sink`: its properties."""
 
-    def __init__(self, folder: Path, bootstrap: str, plugins: Path, sink: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, bootstrap: str, sink: Mapping[str, str]) -> None:
         self._folder = folder
         worker = {
             "bootstrap.servers": bootstrap,
@@ -48,7 +38,7 @@ class Worker:
             "consumer.auto.offset.reset": "earliest",
             "offset.storage.file.filename": str(folder / "offsets"),
             "offset.flush.interval.ms": "1000",
-            "plugin.path": str(plugins),
+            "plugin.path": str(sink_jars().parent),
             "listeners": f"HTTP://127.0.0.1:{free_port()}",
         }
         self._files = [_properties(folder / "worker.properties", worker), _properties(folder / "sink.properties", sink)]
@@ -56,7 +46,7 @@ class Worker:
 
     def start(self) -> None:
         """Begins to work; the log goes on in the file `connect.log`."""
-        class_path = f"{jars()}/*"
+        class_path = f"{worker_jars()}/*"
         command = ["java", "-Xmx512m", "-cp", class_path, "org.apache.kafka.connect.cli.ConnectStandalone"]
         with (self._folder / "connect.log").open("ab") as log:
             self._process = subprocess.Popen([*command, *self._files], stdout=log, stderr=subprocess.STDOUT)
