@@ -12,6 +12,7 @@ from typing import Any
 from saffron.carets import quoted
 from saffron.engine.operators.composition import types_of
 from saffron.language.plan.plan import Plan
+from saffron.language.syntax.paths import own_name
 from saffron.schema.schema import Schema
 
 
@@ -49,7 +50,9 @@ class KnownSince:
 
     def report(self, plan: Plan) -> str:
         """The sentence on the names of a plan that came later; "" if none did. `plan`: bound to the first version."""
-        later = {f"attribute {quoted(one)}": self.attributes[one] for one in plan.unseen if one in self.attributes}
+        later = {
+            f"attribute {quoted(own_name(one))}": self.attributes[one] for one in plan.unseen if one in self.attributes
+        }
         types = sorted(types_of(plan) & self.types.keys())
         later |= {f"event type {quoted(one)}": self.types[one] for one in types}
         later = {name: position for name, position in later.items() if position > 0}  # before 0 there is nothing

@@ -230,7 +230,7 @@ def test_a_schema_that_does_not_go_with_the_one_in_force_is_refused() -> None:
     assert not operator.schema.given
 
 
-LATE = [{"type": "A", "ts": 1}, {"type": "A", "ts": 2, "x": 5}, {"type": "B", "ts": 3, "x": 7}]
+LATE = [{"type": "A", "ts": 1}, {"type": "A", "ts": 2, "x": 5, "$in:t:x": True}, {"type": "B", "ts": 3, "x": 7}]
 READS = "PATTERN SEQ(A a, A b) WHERE b.x > 1 WITHIN 9 s"
 
 
@@ -240,6 +240,7 @@ READS = "PATTERN SEQ(A a, A b) WHERE b.x > 1 WITHIN 9 s"
     [
         (READS, "earliest", "known only from these positions on, and null or unseen before: attribute 'x' from 1"),
         (READS.replace("A b", "B b"), "earliest", "attribute 'x' from 1, event type 'B' from 2"),
+        (READS.replace("> 1", "IN t"), "earliest", "attribute 'x IN t' from 1"),
         (READS, "now", None),
         ("PATTERN SEQ(A a, A b) WITHIN 9 s", "earliest", None),
     ],
