@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from saffron.control.checks import Refused
+from saffron.control.streams.change import StreamChange, check_values
 from saffron.runtime.log import TopicSpec
 from tests.unit.control.world import TOPICS, Ask, World
 
@@ -59,3 +63,16 @@ def test_what_cannot_be_is_refused() -> None:
 
     world.run(talk)
     assert world.sent == []
+
+
+@pytest.mark.parametrize(
+    ("registry", "why"),
+    [
+        ("registry:8081", "is not http://HOST:PORT"),
+        ("http://[x", "is not http://HOST:PORT"),
+        ("http://me:secret@registry:8081", "is for all to read"),
+    ],
+)
+def test_a_registry_is_an_address_without_a_password(registry: str, why: str) -> None:
+    with pytest.raises(Refused, match=why):
+        check_values(StreamChange("s", format="avro", registry=registry))

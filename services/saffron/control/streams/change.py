@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from saffron.control.checks import Partitions, Refused
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import SchemaError
+from saffron.mapping.definition_reader import is_registry
 from saffron.records.stream import FORMATS, WITH_REGISTRY, StreamRecord, is_name
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import Topics, topic_files
@@ -100,16 +100,16 @@ def _check_format(form: str, registry: str | None) -> None:
 
 def _check_registry(registry: str) -> None:
     """Raise Refused for a registry that is no HTTP address, or has a password."""
-    parts = urlsplit(registry)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Refused(400, "registry", f"--registry: {registry!r} is not http://HOST:PORT or https://HOST:PORT")
-    if parts.username is not None:
+    if is_registry(registry):
+        return
+    if "@" in registry:
         raise Refused(
             400,
             "registry",
             "--registry: the stream's record is for all to read: give name and password to windowing, as the setting "
             "registry_auth (SAFFRON_REGISTRY_AUTH=USER:PASSWORD)",
         )
+    raise Refused(400, "registry", f"--registry: {registry!r} is not http://HOST:PORT or https://HOST:PORT")
 
 
 def require_free(name: str, topic: str, now: StreamContext) -> None:
