@@ -202,24 +202,36 @@ def test_a_query_whose_rows_the_registry_refuses_stops_alone_until_it_is_replace
         system.source.query("rows", rows)
         system.run(300)
         system.end()
-    assert not system.failed()
-    for partition in range(PARTITIONS):
-        assert {"rally", "any", "falls"} <= reckoned(system.world, partition, set())
-    ids = [dict(record.headers)["ce_id"] for record in written(system.world)]
-    assert ids
-    assert len(set(ids)) == len(ids)
+    require_all_once(system, "rows")
 
 
 FAST = f"{FALLS} PUBLISH 'alarms'"
 
 
-@pytest.mark.parametrize("fault", ["right", "size"])
-def test_a_query_whose_topic_is_refused_stops_alone_until_it_is_replaced(seed: int, fault: str, tmp_path: Path) -> None:
-    system = System(seed, tmp_path)
-    broker = system.world.broker
+def publishing(seed: int, directory: Path) -> System:
+    """A system whose query `published` has written to its topic."""
+    system = System(seed, directory)
     system.source.query("published", FAST)
     system.run(200)
-    system.world.settle(lambda: "alarms" in broker.topics and bool(written(system.world, "alarms")))
+    topics = system.world.broker.topics
+    system.world.settle(lambda: "alarms" in topics and bool(written(system.world, "alarms")))
+    return system
+
+
+def require_all_once(system: System, topic: str) -> None:
+    """No query has failed, those without PUBLISH have all their results, and a topic of PUBLISH has none twice."""
+    assert not system.failed()
+    for partition in range(PARTITIONS):
+        assert {"rally", "any", "falls"} <= reckoned(system.world, partition, set())
+    ids = [dict(record.headers)["ce_id"] for record in written(system.world, topic)]
+    assert ids
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("fault", ["right", "size"])
+def test_a_query_whose_topic_is_refused_stops_alone_until_it_is_replaced(seed: int, fault: str, tmp_path: Path) -> None:
+    system = publishing(seed, tmp_path)
+    broker = system.world.broker
     if fault == "right":
         broker.unwritable.add("alarms")
     else:
@@ -231,32 +243,19 @@ def test_a_query_whose_topic_is_refused_stops_alone_until_it_is_replaced(seed: i
     system.source.query("published", FAST)
     system.run(300)
     system.end()
-    assert not system.failed()
-    for partition in range(PARTITIONS):
-        assert {"rally", "any", "falls"} <= reckoned(system.world, partition, set())
-    ids = [dict(record.headers)["ce_id"] for record in written(system.world, "alarms")]
-    assert ids
-    assert len(set(ids)) == len(ids)
+    require_all_once(system, "alarms")
 
 
 def test_a_topic_of_publish_that_is_deleted_is_made_again_and_costs_nobody_else_anything(
     seed: int, tmp_path: Path
 ) -> None:
-    system = System(seed, tmp_path)
+    system = publishing(seed, tmp_path)
     broker = system.world.broker
-    system.source.query("published", FAST)
-    system.run(200)
-    system.world.settle(lambda: "alarms" in broker.topics and bool(written(system.world, "alarms")))
     system.world.chaos = replace(system.world.chaos, forget=0, reset=0)  # the topic may hold the only other position
     broker.delete("alarms")
     system.run(400)
     system.end()
-    assert not system.failed()
-    for partition in range(PARTITIONS):
-        assert {"rally", "any", "falls"} <= reckoned(system.world, partition, set())
-    ids = [dict(record.headers)["ce_id"] for record in written(system.world, "alarms")]
-    assert ids
-    assert len(set(ids)) == len(ids)
+    require_all_once(system, "alarms")
 
 
 def test_rows_that_are_unlike_those_of_a_topic_are_never_written(seed: int, tmp_path: Path) -> None:

@@ -358,8 +358,9 @@ class WindowingOperator:
 
     @property
     def lookups(self) -> tuple[frozenset[str], bool]:
-        """The look-ups in tables that all events have which are still to be read, of a merged stream; and whether
-        events are held that may lack some of them.
+        """The look-ups in tables that all events of a merged stream have from here on, and a flag.
+
+        The flag: events are held that may lack some of them.
         """
         said, held = self._sources.lookups, self._hold.lowest_offset
         return said, held is not None and self._sources.lookups_since(held) != said

@@ -16,10 +16,9 @@ from saffron.errors import InputError
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table import Table
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.replay.merged import require_stream
+from saffron.runtime.replay.merged import letter_of, require_stream
 from saffron.runtime.streams.merging import InnerEvent, SourceReader
 from saffron.runtime.streams.messages import Messages, batch_of, record_in
-from saffron.runtime.streams.places import Place
 from saffron.runtime.streams.stream_tables import apply_record
 from saffron.runtime.streams.whole_tables import table_notices, whole_tables
 from saffron.schema.schema import MAX_TS
@@ -68,11 +67,7 @@ class FedMessages:
         found = self._readers[topic].read(batch, Messages(records, batch))
         self._misfits.update(found.misfits)
         self._not_found.update(found.not_found)
-        for unread in found.unread:
-            record = records[unread.row]
-            value = record.value if unread.value is None else unread.value
-            place = Place(topic, 0, record.offset, unread.number).id
-            self._letters.append(DeadLetter(record.offset, 0, unread.reason, unread.detail, value, place))
+        self._letters += [letter_of(one, records[one.row]) for one in found.unread]
         return batch_of_values([one.value for one in found.events if isinstance(one, InnerEvent)])
 
     def dead_letters(self) -> list[DeadLetter]:

@@ -22,7 +22,7 @@ from saffron.errors import InputError
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table import Table
 from saffron.runtime.log import Record, TopicPartition
-from saffron.runtime.streams.merging import End, Inner, SourceReader, place_among
+from saffron.runtime.streams.merging import End, Inner, SourceReader, Unread, place_among
 from saffron.runtime.streams.messages import Messages, records_of
 from saffron.runtime.streams.places import Place
 from saffron.runtime.streams.whole_tables import whole_tables
@@ -116,13 +116,7 @@ class MergedMessages:
             assert not isinstance(event, End)
             values[event.partition].append(event.value)
             times[event.partition].append(records[event.row].timestamp)
-        for unread in inner.unread:
-            record = records[unread.row]
-            place = Place(record.topic, record.partition, record.offset, unread.number).id
-            value = record.value if unread.value is None else unread.value
-            self._letters.append(
-                DeadLetter(record.offset, max(0, record.timestamp), unread.reason, unread.detail, value, place)
-            )
+        self._letters += [letter_of(one, records[one.row]) for one in inner.unread]
         for partition in range(self.partitions):
             if values[partition]:
                 yield self._batch(partition, values[partition], times[partition])
@@ -243,6 +237,13 @@ def opened(
 def _rows_in(messages: Mapping[str, Sequence[Parts]]) -> Callable[[str], Iterator[Record]]:
     """The function from a table's topic to its messages."""
     return lambda topic: (record for parts in messages[topic] for records, _ in parts for record in records)
+
+
+def letter_of(unread: Unread, record: Record) -> DeadLetter:
+    """The dead letter of an element that is no event. `record`: the message that has it."""
+    place = Place(record.topic, record.partition, record.offset, unread.number).id
+    value = record.value if unread.value is None else unread.value
+    return DeadLetter(record.offset, max(0, record.timestamp), unread.reason, unread.detail, value, place)
 
 
 def require_stream(name: str, asked: str) -> None:
