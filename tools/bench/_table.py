@@ -44,8 +44,13 @@ def report(title: str, rows: Sequence[Mapping[str, Any]], path: Path | None, wid
         table.add_row(*(_text(value) for value in row.values()))
     Console(width=max(width, Console().width)).print(table)
     if path is not None:
-        machine = {"system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()}
-        path.write_text(json.dumps({"benchmark": title, "machine": machine, "rows": rows}, indent=2) + "\n")
+        write(title, rows, path)
+
+
+def write(title: str, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write the rows, with what machine it was, as JSON."""
+    machine = {"system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()}
+    path.write_text(json.dumps({"benchmark": title, "machine": machine, "rows": rows}, indent=2) + "\n")
 
 
 def _text(value: Any) -> str:

@@ -3,19 +3,19 @@ changes behind what does.
 
 Of each experiment at its first and its last value, with each share of training and each seed: how many percentage
 points more complex events `auto` misses than the better of two that know nothing: partial matches drawn at random, and
-events drawn by their kinds alone. Rows are written as they come.
+events drawn by their kinds alone. Each row gets another seed as long as its 95 % interval says neither that it is
+within `ALLOWED` nor that it is beyond. Rows are written as they come.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
 from typing import Any
 
-import orjson
-from bench._table import report
+from bench._table import report, write
 from experiments.catalogue import EVEN, EXPERIMENTS, SHARES, Experiment
 from experiments.virtual import Done, Task, run_all
 
@@ -29,41 +29,59 @@ _SURE = 1.96
 """Standard errors of the mean of seeds, for 95 %."""
 BY_TRAINING = "train"
 """What experiments vary whose points are shares of training."""
+ALLOWED = 3.0
+"""Percentage points that `auto` may miss more than even dropping."""
+
+Place = tuple[str, float, float]
+"""A row: the experiment's name, the value of what it varies, the share of the events that trains."""
 
 
 def sweep(chosen: argparse.Namespace) -> None:
-    """All rows, the worst first. `--only`: these experiments; `--train`: these shares, per cent."""
+    """All rows, the worst first. `--only`: these experiments; `--train`: these shares, per cent; `--seeds`: at most so
+    many runs of each row, fewer where its interval lies on one side of `ALLOWED` before."""
     names = chosen.only.split(",") if chosen.only else [one.name for one in EXPERIMENTS]
     shares = [float(one) / 100 for one in chosen.train.split(",")] if chosen.train else list(SHARES)
-    tasks = [task for one in EXPERIMENTS if one.name in names for task in _tasks(one, shares, chosen)]
-    if not tasks:
+    places = [place for one in EXPERIMENTS if one.name in names for place in _places(one, shares)]
+    if not places:
         raise SystemExit(f"there is none of {', '.join(names)}; there are {', '.join(one.name for one in EXPERIMENTS)}")
-    done: dict[tuple[str, float, float], list[Done]] = {}
-    rows: list[dict[str, Any]] = []
-    for number, one in enumerate(run_all(tasks), 1):
-        place = one.task.name, one.task.value, one.task.train or 0.0
-        here = done.setdefault(place, [])
-        here.append(one)
-        console.progress(f"{bar(number, len(tasks))}  {one.task.name}")
-        if len(here) == chosen.seeds:
-            rows.append(row_of(here))
-            console.say(_line(rows[-1]))
-            if chosen.json:
-                chosen.json.write_bytes(orjson.dumps(rows, option=orjson.OPT_INDENT_2))
-    console.done()
-    rows.sort(key=lambda row: -row["worse, points"])
-    report(f"auto beside even dropping; {chosen.seeds} seeds", rows, chosen.json, width=120)
-
-
-def _tasks(experiment: Experiment, shares: Sequence[float], chosen: argparse.Namespace) -> Iterator[Task]:
-    values = sorted({experiment.points[0].value, experiment.points[-1].value})
+    title = f"auto beside even dropping; at most {chosen.seeds} seeds"
+    done: dict[Place, list[Done]] = {place: [] for place in places}
     for seed in range(chosen.seeds):
-        if experiment.varied == BY_TRAINING:
-            trained = [(100 * share, share) for share in shares if 100 * share in [p.value for p in experiment.points]]
-        else:
-            trained = [(value, share) for value in values for share in shares]
-        for value, share in trained:
-            yield Task(experiment.name, value, seed, (AUTO, *EVEN), chosen.events, share)
+        open_ = [place for place in places if not decided(done[place])]
+        tasks = [Task(name, value, seed, (AUTO, *EVEN), chosen.events, share) for name, value, share in open_]
+        for number, one in enumerate(run_all(tasks), 1):
+            here = done[one.task.name, one.task.value, one.task.train or 0.0]
+            here.append(one)
+            console.say(_line(row_of(here)))
+            console.progress(f"{bar(number, len(tasks))}  run {seed + 1} of at most {chosen.seeds}")
+            if chosen.json:
+                write(title, _rows(done), chosen.json)
+    console.done()
+    report(title, _rows(done), chosen.json, width=120)
+
+
+def _places(experiment: Experiment, shares: Sequence[float]) -> Iterator[Place]:
+    """The rows of an experiment: its first and its last value with each share, or its own shares where it varies
+    those."""
+    if experiment.varied == BY_TRAINING:
+        own = {point.value for point in experiment.points}
+        yield from ((experiment.name, 100 * share, share) for share in shares if 100 * share in own)
+        return
+    for value in sorted({experiment.points[0].value, experiment.points[-1].value}):
+        yield from ((experiment.name, value, share) for share in shares)
+
+
+def decided(done: Sequence[Done]) -> bool:
+    """Whether the 95 % interval of a row lies on one side of `ALLOWED`, so that more seeds tell nothing new."""
+    if not done:
+        return False
+    row = row_of(done)
+    return bool(abs(row["worse, points"] - ALLOWED) >= row["+-"])
+
+
+def _rows(done: Mapping[Place, Sequence[Done]]) -> list[dict[str, Any]]:
+    """The rows that have run at least once, the worst first."""
+    return sorted((row_of(here) for here in done.values() if here), key=lambda row: -row["worse, points"])
 
 
 def row_of(done: Sequence[Done]) -> dict[str, Any]:

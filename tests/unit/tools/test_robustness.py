@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from experiments.catalogue import text
 from experiments.changing import quiet, shift, turns
-from experiments.robustness import row_of
+from experiments.robustness import decided, row_of
 from experiments.run import Load, Outcome, Runs
 from experiments.unseen import logins, machines
 from experiments.virtual import Done, Task
@@ -46,3 +46,11 @@ def test_a_row_is_beside_the_better_of_what_knows_nothing() -> None:
     assert row["worse, points"] == pytest.approx(100 * (0.3 - 0.25))
     assert row["+-"] == pytest.approx(1.96 * 10 / 3**0.5)
     assert row_of([done(0, 0.2, 0.3, 0.25)])["+-"] == pytest.approx(1.96 * 2**0.5)
+
+
+def test_a_row_runs_until_its_interval_lies_on_one_side_of_what_is_allowed() -> None:
+    assert not decided([])
+    assert decided([done(0, 0.2, 0.3, 0.25)])  # 5 points better, 2.8 of them uncertain
+    assert not decided([done(0, 0.3, 0.3, 0.29)])
+    assert decided([done(0, 0.4, 0.3, 0.25)])
+    assert not decided([done(0, 0.2, 0.3, 0.25), done(1, 0.4, 0.1, 0.25), done(2, 0.3, 0.5, 0.25)])
