@@ -245,7 +245,16 @@ def replay(
         texts = [Text(query.given_name, query.text) for query in compiled]
         merged = None if source.merged is None else source.merged()
         count = partitions if merged is None else merged.partitions
-        return Replay(texts, schema=known, lenient=lenient, disorder=held, partitions=count, key=key, merged=merged)
+        return Replay(
+            texts,
+            schema=known,
+            lenient=lenient,
+            disorder=held,
+            partitions=count,
+            key=key,
+            merged=merged,
+            ahead=source.ahead,
+        )
 
     return Results(make, source, [query.name for query in compiled], warned)
 

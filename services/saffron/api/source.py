@@ -30,12 +30,14 @@ _INDEX = "__index_level_"
 class Source:
     """A source of events. `batches(schema)` reads them from the beginning; `again`: it can be called more than once.
 
-    `name`: a description of the events. `merged`: opens the files of a merged stream; None: it is none.
+    `name`: a description of the events. `ahead`: they are in files, which another thread may read. `merged`: opens the
+    files of a merged stream; None: it is none.
     """
 
     name: str
     batches: Callable[[Schema | None], Iterator[RawBatch]]
     again: bool
+    ahead: bool = False
     merged: Callable[[], MergedFiles | InnerFiles] | None = None
 
 
@@ -79,7 +81,7 @@ def merged_source(
     def merged() -> MergedFiles | InnerFiles:
         return opened(definition, files, partitions)
 
-    return Source(f"stream {definition.name}", lambda _: merged().batches(), again=True, merged=merged)
+    return Source(f"stream {definition.name}", lambda _: merged().batches(), again=True, ahead=True, merged=merged)
 
 
 def definition_at(path: str | os.PathLike[str], queries: Iterable[str]) -> StreamDefinition:
@@ -127,7 +129,8 @@ def _files(names: list[str]) -> Source:
 
         return (chunk.batch for chunk in read_events(names, schema=schema))
 
-    return Source(", ".join(names), batches, again="-" not in names)
+    at_once = "-" not in names
+    return Source(", ".join(names), batches, again=at_once, ahead=at_once)
 
 
 def _tables(events: Any) -> Iterator[Rows]:

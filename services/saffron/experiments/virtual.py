@@ -111,7 +111,7 @@ class VirtualReplay(Replay):
                 found.add(merged)
             yield merged
         chain.engines.finish()
-        chain.seconds.processing += trained.seconds + loop.seconds
+        self.seconds = trained.seconds + loop.seconds
         weights = {**self.weights, **self._run.overload.weights}
         self._figures = figures_of(loop, trained, self.names, weights)
         if truth is not None:

@@ -47,10 +47,10 @@ class EventFiles:
             raise typer.BadParameter("--partitions N and --key ATTR go together")
         self.names = names
         self._schema = schema
-        self._split = {"partitions": partitions, "key": key}
+        self._settings = {"partitions": partitions, "key": key, "ahead": "-" not in names}
 
     def settings(self) -> dict[str, Any]:
-        return self._split
+        return self._settings
 
     def batches(self) -> Iterator[RawBatch]:
         from saffron.engine.events.formats.files import read_events
@@ -87,7 +87,7 @@ class MessageFiles:
 
     def settings(self) -> dict[str, Any]:
         self._open = self._opened()
-        return {"partitions": self._open.partitions, "merged": self._open}
+        return {"partitions": self._open.partitions, "merged": self._open, "ahead": True}
 
     def batches(self) -> Iterator[RawBatch]:
         return self._opened().batches()

@@ -110,6 +110,11 @@ class Engines:
         self._note()
         return merged
 
+    def partial_matches(self) -> int:
+        """Those that the engine with more of them has now."""
+        stored = [one.statistics()["partial_matches"] for one in (self.matcher, self.trends)]
+        return max(int(sum(one.values())) for one in stored)
+
     def finish(self) -> None:
         """Raises the error of a failed query, once the others have all their results."""
         self._note()
@@ -183,27 +188,42 @@ class Chain:
 
     def feed(self, batch: RawBatch) -> Iterator[Merged]:
         """Results that the batch completes, block by block."""
+        for blocks in self.decode(batch):
+            yield from self.apply(blocks)
+
+    def decode(self, batch: RawBatch) -> Iterator[Sequence[Block]]:
+        """The blocks that the batch completes, a part of it at a time while the kernels are interpreted.
+
+        It uses windowing alone, and `apply` the engines: one thread may decode while another applies.
+        """
         done = 0
-        while self._interpreted and done < len(batch):
-            part = batch.part(done, done + INTERPRETED_RECORDS)
+        while done < len(batch):
+            started = time.perf_counter()
+            part = batch.part(done, min(len(batch), done + INTERPRETED_RECORDS) if self._interpreted else len(batch))
             done += len(part)
-            self._ingest(part)
-            yield from self._released()
-            if self.seconds.processing > INTERPRETED_SECONDS:
-                self._compile()
-        if done < len(batch):
-            self._ingest(batch.part(done, len(batch)))
-            yield from self._released()
+            self.windowing.ingest(part)
+            blocks = self.windowing.flush()
+            self.seconds.decode += time.perf_counter() - started
+            yield blocks
+
+    def apply(self, blocks: Iterable[Block]) -> Iterator[Merged]:
+        """Results of these blocks, the next ones in order. The caller's time between results counts as processing."""
+        started = time.perf_counter()
+        for block in blocks:
+            yield self.engines.apply(block)
+        self.seconds.processing += time.perf_counter() - started
+        if self._interpreted and self.seconds.processing > INTERPRETED_SECONDS:
+            self._compile()
 
     def advance(self, ts: int) -> Iterator[Merged]:
         """Results that a watermark completes: no event with a smaller ts will come."""
         self.windowing.advance_watermark(ts)
-        yield from self._released()
+        yield from self.apply(self.windowing.flush())
 
     def finish(self) -> Iterator[Merged]:
         """Results that the end of the stream completes (an infinite watermark)."""
         self.windowing.advance_watermark(END_OF_TIME, end=True)
-        yield from self._released()
+        yield from self.apply(self.windowing.flush())
         self.engines.finish()
 
     def snapshot(self) -> State:
@@ -225,34 +245,16 @@ class Chain:
     def blocks(self, batches: Iterable[RawBatch]) -> Iterator[Block]:
         """The blocks of a whole stream, its end included, without the engines."""
         for batch in batches:
-            self._ingest(batch)
-            yield from self._flushed()
+            for blocks in self.decode(batch):
+                yield from blocks
         self.windowing.advance_watermark(END_OF_TIME, end=True)
-        yield from self._flushed()
-
-    def _flushed(self) -> Iterable[Block]:
-        started = time.perf_counter()
-        blocks = self.windowing.flush()
-        self.seconds.processing += time.perf_counter() - started
-        return blocks
-
-    def _ingest(self, batch: RawBatch) -> None:
-        started = time.perf_counter()
-        self.windowing.ingest(batch)
-        self.seconds.decode += time.perf_counter() - started
+        yield from self.windowing.flush()
 
     def _compile(self) -> None:
         started = time.perf_counter()
         self.engines.compile()
         self._interpreted = False
         self.seconds.compile += time.perf_counter() - started
-
-    def _released(self) -> Iterator[Merged]:
-        """Results of released blocks. The caller's writing of results counts as processing time."""
-        started = time.perf_counter()
-        for block in self.windowing.flush():
-            yield self.engines.apply(block)
-        self.seconds.processing += time.perf_counter() - started
 
     def dead_letters(self) -> Iterable[DeadLetter]:
         """Bad and late events since the last call."""

@@ -6,10 +6,12 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from saffron.engine.events.block import Block
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
 from saffron.engine.events.decoding.losses import loss_notices
@@ -25,6 +27,7 @@ from saffron.language.plan.plan import Plan
 from saffron.language.syntax.parser import parse
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.process.config import user_cache_directory
+from saffron.runtime.replay.ahead import made_ahead
 from saffron.runtime.replay.binding import bind_all
 from saffron.runtime.replay.both import Merged
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Query
@@ -45,14 +48,25 @@ _SHOWN = 200
 """Bytes of a bad record shown in an error."""
 
 
+@dataclass(frozen=True)
+class Step:
+    """Blocks for the engines of `chain`, the next in order. `letters`: the bad and late events among their records."""
+
+    chain: Chain
+    blocks: Sequence[Block]
+    letters: Sequence[DeadLetter]
+
+
 class Replay:
     """A replay of queries over one stream of events.
 
     `merged`: the messages of a merged stream, whose batches these are. `grows`: a schema that is not given grows with
     the events (none is inferred from the first ones), and names that no event has had yet may come. `interpret`:
-    queries whose kernels are not compiled yet begin at once, interpreted. `warn`: called with each warning before a
+    queries whose kernels are not compiled yet begin at once, interpreted. `ahead`: another thread reads and decodes the
+    batches, which wait for nothing, while the engines run. `warn`: called with each warning before a
     query starts, in case the query does not end. Once results have begun: `names`, `plans`, `weights` (by name) and
-    `warnings` of the queries, and `schema`, given or inferred.
+    `warnings` of the queries, `schema`, given or inferred, and the `seconds` that were not spent on decoding or
+    compiling.
     """
 
     def __init__(
@@ -67,12 +81,14 @@ class Replay:
         merged: MergedMessages | InnerFiles | None = None,
         grows: bool = False,
         interpret: bool = True,
+        ahead: bool = False,
         warn: Callable[[str], None] = lambda warning: None,
     ) -> None:
         jit.use_directory(user_cache_directory() / "kernels")
         self.names: list[str] = []
         self.plans: list[Plan] = []
         self.weights: dict[str, float] = {}
+        self.seconds = 0.0
         self.warnings: list[str] = []
         self._aggregates = frozenset(registered())
         self.queries = queries
@@ -85,20 +101,50 @@ class Replay:
         self.stream = DEFAULT_STREAM
         self._grows = grows and schema is None
         self._interpret = interpret
+        self._ahead = ahead
         self._warn = warn
         self._chains: list[Chain] = []
         self._results: Counter[str] = Counter()
         self._peak = 0
         self._reading = 0.0
+        self._letters: list[DeadLetter] = []
         self._one_in = ONE_IN
 
     def results(self, batches: Iterable[RawBatch]) -> Iterator[Merged]:
         """Results in order, as the events complete them. QueryError before the first: a query does not bind."""
-        for batch in self._begun(batches):
-            for chain, part in self._split(batch):
-                yield from self._counted(chain, chain.feed(part))
+        steps = self._steps(self._begun(batches))
+        started = time.perf_counter() - self._decoding() - self._compiling()
+        for step in made_ahead(steps) if self._ahead else steps:
+            self._letters += step.letters
+            for merged in self._counted(step.chain, step.chain.apply(step.blocks)):
+                yield merged
+                self._note_time(started)
         for chain in self._chains:
             yield from self._counted(chain, chain.finish())
+            self._letters += self._bad(chain)
+        self._note_time(started)
+
+    def _steps(self, batches: Iterable[RawBatch]) -> Iterator[Step]:
+        """The events of the batches as blocks, for the engines."""
+        for batch in batches:
+            for chain, part in self._split(batch):
+                for blocks in chain.decode(part):
+                    yield Step(chain, blocks, self._bad(chain))
+
+    def _bad(self, chain: Chain) -> list[DeadLetter]:
+        """The bad and late events since the last call, where they were decoded."""
+        of_messages = () if self.merged is None else self.merged.dead_letters()
+        return [*of_messages, *chain.dead_letters()]
+
+    def _note_time(self, started: float) -> None:
+        """Notes the time since `started` that is neither decoding nor compiling."""
+        self.seconds = time.perf_counter() - started - self._decoding() - self._compiling()
+
+    def _decoding(self) -> float:
+        return self._reading + sum(chain.seconds.decode for chain in self._chains)
+
+    def _compiling(self) -> float:
+        return sum(chain.seconds.compile for chain in self._chains)
 
     def _begun(self, batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
         """Creates the chains. Returns all batches, with those from which the schema was inferred."""
@@ -170,12 +216,10 @@ class Replay:
                 return
             yield batch
 
-    def dead_letters(self) -> Iterator[DeadLetter]:
+    def dead_letters(self) -> Sequence[DeadLetter]:
         """Bad and late events since the last call."""
-        if self.merged is not None:
-            yield from self.merged.dead_letters()
-        for chain in self._chains:
-            yield from chain.dead_letters()
+        letters, self._letters = self._letters, []
+        return letters
 
     def reports(self, way: str = "a --schema") -> Iterator[str]:
         """Messages at the end for the user, on values that were not kept.
@@ -195,10 +239,14 @@ class Replay:
             yield seconds_notice(in_seconds)
 
     def figures(self) -> dict[str, Any]:
-        """The statistics that `--stats` prints."""
+        """The statistics that `--stats` prints.
+
+        `decode_seconds`: the time in which events were read, decoded and ordered. `seconds`: all other time, but for
+        that of compiling. Time in which events were decoded while the engines ran counts once, as decoding.
+        """
         windowing = [chain.statistics()["windowing"] for chain in self._chains]
         events = sum(one["events"] for one in windowing)
-        seconds = sum(chain.seconds.processing for chain in self._chains)
+        decoding = self._decoding()
         refused = 0 if self.merged is None else self.merged.refused
         misfits = 0 if self.merged is None else self.merged.misfits.total()
         dropped = [chain.statistics()["matcher"]["dropped_partial_matches"] for chain in self._chains]
@@ -208,10 +256,10 @@ class Replay:
             "mistyped_values": misfits + sum(one["mistyped"] for one in windowing),
             "left_out_values": sum(one["left_out"] for one in windowing),
             "results": {name: self._results[name] for name in self.names},
-            "seconds": round(seconds, 6),
-            "decode_seconds": round(self._reading + sum(chain.seconds.decode for chain in self._chains), 6),
-            "compile_seconds": round(sum(chain.seconds.compile for chain in self._chains), 6),
-            "events_per_second": round(events / seconds) if seconds else 0,
+            "seconds": round(self.seconds, 6),
+            "decode_seconds": round(decoding, 6),
+            "compile_seconds": round(self._compiling(), 6),
+            "events_per_second": round(events / (decoding + self.seconds)) if events else 0,
             "peak_partial_matches": self._peak,
             "dropped_events": 0,
             "dropped_partial_matches": sum(dropped),
@@ -254,9 +302,7 @@ class Replay:
     def _counted(self, chain: Chain, merged: Iterable[Merged]) -> Iterator[Merged]:
         for one in merged:
             self._results.update(one.counts())
-            live = chain.statistics()
-            engines = live["matcher"], live["greta"]
-            self._peak = max(self._peak, *(sum(one["partial_matches"].values()) for one in engines))
+            self._peak = max(self._peak, chain.engines.partial_matches())
             yield one
 
 

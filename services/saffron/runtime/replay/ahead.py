@@ -1,0 +1,47 @@
+"""Items that are made ahead, in a thread of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future
+from queue import SimpleQueue
+from threading import Thread
+from typing import TypeVar
+
+_T = TypeVar("_T")
+_END = object()
+_AHEAD = 2
+"""Items made before they are asked for: one that is ready, and one that is being made."""
+
+
+def made_ahead(items: Iterator[_T]) -> Generator[_T]:
+    """The same items in the same order. Another thread makes them, up to `_AHEAD` before they are asked for.
+
+    An error comes where its item would have come. Once this iterator is closed, nobody uses `items` any more. So
+    `items` must not wait for ever.
+    """
+    asked: SimpleQueue[bool] = SimpleQueue()
+    made: SimpleQueue[Future[object]] = SimpleQueue()
+
+    def make() -> None:
+        while asked.get():
+            future: Future[object] = Future()
+            try:
+                future.set_result(next(items, _END))
+            except BaseException as error:
+                future.set_exception(error)
+            made.put(future)
+
+    thread = Thread(target=make, name="reading ahead", daemon=True)
+    thread.start()
+    try:
+        for _ in range(_AHEAD):
+            asked.put(True)
+        while (item := made.get().result()) is not _END:
+            asked.put(True)
+            yield item  # type: ignore[misc]
+    finally:
+        while not asked.empty():
+            asked.get()
+        asked.put(False)
+        thread.join()
