@@ -12,9 +12,12 @@ from saffron.engine.shed.load.credits import Credits
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.errors import InputError, RemadeError
 from saffron.runtime.hops.block_reader import BlockReader, Decode, ReaderState
-from saffron.runtime.hops.inner_hop import InputPartition
+from saffron.runtime.hops.hop import InputPartition
 from saffron.runtime.hops.input_state import LOST, InputState, InputTracker
+from saffron.runtime.hops.when_written import Counted
 from saffron.runtime.log import Record
+from saffron.runtime.telemetry.growth import Growth
+from saffron.runtime.telemetry.metric_names import EVENTS_IN, SHED_EVENTS
 
 MOST_BLOCKS, MOST_EVENTS = 1024, 1 << 19
 """Queue limits in blocks and events, at which the input is paused. The rest waits in the topic.
@@ -36,7 +39,7 @@ class Waiting:
 
 
 class ShedderHop:
-    """The queue in front of the operator, and the readers' credits. A `Hop` of `runtime.hops.inner_hop`.
+    """The queue in front of the operator, and the readers' credits. A `Hop` of `runtime.hops.hop`.
 
     `waits`: queueing time of each forwarded block (ms). `held_ms`: total time that some block waited for credit.
     """
@@ -59,6 +62,8 @@ class ShedderHop:
         self._credits: Credits | None = None
         self._accepts_input = True
         self._waiting = 0
+        self._shed: Growth[tuple[str, str]] = Growth()
+        self._counts: list[list[Counted]] = []
 
     @property
     def credits(self) -> Credits:
@@ -125,6 +130,10 @@ class ShedderHop:
             blocks.append(self._forward(self.queue.popleft(), now_ms))
         return blocks
 
+    def take_counts(self) -> Sequence[Sequence[Counted]]:
+        counts, self._counts = self._counts, []
+        return counts
+
     def sent(self) -> int:
         """Marks the oldest forwarded block as sent; returns its record's time in `windows` (ms)."""
         return self._appended.popleft()
@@ -168,6 +177,20 @@ class ShedderHop:
             in_flight=self.credits.in_flight(now_ms),
         )
         self.credits.forwarded(admitted.next_seq)
+        self._count(waiting.block)
         reader = [waiting.reader.claim, waiting.reader.counter]
         known = {"reader": reader, "source": self.input.state.record()}
         return replace(admitted, input={**admitted.input, **known})
+
+    def _count(self, block: Block) -> None:
+        """Counts the events of a block, and those of them that readers do not see."""
+        operator = self.operator
+        shed = self._shed.since(
+            {(q, why): n for q, some in operator.shed_by_reason().items() for why, n in some.items()}
+        )
+        self._counts.append(
+            [
+                Counted(EVENTS_IN, len(block.columns), (operator.stream, str(operator.partition))),
+                *(Counted(SHED_EVENTS, count, labels) for labels, count in shed.items()),
+            ]
+        )

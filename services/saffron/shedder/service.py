@@ -57,6 +57,7 @@ class ShedderService:
             log,
             settings.group("shedder"),
             self,
+            metrics.add,
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
         )
@@ -124,7 +125,7 @@ class ShedderService:
         return claim_value(nonce)
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
-        self._shedder_metrics.sent(self.output(where).topic, self._hops()[where].sent(), now_ms)
+        self._shedder_metrics.sent(self._hops()[where].sent(), now_ms)
 
     # ------------------------------------------------------------ control topics
 

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from saffron.engine.shed.losses.expected import Expected
-from saffron.engine.shed.operator import ShedderOperator
 from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.hops.shell_metrics import ShellMetrics
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.telemetry.digest import Digest
+from saffron.runtime.telemetry.growth import Growth
 from saffron.runtime.telemetry.histogram import Buckets
 from saffron.runtime.telemetry.metric_names import (
-    BLOCKS,
     DECISION,
     ESTIMATED_FALSE,
     ESTIMATED_LOSS,
@@ -48,17 +47,16 @@ class ShedderMetrics:
         self._metrics = metrics
         self._input = ShellMetrics(metrics, shell, group)
         self._stage: list[float] = []
-        self._reported: dict[tuple[TopicPartition, str], int] = {}
-        self._reporting: dict[tuple[TopicPartition, str], int] = {}
+        self._events: Growth[TopicPartition] = Growth()
+        self._held: Growth[TopicPartition] = Growth()
 
-    def sent(self, topic: str, appended_ms: int, now_ms: float) -> None:
+    def sent(self, appended_ms: int, now_ms: float) -> None:
         """Records a block sent. `appended_ms`: its time in the topic `windows`."""
-        self._metrics.add(BLOCKS, 1, topic)
         self._stage.append(now_ms - appended_ms)
 
     def report(self, hops: Mapping[TopicPartition, ShedderHop], now_ms: int, interval_ms: int) -> list[Digest]:
         """Updates the metrics; returns a digest of each chain."""
-        held = max((self._increase(where, "held", hop.held_ms) for where, hop in hops.items()), default=0)
+        held = max(self._held.since({where: hop.held_ms for where, hop in hops.items()}).values(), default=0)
         lags = self._input.report(interval_ms, held)
         if self._stage:
             self._metrics.observe(STAGE_LATENCY, np.array(self._stage), "shedder")
@@ -66,8 +64,11 @@ class ShedderMetrics:
         gauges: dict[Gauge, _Values] = {gauge: {} for gauge in _GAUGES}
         expected: dict[str, list[Expected]] = {}
         digests = []
+        told = {where: hop.operator.statistics() for where, hop in hops.items()}
+        events = self._events.since({where: numbers["events"] for where, numbers in told.items()})
         for where, hop in hops.items():
-            numbers = hop.operator.statistics()
+            numbers = told[where]
+            self._initialise(hop, numbers)
             self._gauge(hop, numbers, gauges, now_ms)
             for query, own in numbers["expected"].items():
                 expected.setdefault(query, []).append(own)
@@ -78,14 +79,13 @@ class ShedderMetrics:
                     partition=hop.operator.partition,
                     at=now_ms,
                     interval_ms=interval_ms,
-                    events=self._count(where, hop.operator, numbers),
+                    events=events[where],
                     latency=self._waits(hop),
                     partial_matches=sum(numbers["partial_matches"].values()),
                     lag=lags.get(where),
                     shed=_shed(numbers),
                 )
             )
-        self._reported, self._reporting = self._reporting, {}  # drops chains and queries that are gone
         _estimate(expected, gauges)
         for gauge, values in gauges.items():
             self._metrics.replace(gauge, values)
@@ -107,6 +107,13 @@ class ShedderMetrics:
         if numbers["keep"] is not None:
             gauges[DECISION][*labels, "keep"] = numbers["keep"]
 
+    def _initialise(self, hop: ShedderHop, numbers: Mapping[str, Any]) -> None:
+        """Begins counters at 0: one that begins at 1 shows no increase."""
+        self._metrics.add(EVENTS_IN, 0, hop.operator.stream, str(hop.operator.partition))
+        for query, reasons in numbers["shed_by_reason"].items():
+            for reason in reasons:
+                self._metrics.add(SHED_EVENTS, 0, query, reason)
+
     def _waits(self, hop: ShedderHop) -> Buckets:
         """The histogram of queueing times (ms) since the last report."""
         buckets = Buckets()
@@ -116,20 +123,6 @@ class ShedderMetrics:
             buckets.observe(waits)
             hop.waits.clear()
         return buckets
-
-    def _count(self, where: TopicPartition, operator: ShedderOperator, numbers: Mapping[str, Any]) -> int:
-        """Adds the growth of the operator's counters to the metrics; returns the number of new events."""
-        events = self._increase(where, "events", numbers["events"])
-        self._metrics.add(EVENTS_IN, events, operator.stream, str(operator.partition))
-        for query, reasons in numbers["shed_by_reason"].items():
-            for reason, shed in reasons.items():
-                self._metrics.add(SHED_EVENTS, self._increase(where, f"{reason} {query}", shed), query, reason)
-        return events
-
-    def _increase(self, where: TopicPartition, count: str, now: int) -> int:
-        """Increase of a count since its last report. A chain made anew counts from 0 again."""
-        before, self._reporting[where, count] = self._reported.get((where, count), 0), now
-        return now - before if now >= before else now
 
 
 def _estimate(expected: Mapping[str, Sequence[Expected]], gauges: Mapping[Gauge, _Values]) -> None:

@@ -11,15 +11,23 @@ from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.operator import DeadLetter, WindowingOperator
 from saffron.errors import SchemaError
 from saffron.records.stream import StreamRecord
-from saffron.runtime.hops.inner_hop import InputPartition
+from saffron.runtime.hops.hop import InputPartition
 from saffron.runtime.hops.input_state import LOST, REMADE, InputState, InputTracker
+from saffron.runtime.hops.when_written import Counted
 from saffron.runtime.streams.stream_formats import Translation
+from saffron.runtime.telemetry import metric_names as names
+from saffron.runtime.telemetry.growth import Growth
 from saffron.schema.schema import Schema
 from saffron.windowing.activation import Activation, ReportStatus
 from saffron.windowing.control_follower import ControlFollower
 from saffron.windowing.unknown_events import HoldLimits, UnknownEvents
 
 _NEVER = -(2**62)
+_COUNTERS = (
+    ("mistyped", names.MISTYPED_VALUES),
+    ("left_out", names.LEFT_OUT_VALUES),
+    ("in_seconds", names.TIMES_IN_SECONDS),
+)
 _BACKLOG_MS = 100
 """Longest wait for a full block while there is a backlog."""
 _RAW_BATCHES = 4
@@ -55,18 +63,19 @@ class Pace:
 class Sinks:
     """Destinations of output other than blocks.
 
-    `letters`: sends dead letters and waits for the acknowledgement. `report_status`: writes a query status.
+    `letters`: sends dead letters of the input topic with this id, and waits for the acknowledgement. `report_status`:
+    writes a query status.
     `announce_schema`: writes a version of the schema. `report_error`: logs a message.
     """
 
-    letters: Callable[[list[DeadLetter]], None]
+    letters: Callable[[str, list[DeadLetter]], None]
     report_status: ReportStatus
     announce_schema: Callable[[Schema], None]
     report_error: Callable[[str], None]
 
 
 class WindowingHop:
-    """The chain of one source partition. A `Hop` of `runtime.hops.inner_hop`."""
+    """The chain of one source partition. A `Hop` of `runtime.hops.hop`."""
 
     def __init__(
         self,
@@ -101,6 +110,8 @@ class WindowingHop:
         self._awaiting = False
         self._awaited: frozenset[str] = frozenset()
         self._awaited_since = 0
+        self._growth: Growth[names.Counter] = Growth()
+        self._counts: list[list[Counted]] = []
 
     # ------------------------------------------------------------ the shell's side
 
@@ -167,9 +178,14 @@ class WindowingHop:
         self._pending, self._waiting_since = 0, None
         blocks = self.operator.flush(self._control.positions)
         self._send_side_output(blocks)
+        self._count(blocks)
         if known:
             self._activation.schema_in_force()
         return blocks
+
+    def take_counts(self) -> Sequence[Sequence[Counted]]:
+        counts, self._counts = self._counts, []
+        return counts
 
     def follow(self, watermark: int, now_ms: int) -> None:
         """Advances the watermark of a silent partition, unless the partition holds events back."""
@@ -246,11 +262,22 @@ class WindowingHop:
             self._sinks.report_error(f"stream {self.operator.stream}: {error}")
         self._start_waiting(now_ms)
 
+    def _count(self, blocks: Sequence[Block]) -> None:
+        """Counts the events of each block, and with the first what was read: any block says that all that is behind."""
+        labels = self.operator.stream, str(self.operator.partition)
+        for block in blocks:
+            self._counts.append([Counted(names.EVENTS_IN, block.next_seq - block.first_seq, labels)])
+        if blocks:
+            numbers = self.operator.statistics()
+            grown = self._growth.since({metric: numbers[name] for name, metric in _COUNTERS})
+            first = self._counts[-len(blocks)]
+            first += [Counted(metric, count, labels) for metric, count in grown.items()]
+
     def _send_side_output(self, blocks: Sequence[Block]) -> None:
         """Sends dead letters and notices, and applies the blocks' control records."""
         letters = self.operator.take_dead_letters()
         if letters:
-            self._sinks.letters(letters)
+            self._sinks.letters(self.input.state.topic, letters)
         for block in blocks:
             self._activation.apply_controls(block.controls)
         for notice in self.operator.take_notices():

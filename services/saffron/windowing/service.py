@@ -32,7 +32,7 @@ from saffron.runtime.streams.statuses import Statuses
 from saffron.runtime.streams.stream_formats import Formats
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send, service_digest
 from saffron.runtime.telemetry.health import Health
-from saffron.runtime.telemetry.metric_names import DEAD_LETTERS
+from saffron.runtime.telemetry.metric_names import DEAD_LETTERS, LATE_BY_SILENCE, LATE_EVENTS
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.control_follower import ControlFollower
 from saffron.windowing.ended_queries import SERVICE, EndedQueries
@@ -48,6 +48,8 @@ _CONTROL_MS = 20
 _ROUTED_WAIT = 0.01
 """Seconds. Sources of routed streams are looked at between the waits for others."""
 _FLUSH_SECONDS = 10.0
+_LATE = {"late": LATE_EVENTS, "late-by-silence": LATE_BY_SILENCE}
+"""Counters of events that are too late, by the reason of their dead letters."""
 
 
 class WindowingService:
@@ -87,10 +89,12 @@ class WindowingService:
         self._sources: tuple[str, ...] = ()
         self._sources_version = -1
         self._letters = log.partitions(self._topics.dead_letters) or 1
+        self._letters_counted: dict[tuple[TopicPartition, str], int] = {}
         self.shell = InnerHop(
             log,
             settings.group("windowing"),
             self,
+            metrics.add,
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
         )
@@ -170,7 +174,7 @@ class WindowingService:
         )
         self._statuses.forget(stream, where.partition)
         sinks = Sinks(
-            letters=lambda letters: self._send_letters(where, letters),
+            letters=lambda topic, letters: self._send_letters(where, topic, letters),
             report_status=lambda name, version, state, reason, position, schema=None: self._statuses.report(
                 QueryStatus(name, version, SERVICE, stream, where.partition, state, reason, position, schema)
             ),
@@ -203,7 +207,7 @@ class WindowingService:
         return claim_value(nonce)
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
-        self._windowing_metrics.sent(self.output(where).topic, where, block, now_ms)
+        self._windowing_metrics.sent(where, block, now_ms)
 
     # ------------------------------------------------------------ inside
 
@@ -214,9 +218,11 @@ class WindowingService:
             _LOG.error("stream %s: topic %s is missing; `saffron stream add` creates it", record.name, missing[0])
         return not missing
 
-    def _send_letters(self, where: TopicPartition, letters: list[DeadLetter]) -> None:
+    def _send_letters(self, where: TopicPartition, topic: str, letters: list[DeadLetter]) -> None:
         """Sends dead letters and waits for the acknowledgement, before the block that passes their records is
-        written.
+        written. `topic`: id of the input topic.
+
+        A chain that starts anew sends those again that no block has passed. They are counted the first time.
         """
         record = self._control.stream_at(where.topic)
         stream = "" if record.definition is None else record.name
@@ -235,7 +241,11 @@ class WindowingService:
                 stream,
             )
             self._producer.send(message.topic, message.partition, message.value, key=message.key)
-            self._metrics.add(DEAD_LETTERS, 1, letter.reason)
+            if letter.offset >= self._letters_counted.get((where, topic), 0):
+                self._letters_counted[where, topic] = letter.offset + 1
+                self._metrics.add(DEAD_LETTERS, 1, letter.reason)
+                if letter.reason in _LATE:
+                    self._metrics.add(_LATE[letter.reason], 1, record.name, str(where.partition))
         self._producer.flush(_FLUSH_SECONDS)
 
     def _pass_time(self, now_ms: int, at: int) -> None:

@@ -16,16 +16,17 @@ from saffron.runtime.hops.shell_metrics import ShellMetrics
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.telemetry import metric_names as names
 from saffron.runtime.telemetry.digest import Digest
+from saffron.runtime.telemetry.growth import Growth
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.hop import WindowingHop
 
 _COUNTERS = (
-    ("events", names.EVENTS_IN),
-    ("late", names.LATE_EVENTS),
-    ("late_by_silence", names.LATE_BY_SILENCE),
-    ("mistyped", names.MISTYPED_VALUES),
-    ("left_out", names.LEFT_OUT_VALUES),
-    ("in_seconds", names.TIMES_IN_SECONDS),
+    names.EVENTS_IN,
+    names.LATE_EVENTS,
+    names.LATE_BY_SILENCE,
+    names.MISTYPED_VALUES,
+    names.LEFT_OUT_VALUES,
+    names.TIMES_IN_SECONDS,
 )
 _NAMED = 20
 """Most attributes named in a digest."""
@@ -40,11 +41,10 @@ class WindowingMetrics:
         self._input = ShellMetrics(metrics, shell, group)
         self._stage: list[float] = []
         self._newest: dict[TopicPartition, int] = {}
-        self._counted: dict[TopicPartition, dict[str, int]] = {}
+        self._growth: Growth[TopicPartition] = Growth()
 
-    def sent(self, topic: str, where: TopicPartition, block: Block, now_ms: float) -> None:
+    def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
         """Records a block sent: the age of its oldest event, and its newest event time."""
-        self._metrics.add(names.BLOCKS, 1, topic)
         if len(block.columns):
             self._stage.append(now_ms - float(block.columns.time.min()))
             self._newest[where] = int(block.columns.ts[-1])
@@ -64,9 +64,12 @@ class WindowingMetrics:
         watermarks: dict[tuple[str, ...], float] = {}
         behind: dict[tuple[str, ...], float] = {}
         silences: dict[tuple[str, ...], float] = {}
-        for where, operator in self._operators():
+        operators = self._operators()
+        events = self._growth.since({where: int(one.statistics()["events"]) for where, one in operators})
+        for where, operator in operators:
             labels = (operator.stream, str(operator.partition))
-            events = self._count(where, operator)
+            for counter in _COUNTERS:  # a counter that begins at 1 shows no increase
+                self._metrics.add(counter, 0, *labels)
             watermark = None if operator.watermark == NO_WATERMARK else operator.watermark
             if watermark is not None:
                 watermarks[labels] = watermark / 1000
@@ -80,7 +83,7 @@ class WindowingMetrics:
                 partition=operator.partition,
                 at=now_ms,
                 interval_ms=interval_ms,
-                events=events,
+                events=events[where],
                 watermark=watermark,
                 lag=lags.get(where),
                 silent=silent(where),
@@ -97,16 +100,6 @@ class WindowingMetrics:
     def _operators(self) -> list[tuple[TopicPartition, WindowingOperator]]:
         chains = self._shell.chains.items()
         return [(where, chain.hop.operator) for where, chain in chains if isinstance(chain.hop, WindowingHop)]
-
-    def _count(self, where: TopicPartition, operator: WindowingOperator) -> int:
-        """Adds the growth of the operator's counters to the metrics; returns the number of new events."""
-        numbers = operator.statistics()
-        before = self._counted.get(where, {})
-        grown = {name: max(0, int(numbers[name]) - before.get(name, 0)) for name, _ in _COUNTERS}
-        self._counted[where] = {name: numbers[name] for name, _ in _COUNTERS}
-        for name, metric in _COUNTERS:
-            self._metrics.add(metric, grown[name], operator.stream, str(operator.partition))
-        return grown["events"]
 
 
 def _losses(operator: WindowingOperator) -> dict[str, Any]:

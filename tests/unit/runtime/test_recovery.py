@@ -14,8 +14,10 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.runtime.hops.block_reader import BlockReader
-from saffron.runtime.hops.inner_hop import Hop, InnerHop
+from saffron.runtime.hops.hop import Hop
+from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.hops.last_hop import LastHop
+from saffron.runtime.hops.when_written import unreported
 from saffron.runtime.log import Consumer, Record, TopicPartition, TopicSpec
 from saffron.runtime.process.config import Settings
 from saffron.runtime.result_formats.rows import RowFormats
@@ -88,6 +90,7 @@ class Inner:
             log,
             f"to-{target}",
             Wiring(world, source, target),
+            unreported,
             nonce=lambda: f"{draw.getrandbits(128):032x}",
             retry_ms=700,
         )

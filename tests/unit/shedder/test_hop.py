@@ -9,7 +9,7 @@ import pytest
 from saffron.engine.events.block import Block, Control
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.errors import RemadeError
-from saffron.runtime.hops.inner_hop import InputPartition
+from saffron.runtime.hops.hop import InputPartition
 from saffron.runtime.hops.input_state import LOST, Incident
 from saffron.runtime.hops.tags import BlockTag
 from saffron.runtime.log import Record, TopicState

@@ -53,15 +53,3 @@ def test_of_two_partitions_the_share_is_that_of_their_matches_together() -> None
     contract = yaml.safe_load((schema_folder() / "health.yaml").read_text("utf-8"))["schema"]
     for digest in digests:
         Draft202012Validator(contract).validate(orjson.loads(digest.body()))
-
-
-def test_of_a_query_that_is_gone_nothing_is_kept() -> None:
-    numbers = ShedderMetrics(Metrics(), cast("InnerHop", NoShell()), "g")
-    chain = hop(0, 900, 100.0)
-    numbers.report({TopicPartition("w", 0): chain}, 1000, 1000)
-    assert any("q" in count.split() for _, count in numbers._reported)
-    chain.operator.apply(block(100, 10, 1, query(100, "remove", "q")), now_ms=0)
-    numbers.report({TopicPartition("w", 0): chain}, 2000, 1000)
-    assert not any("q" in count.split() for _, count in numbers._reported)
-    numbers.report({}, 3000, 1000)
-    assert numbers._reported == {}

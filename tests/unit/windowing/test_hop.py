@@ -55,7 +55,7 @@ class Bench:
 
     def chain(self) -> WindowingHop:
         sinks = Sinks(
-            letters=self.letters.extend,
+            letters=lambda topic, letters: self.letters.extend(letters),
             report_status=self.say,
             announce_schema=lambda schema: announce(
                 self.producer, TOPICS, "events", self.control.schemas.of("events"), schema

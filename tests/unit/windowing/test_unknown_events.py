@@ -6,7 +6,7 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.schema_record import fingerprint, schema_to_record
-from saffron.runtime.hops.inner_hop import InputPartition
+from saffron.runtime.hops.hop import InputPartition
 from saffron.runtime.log import TopicState
 from tests.unit.windowing.test_hop import MATCH, TREND, Bench, events, sizes
 

@@ -203,9 +203,13 @@ class ShedderOperator:
             "false": {query: self._losses.false(query) for query in self._view.queries},
             "expected": {query: self._losses.expected(query) for query in self._view.queries},
             "shed_events": {query: self._shed.of(query) for query in self._view.queries},
-            "shed_by_reason": {query: self._shed.by_reason(query) for query in self._view.queries},
+            "shed_by_reason": self.shed_by_reason(),
             "keep": self._decided.keep,
         }
+
+    def shed_by_reason(self) -> dict[str, dict[str, int]]:
+        """By query and reason, how many events its reader has not seen so far."""
+        return {query: self._shed.by_reason(query) for query in self._view.queries}
 
     # ------------------------------------------------------------ inside
 

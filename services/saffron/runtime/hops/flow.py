@@ -8,22 +8,23 @@ from saffron.runtime.log import Consumer, TopicPartition
 class Flow:
     """An input that is paused while many records wait. It begins paused, as a partition is when it is assigned.
 
-    `most`: records from which on it is paused; `fewest`: down to which it stays so. Each change costs the client its
-    prefetched records.
+    Each change costs the client its prefetched records.
     """
 
-    def __init__(self, consumer: Consumer, where: TopicPartition, most: int, fewest: int) -> None:
+    def __init__(self, consumer: Consumer, where: TopicPartition) -> None:
         self._consumer = consumer
         self._where = where
-        self._most = most
-        self._fewest = fewest
         self._paused = True
 
-    def update(self, waiting: int) -> None:
-        """Pauses or resumes by the number of records that wait."""
-        if waiting >= self._most:
+    @property
+    def is_paused(self) -> bool:
+        return self._paused
+
+    def update(self, waiting: int, most: int, fewest: int) -> None:
+        """Pauses where `most` records wait or more, and resumes where no more than `fewest` do."""
+        if waiting >= most:
             self.pause(True)
-        elif waiting <= self._fewest:
+        elif waiting <= fewest:
             self.pause(False)
 
     def pause(self, pause: bool) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from saffron.runtime.hops.input_state import KINDS, LOST, InputTracker
+from saffron.runtime.hops.input_state import KINDS, InputTracker
 from saffron.runtime.log import Producer, TopicPartition
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.telemetry.digest import service_digest
@@ -44,7 +44,7 @@ class InputReport:
         """Reports on `rows`, one for each chain. `troubles` includes those of topics without a chain."""
         rows, troubles = list(rows), sorted(set(troubles))
         for row in rows:
-            self._count(row)
+            self._initialise(row)
         self._metrics.set(STREAMS_STANDING, len(troubles))
         if troubles:
             self._health.waiting(_WAITING_KEY, "; ".join(troubles))
@@ -61,14 +61,12 @@ class InputReport:
             body = service_digest(self._service, now_ms, interval_ms, **own)
             self._producer.send(self._topics.health, 0, body, key=self._service.encode())
 
-    def _count(self, row: InputRow) -> None:
+    def _initialise(self, row: InputRow) -> None:
+        """Begins the counters of a chain's incidents at 0: one that begins at 1 shows no increase."""
+        if row.where in self._initialised:
+            return
+        self._initialised.add(row.where)
         labels = (row.where.topic, str(row.where.partition))
-        if row.where not in self._initialised:  # a counter that begins at 1 shows no increase
-            self._initialised.add(row.where)
-            self._metrics.add(LOST_OFFSETS, 0, *labels)
-            for kind in KINDS:
-                self._metrics.add(INPUT_INCIDENTS, 0, *labels, kind)
-        for incident in row.tracker.take_new_incidents():
-            self._metrics.add(INPUT_INCIDENTS, 1, *labels, incident.kind)
-            if incident.kind == LOST:
-                self._metrics.add(LOST_OFFSETS, incident.after - incident.before, *labels)
+        self._metrics.add(LOST_OFFSETS, 0, *labels)
+        for kind in KINDS:
+            self._metrics.add(INPUT_INCIDENTS, 0, *labels, kind)

@@ -5,9 +5,13 @@ The state is part of what the chain writes, so that each later owner knows it. I
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+from saffron.runtime.hops.when_written import WhenWritten
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.telemetry.metric_names import INPUT_INCIDENTS, LOST_OFFSETS
 
 LOST, REMADE, GROWN = KINDS = ("lost", "remade", "grown")
 _KEPT = 4
@@ -75,17 +79,22 @@ class InputState:
 
 
 class InputTracker:
-    """The current state of one chain's input, and the incidents not yet counted in metrics."""
+    """The current state of one chain's input, and the incidents that are not yet in what the chain has written."""
 
     def __init__(self, state: InputState | None = None) -> None:
         self.state = state or InputState()
-        self._new_incidents: list[Incident] = []
+        self._new: list[Incident] = []
+
+    @property
+    def has_new(self) -> bool:
+        """Whether there are incidents since the last call of `count`."""
+        return bool(self._new)
 
     def add_incident(self, kind: str, now_ms: int, offset: int, before: int, after: int) -> None:
         """Records an incident; see `Incident` for the numbers."""
         incident = Incident(kind, now_ms, offset, before, after)
         self.state = self.state.with_incident(incident)
-        self._new_incidents.append(incident)
+        self._new.append(incident)
 
     def update(self, topic: str, partitions: int, offset: int, now_ms: int) -> None:
         """Records the topic's id and number of partitions. More partitions than before are an incident."""
@@ -93,12 +102,11 @@ class InputTracker:
             self.add_incident(GROWN, now_ms, offset, self.state.partitions, partitions)
         self.state = replace(self.state, topic=topic, partitions=partitions)
 
-    def take_over(self, uncounted: Iterable[Incident]) -> None:
-        """Counts incidents of an earlier tracker that are in the state. Others were not written, and come again."""
-        known = [one for one in self.state.incidents if one not in self._new_incidents]
-        self._new_incidents += [one for one in uncounted if one in known]
-
-    def take_new_incidents(self) -> list[Incident]:
-        """The incidents since the last call."""
-        incidents, self._new_incidents = self._new_incidents, []
-        return incidents
+    def count(self, where: TopicPartition, when_written: WhenWritten[Any]) -> None:
+        """Has the incidents since the last call counted, once the state that has them is written."""
+        for incident in self._new:
+            labels = (where.topic, str(where.partition))
+            when_written.add(INPUT_INCIDENTS, 1, *labels, incident.kind)
+            if incident.kind == LOST:
+                when_written.add(LOST_OFFSETS, incident.after - incident.before, *labels)
+        self._new = []

@@ -8,58 +8,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from saffron.runtime.hops.input_report import InputRow
-from saffron.runtime.hops.input_state import InputTracker
+from saffron.runtime.hops.transactional_chain import TransactionalChain
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.topic_watch import CHECK_MS, TopicWatch
 from saffron.runtime.process.step_clock import StepClock
 
-
-class Chain(Protocol):
-    """The work on one assigned partition.
-
-    A chain takes over in its first `step`, and again after any transaction with an unknown outcome.
-    """
-
-    @property
-    def waited_ms(self) -> float:
-        """Total time waited for room in the producer's queue, in ms."""
-
-    def take(self, records: Sequence[Record]) -> None:
-        """Accepts input records in order.
-
-        Records before the take-over are ignored, since they are read again after it.
-        """
-
-    def step(self, now_ms: int) -> bool:
-        """One step of work; True if there was any."""
-
-    def restart(self) -> None:
-        """Takes over again, because the input has changed: retention removed the next record, or the topic is a new
-        one.
-        """
-
-    @property
-    def trouble(self) -> str | None:
-        """An obstacle that only the user can remove, or None."""
-
-    @property
-    def input(self) -> InputTracker:
-        """The identity and incidents of the input."""
-
-    def due(self, now_ms: int) -> int:
-        """Time in ms until a commit is due (0 or less: now), if no more input comes."""
-
-    def release(self, now_ms: int) -> None:
-        """Commits, and hands the partition over to another member."""
-
-    def drop(self) -> None:
-        """Drops all state. An open transaction is aborted when the successor's producer starts."""
-
-
-C = TypeVar("C", bound=Chain)
+C = TypeVar("C", bound=TransactionalChain)
 Make = Callable[[Consumer, TopicPartition, Callable[[], float]], C]
 """A function from the member's consumer, a partition, and a clock (ms, for measuring only) to a chain."""
 
@@ -136,8 +93,7 @@ class LastHop(Generic[C]):
     @property
     def troubles(self) -> list[str]:
         """Obstacles that only the user can remove, for all chains and topics."""
-        missing = [f"topic {topic} is not there: make it again, or remove its stream" for topic in self._watch.missing]
-        return sorted({*missing, *(chain.trouble for chain in self.chains.values() if chain.trouble is not None)})
+        return self._watch.troubles_with(chain.trouble for chain in self.chains.values())
 
     @property
     def waited_ms(self) -> float:

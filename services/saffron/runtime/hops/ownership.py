@@ -32,8 +32,8 @@ class ClaimState(Enum):
 class Ownership:
     """One owner's claim on one partition. `nonce`: 32 hex digits that no other claim has.
 
-    `claim`: its number, -1 before it is known. `seen`: newest own offset read. `checkpoint`: offset of the newest block
-    with one, or -1. `tail`: records to restore the state from.
+    `claim`: its number, -1 before it is known. `seen`: newest own offset read. `landed`: how many own blocks were read.
+    `checkpoint`: offset of the newest block with one, or -1. `tail`: records to restore the state from.
     """
 
     def __init__(self, log: Log, producer: Producer, where: TopicPartition, *, nonce: str, value: bytes) -> None:
@@ -41,6 +41,7 @@ class Ownership:
         self.state = ClaimState.CLAIMING
         self.claim = -1
         self.seen = -1
+        self.landed = 0
         self.checkpoint = -1
         self.tail: tuple[Record, ...] = ()
         self._nonce = nonce
@@ -161,8 +162,9 @@ class Ownership:
             if isinstance(tag, ClaimTag):
                 self.state = ClaimState.LOST
                 return
-            if tag.claim == self.claim and tag.carries:
-                self.checkpoint = record.offset
+            if tag.claim == self.claim:
+                self.landed += 1
+                self.checkpoint = record.offset if tag.carries else self.checkpoint
 
 
 def _has_checkpoint(record: Record) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from saffron.runtime.hops.when_written import Report, WhenWritten
 from saffron.runtime.log import Committed, Consumer, Log, Producer, TopicPartition
 from saffron.runtime.process.background import Background
 
@@ -14,7 +15,8 @@ class Transactions:
     """The producer of a chain's results, which go out in one transaction with the position in its input `where`.
 
     `executor`: runs commits. `clock`: ms since 1970, for measuring. `committed`: called with start and end time (ms) of
-    each commit. After a LogError the outcome is unknown: `close`, then `take_over` again.
+    each commit. `when_written`: counts of what is in a transaction, which `report` gets once it is committed. After a
+    LogError the outcome is unknown: `close`, then `take_over` again, which finds it out.
     """
 
     def __init__(
@@ -25,7 +27,8 @@ class Transactions:
         transactional_id: str,
         executor: Background,
         clock: Callable[[], float],
-        committed: Callable[[float, float], None],
+        report: Report,
+        committed: Callable[[float, float], None] = lambda began, ended: None,
     ) -> None:
         self._log = log
         self._consumer = consumer
@@ -38,6 +41,7 @@ class Transactions:
         self._future: Future[tuple[float, float]] | None = None
         self._waited_ms = 0.0
         self.is_open = False
+        self.when_written: WhenWritten[Committed] = WhenWritten(report)
 
     @property
     def producer(self) -> Producer:
@@ -61,8 +65,16 @@ class Transactions:
         return self._waited_ms + (self._producer.waited_ms if self._producer is not None else 0.0)
 
     def take_over(self) -> None:
-        """Starts a producer, which ends and fences the predecessor's transaction."""
+        """Starts a producer, which ends and fences the predecessor's transaction.
+
+        What the committed position then is says whether the chain's last transaction was committed.
+        """
         self._producer = self._log.producer(self._id, client_id=self._id)
+        if self.when_written.waits:
+            position = self._consumer.committed(self._where)
+            if self.when_written.settle(lambda mark: mark == position):
+                now = self._clock()
+                self._committed(now, now)
 
     def begin(self) -> None:
         """Begins a transaction if none is open, after the last one is committed."""
@@ -74,6 +86,7 @@ class Transactions:
     def commit(self, position: Committed) -> None:
         """Ends the open transaction with a position, on another thread."""
         producer, membership = self.producer, self._consumer.membership()
+        self.when_written.seal(position)
         self._future = self._executor(lambda: self._end(producer, position, membership))
         self.is_open = False
 
@@ -95,10 +108,13 @@ class Transactions:
         """Waits until the last transaction is committed. LogError: its outcome is unknown."""
         if self._future is not None:
             ending, self._future = self._future, None
-            self._committed(*ending.result())
+            began, ended = ending.result()
+            self.when_written.written()
+            self._committed(began, ended)
 
     def close(self) -> None:
         """Drops the producer. An open transaction is aborted when the successor's producer starts."""
+        self.when_written.drop()
         self._waited_ms = self.waited_ms
         if self._producer is not None:
             self._producer.close()

@@ -7,7 +7,7 @@ grown beyond the old position would be read on from there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from saffron.errors import LogError
 from saffron.runtime.log import Log, TopicState
@@ -44,6 +44,11 @@ class TopicWatch:
     def missing(self) -> frozenset[str]:
         """Topics that existed and do not now."""
         return self._missing
+
+    def troubles_with(self, others: Iterable[str | None]) -> list[str]:
+        """Obstacles that only the user can remove: topics that are missing, and those of `others`; each once."""
+        missing = (f"topic {topic} is not there: make it again, or remove its stream" for topic in self._missing)
+        return sorted({*missing, *(trouble for trouble in others if trouble is not None)})
 
     def partitions(self, topic: str) -> int:
         """Number of partitions at the last check; 0: unknown."""

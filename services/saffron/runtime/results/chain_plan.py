@@ -16,6 +16,7 @@ from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.operators.results import Results
 from saffron.runtime.hops.block_reader import BlockReader, Decode, ReaderState
 from saffron.runtime.hops.input_state import InputState
+from saffron.runtime.hops.when_written import Report, unreported
 from saffron.runtime.log import Committed, Log, TopicPartition
 from saffron.runtime.process.background import Background, at_once
 from saffron.runtime.results.failed_queries import FailedQuery, failed_queries_of, failed_queries_record
@@ -66,7 +67,8 @@ class ChainPlan:
     `published`: the topics of PUBLISH.
     `source`: value of the header ce_source of all its results. `headers`: further headers. `encode`: from a result's
     JSON to its output format; None for JSON. `letters`: partition for dead letters. `commit_executor`,
-    `snapshot_executor`: run commits and snapshot writes. `report_failure`: called with each failed query.
+    `snapshot_executor`: run commits and snapshot writes. `report_failure`: called with each failed query. `report`:
+    adds to counters; `labels`: stream and partition there.
     """
 
     where: TopicPartition
@@ -85,6 +87,8 @@ class ChainPlan:
     encode: Callable[[bytes], bytes] | None = None
     commit_executor: Background = at_once
     snapshot_executor: Background = at_once
+    report: Report = unreported
+    labels: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,10 @@ class Place:
     observed_until: int
     counts: Mapping[str, int] = field(default_factory=dict)
     failed: tuple[FailedQuery, ...] = ()
+
+    def has_begun(self, offset: int) -> bool:
+        """Whether results of the block at `offset`, or all of it, stand before the place."""
+        return offset < self.offset or (offset == self.offset and self.index > 0)
 
     def is_between(self, position: int) -> bool:
         """Whether the place is right before the block at `position`, with all earlier observations sent."""
@@ -167,19 +175,45 @@ class CommitPacing:
         return round((1 if self._idled else _BUSY) * self._took - (now_ms - self._ended))
 
 
+@dataclass(frozen=True)
+class Applied:
+    """A block that an operator was given, at `offset`, and its results.
+
+    `dropped`: partial matches that its orders dropped, by query.
+    """
+
+    offset: int
+    block: Block
+    results: Results
+    dropped: Mapping[str, int]
+
+
 @dataclass
 class PendingResults:
     """A block whose results are being written.
 
-    `index`: next result to write. `applied_ms`: time when the block was applied. `traced_columns`: the block's columns,
-    if its events carry trace context.
+    `index`: next result to write. `applied_ms`: time when the block was applied. `uncounted`: whether no transaction
+    has the block's counts yet.
     """
 
-    offset: int
-    results: Results
+    applied: Applied
     index: int
     applied_ms: float
-    traced_columns: Columns | None = None
+    uncounted: bool
+
+    @property
+    def offset(self) -> int:
+        return self.applied.offset
+
+    @property
+    def results(self) -> Results:
+        return self.applied.results
+
+    @property
+    def traced_columns(self) -> Columns | None:
+        """The block's columns, if its events carry trace context."""
+        columns = self.applied.block.columns
+        return columns if columns.trace is not None else None
 
     @property
     def done(self) -> bool:

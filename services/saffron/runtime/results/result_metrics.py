@@ -34,6 +34,7 @@ class ResultMetrics:
         self._shell = shell
         self._bound_ms = settings.latency_bound_ms
         metrics.add(names.DEAD_LETTERS, 0, TOO_LARGE)  # a counter that begins at 1 shows no increase
+        metrics.add(names.TRANSACTION_ABORTS, 0)
         metrics.set(names.LATENCY_BOUND, settings.latency_bound_ms / 1000, settings.overload)
         self._input = ShellMetrics(metrics, shell, settings.group(service))
         self._reported: dict[tuple[TopicPartition, str], float] = {}
@@ -48,14 +49,14 @@ class ResultMetrics:
             numbers = chain.operator.statistics() if chain.operator is not None else None
             if numbers is not None:
                 _state(numbers, labels, gauges)
-                self._count_dropped(where, numbers)
+                for query in numbers["partial_matches"] if "dropped" in numbers else ():
+                    self._metrics.add(names.SHED_PARTIAL_MATCHES, 0, query)
                 gauges[names.SNAPSHOT_AGE][labels] = chain.snapshot_age(now_ms) / 1000
             if chain.watermark is not None:
                 gauges[names.WATERMARK][labels] = chain.watermark / 1000
             latency = self._latencies(chain)
             events = self._increase(where, "events", chain.tally.events)
-            self._metrics.add(names.EVENTS_APPLIED, events, *labels)
-            self._metrics.add(names.TRANSACTION_ABORTS, self._increase(where, "aborts", chain.tally.aborts))
+            self._metrics.add(names.EVENTS_APPLIED, 0, *labels)
             self._metrics.add(names.DEAD_LETTERS, self._increase(where, "too large", chain.tally.too_large), TOO_LARGE)
             digests.append(
                 Digest(
@@ -93,14 +94,8 @@ class ResultMetrics:
             self._metrics.observe(names.SNAPSHOT_DURATION, np.asarray(snapshots))
         return buckets
 
-    def _count_dropped(self, where: TopicPartition, numbers: Mapping[str, Any]) -> None:
-        """Counts partial matches dropped by order, by query."""
-        for query in numbers["partial_matches"] if "dropped" in numbers else ():
-            dropped = self._increase(where, f"dropped {query}", numbers["dropped"].get(query, 0))
-            self._metrics.add(names.SHED_PARTIAL_MATCHES, dropped, query)
-
     def _increase(self, where: TopicPartition, count: str, now: float) -> float:
-        """Increase of a count since its last report. A chain or operator made anew counts from 0 again."""
+        """Increase of a count since its last report. A chain made anew counts from 0 again."""
         before, self._reported[where, count] = self._reported.get((where, count), 0.0), now
         return now - before if now >= before else now
 

@@ -207,6 +207,8 @@ class ResultService:
             ),
             encode=written.encode,
             observer=lambda: kind.observe(self._topics, stream, where.partition),
+            report=self._metrics.add,
+            labels=(stream, str(where.partition)),
         )
 
     def _report_failure(self, stream: str, partition: int, failure: Failure) -> None:

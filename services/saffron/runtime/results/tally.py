@@ -31,7 +31,6 @@ class Tally:
     processing_ns: int = 0
     writing_ns: dict[str, int] = field(default_factory=dict)
     commits: int = 0
-    aborts: int = 0
     snapshot_bytes: int = 0
     latencies: dict[str, list[Milliseconds]] = field(default_factory=dict)
     stages: dict[str, list[float]] = field(default_factory=dict)
@@ -85,10 +84,10 @@ class Tally:
         for applied_ms in self._finished:
             self._stage("commit", now_ms - applied_ms)
             self.slowest_commit_ms = max(self.slowest_commit_ms, now_ms - applied_ms)
-        self.transaction_dropped()
+        self.transaction_begun()
 
-    def transaction_dropped(self) -> None:
-        """Discards the counts of the open transaction."""
+    def transaction_begun(self) -> None:
+        """Begins the counts of a transaction. Those of one before that was not committed are discarded."""
         self._written.clear()
         self._finished.clear()
         self._too_large_pending = 0

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 
 from saffron.mapping.tables.table import Table
 from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.telemetry import metric_names as names
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.windowing.routing.route_chain import WAITS, RouteChain, RouteCounters
+from saffron.windowing.routing.route_chain import WAITS, RouteChain
+from saffron.windowing.routing.route_plans import route_labels
 
+_COUNTERS = (names.ROUTED_EVENTS, names.MISTYPED_VALUES, names.FILTERED, names.TABLE_MISSES)
 _MISSING = "topic"
 
 
@@ -21,7 +21,6 @@ class RouteMetrics:
     def __init__(self, metrics: Metrics, merged: Callable[[str], bool]) -> None:
         self._metrics = metrics
         self._merged = merged
-        self._reported: dict[RouteChain, RouteCounters] = {}
 
     def report(self, hops: Mapping[str, LastHop[RouteChain]], missing: Collection[str]) -> None:
         """Updates the metrics. `missing`: streams with a missing topic."""
@@ -29,18 +28,18 @@ class RouteMetrics:
         watermarks: dict[tuple[str, ...], float] = {}
         waiting: dict[tuple[str, ...], float] = {(stream, reason): 0.0 for stream in hops for reason in WAITS}
         waiting |= {(stream, _MISSING): 1.0 for stream in missing}
-        reported: dict[RouteChain, RouteCounters] = {}
         for stream, hop in hops.items():
             for where, chain in hop.chains.items():
-                labels = (stream, f"{where.topic}/{where.partition}" if self._merged(stream) else str(where.partition))
-                reported[chain] = self._count(chain, labels)
+                labels = route_labels(stream, where, merged=self._merged(stream))
+                self._metrics.add(names.TRANSACTION_ABORTS, 0)  # a counter that begins at 1 shows no increase
+                for counter in _COUNTERS:
+                    self._metrics.add(counter, 0, *labels)
                 if (lag := hop.lag(where)) is not None:
                     lags[labels] = lag
                 if chain.watermark is not None:
                     watermarks[labels] = chain.watermark / 1000
                 if chain.waits_for is not None:
                     waiting[stream, chain.waits_for] += 1
-        self._reported = reported
         self._metrics.replace(names.ROUTE_LAG, lags)
         self._metrics.replace(names.ROUTE_WATERMARK, watermarks)
         self._metrics.replace(names.ROUTES_WAITING, waiting)
@@ -51,16 +50,3 @@ class RouteMetrics:
         self._metrics.replace(names.TABLE_ROWS, {labels: len(table) for labels, table in tables.items()})
         self._metrics.replace(names.TABLE_BYTES, {labels: table.size for labels, table in tables.items()})
         self._metrics.replace(names.TABLE_BAD_ROWS, {labels: table.bad.count for labels, table in tables.items()})
-
-    def _count(self, chain: RouteChain, labels: tuple[str, str]) -> RouteCounters:
-        """Adds the growth of the chain's counters to the metrics; returns the present counters."""
-        now = replace(chain.counters, letters=Counter(chain.counters.letters))
-        before = self._reported.get(chain, RouteCounters())
-        self._metrics.add(names.ROUTED_EVENTS, now.events - before.events, *labels)
-        self._metrics.add(names.MISTYPED_VALUES, now.misfits - before.misfits, *labels)
-        self._metrics.add(names.FILTERED, now.filtered - before.filtered, *labels)
-        self._metrics.add(names.TABLE_MISSES, now.not_found - before.not_found, *labels)
-        for reason, count in (now.letters - before.letters).items():
-            self._metrics.add(names.DEAD_LETTERS, count, reason)
-        self._metrics.add(names.TRANSACTION_ABORTS, now.aborts - before.aborts)
-        return now

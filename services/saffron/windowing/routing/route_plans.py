@@ -12,6 +12,8 @@ from saffron.mapping.definition_reader import definition_of
 from saffron.mapping.tables.query_lookups import with_lookups
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.dead_letters.writing import LetterMessage, letter_message
+from saffron.runtime.hops.transactional_chain import Holding
+from saffron.runtime.hops.when_written import Report
 from saffron.runtime.log import Log, Record, TopicPartition
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.background import Background
@@ -23,7 +25,7 @@ from saffron.runtime.streams.stream_formats import Formats, Written
 from saffron.runtime.streams.stream_tables import StreamTables
 from saffron.schema.table_names import LOOKUP_MARK, Lookup
 from saffron.windowing.routing.rekeying import Rekeying
-from saffron.windowing.routing.route_chain import Reader, RoutePlan
+from saffron.windowing.routing.route_plan import Reader, RoutePlan
 
 _RECENT_MS = 3_600_000
 
@@ -33,6 +35,7 @@ class RoutePlans:
 
     `current`: returns the stream's record in force; of a removed stream the last one. `partitions`: of a source topic,
     as far as known; 0: not yet. `lookups`: returns those that standing queries ask for. `tables`: the stream's own.
+    `report`: adds to counters.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class RoutePlans:
         partitions: Callable[[str], int],
         lookups: Callable[[], frozenset[Lookup]],
         commit_executor: Background,
+        report: Report,
     ) -> None:
         self._settings = settings
         self._formats = formats
@@ -51,6 +55,7 @@ class RoutePlans:
         self._partitions = partitions
         self._lookups = lookups
         self._commit_executor = commit_executor
+        self._report = report
         self._letters = Topics(settings.prefix).dead_letters
         self._letter_partitions = log.partitions(self._letters) or 1
         self._target_partitions = log.partitions(current().topic) or 1
@@ -64,7 +69,14 @@ class RoutePlans:
         of = record.definition.numbers[where.topic] if record.definition is not None else 0
         own = f"{of}.{where.partition}" if merged else where.partition
         return RoutePlan(
-            where=where,
+            holding=Holding(
+                where,
+                f"{settings.prefix}router.{record.name}.{own}",
+                settings.session_ms // 2,
+                self._commit_executor,
+                self._report,
+            ),
+            labels=route_labels(record.name, where, merged=merged),
             of=of,
             group=group,
             target=record.topic,
@@ -73,14 +85,11 @@ class RoutePlans:
             loading=self._is_loading,
             reader=partial(self._merging, where) if merged else self._rekeying,
             start=partial(self._start, where.topic),
-            transactional_id=f"{settings.prefix}router.{record.name}.{own}",
             idle=partial(self._idle, where.topic),
             stamp=_fresh if merged else _kept,
             translate=self._formats.translation(partial(self._written, where.topic)),
             letter=self._letter,
-            commit_executor=self._commit_executor,
             commit_ms=settings.commit_ms,
-            retry_ms=settings.session_ms // 2,
         )
 
     @property
@@ -173,6 +182,11 @@ class RoutePlans:
             record.value if unread.value is None else unread.value,
             self._current().name,
         )
+
+
+def route_labels(stream: str, where: TopicPartition, *, merged: bool) -> tuple[str, str]:
+    """The stream and the source partition in metrics; `merged`: the stream has several topics."""
+    return stream, f"{where.topic}/{where.partition}" if merged else str(where.partition)
 
 
 def _kept(timestamp: int, now_ms: int) -> int | None:

@@ -48,6 +48,7 @@ class Router:
         self._control = control
         self._formats = formats
         self._background = background
+        self._report = metrics.add
         self._metrics = RouteMetrics(metrics, self._is_merged)
         self._threads = ExitStack()
         self._hops: dict[str, LastHop[RouteChain]] = {}
@@ -178,6 +179,7 @@ class Router:
             partitions,
             AskedLookups(self._control, record.name),
             self._background,
+            self._report,
         )
 
 

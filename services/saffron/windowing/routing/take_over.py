@@ -29,13 +29,13 @@ _LOG = logging.getLogger(__name__)
 class RouteStart:
     """The start of a chain: position and watermark. `input` includes incidents of the source since the last commit.
 
-    `is_first`: nobody has committed a position yet.
+    `is_committed`: whether the group has all of this; else it is committed although nothing is read.
     """
 
     position: int
     watermark: int
     input: InputTracker
-    is_first: bool
+    is_committed: bool
 
 
 def find_start(
@@ -62,7 +62,7 @@ def find_start(
     reached = None if committed is None else RoutePosition.from_committed(committed)
     if reached is None:
         reached = _recover(log, where, target, group, of, committed)
-    is_first = reached is None
+    is_committed = reached is not None
     if reached is None:
         reached = RoutePosition(start_offset(consumer, where, first), NO_WATERMARK)
     tracker, position = InputTracker(reached.input), reached.position
@@ -73,7 +73,7 @@ def find_start(
         tracker.add_incident(LOST, now_ms, position, position, low)
         position = low
     tracker.update(state.id, 0, position, now_ms)
-    return RouteStart(position, reached.watermark, tracker, is_first)
+    return RouteStart(position, reached.watermark, tracker, is_committed and not tracker.has_new)
 
 
 def _recover(

@@ -30,6 +30,8 @@ from saffron.runtime.results.last_step import LastStep
 from saffron.runtime.results.published import PublishedTopics
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
+from saffron.runtime.telemetry.metric_names import EVENTS_APPLIED, TRANSACTION_ABORTS
+from saffron.runtime.telemetry.metrics import Metrics
 from saffron.testing.memory_broker import MemoryBroker
 from saffron.testing.memory_log import Killed, MemoryLog
 from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeResults, columns, decode, encode
@@ -50,6 +52,7 @@ class Bench:
     counter: int = 0
     seq: int = 0
     broker: MemoryBroker = field(init=False)
+    metrics: Metrics = field(default_factory=Metrics)
 
     def __post_init__(self) -> None:
         self.broker = MemoryBroker(lambda: self.now, session_timeout=10_000)
@@ -92,6 +95,7 @@ class Bench:
             published=PublishedTopics(log, TopicSpec("", 2, {}), RowFormats(Settings())),
         )
         plan = replace(plan, source=b"/test", snapshot_executor=background, commit_executor=commits)
+        plan = replace(plan, report=self.metrics.add)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))
         self._consumer = consumer
         return chain, log
@@ -203,7 +207,8 @@ def test_a_doubtful_commit_is_settled_by_the_log(bench: Bench, error: LogError, 
     log.inject("commit", error, after=after)
     bench.drive(chain, 200)
     assert bench.results() == bench.expected()
-    assert chain.tally.aborts == 1
+    assert bench.metrics.value(TRANSACTION_ABORTS) == 1
+    assert (chain.tally.results, bench.metrics.value(EVENTS_APPLIED, "", "")) == (4, 3), "each counted once"
 
 
 def test_a_fenced_owner_waits_before_it_takes_the_partition_back(bench: Bench) -> None:

@@ -39,7 +39,7 @@ def test_what_is_aborted_never_counts() -> None:
     tally = Tally()
     tally.results_written(RESULTS, 0, 3, 9, [0])
     tally.block_finished(50.0)
-    tally.transaction_dropped()
+    tally.transaction_begun()
     tally.transaction_committed(70.0)
     assert (tally.results, tally.too_large, tally.drain_latencies(), tally.drain_stages()) == (0, 0, {}, {})
 

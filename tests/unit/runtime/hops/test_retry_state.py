@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from saffron.errors import DeniedError, FencedError, LogError
+from saffron.runtime.hops.retry_state import RetryState
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.results.retry_state import RetryState
 
 RETRY_MS = 700
 

@@ -1,0 +1,173 @@
+"""The operator of one chain, and what applying blocks to it takes: reader, failures, deaths, observations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter_ns
+from typing import Any
+
+from saffron.engine.events.block import Block
+from saffron.engine.operators.containment import RESTORING, Failure
+from saffron.engine.operators.operator import ResultOperator
+from saffron.errors import AbortableError
+from saffron.runtime.hops.block_reader import BlockReader, ReaderState
+from saffron.runtime.log import Log, Record
+from saffron.runtime.results.chain_plan import Applied, ChainPlan, Message, Observer, Place, blocks_until
+from saffron.runtime.results.failed_queries import FailedQueries
+from saffron.runtime.results.last_step import LastStep
+from saffron.runtime.results.snapshots import Snapshot
+from saffron.runtime.results.take_over import Start
+from saffron.runtime.results.tally import Tally
+
+
+class BlockApplier:
+    """The blocks of one chain, applied to its operator. `operator` is None before `start`.
+
+    `next_seq`, `watermark`, `schema`: those behind the last block. `failed`: the queries that have failed, of which the
+    operator must not take every block.
+    """
+
+    def __init__(self, log: Log, plan: ChainPlan, tally: Tally) -> None:
+        self._log = log
+        self._plan = plan
+        self._tally = tally
+        self._observer: Observer = plan.observer()
+        self._reader = BlockReader(plan.decode)
+        self._unshared: frozenset[str] = frozenset()
+        self._step = LastStep(plan.directory)
+        self.failed = FailedQueries(plan.report_failure)
+        self.operator: ResultOperator | None = None
+        self.next_seq = 0
+        self.watermark: int | None = None
+        self.schema: Mapping[str, Any] | None = None
+
+    # ------------------------------------------------------------ take-over
+
+    def start(self, start: Start) -> int:
+        """Makes an operator with the state from which the chain goes on; returns the offset of its next block."""
+        plan, committed, position = self._plan, start.place.offset, start.low
+        operator = plan.operator(self._step.enter)
+        self._observer = plan.observer()
+        self.failed.take_over(start.place.failed)
+        self._check_deaths(operator, committed)
+        self.next_seq, self.watermark, self.schema = 0, None, None
+        state = ReaderState(counter=0 if start.low == 0 else None)
+        if start.snapshot is not None:
+            position = start.snapshot.position
+            state = self._restore(operator, start.snapshot)
+        operator.part(self._unshared)
+        self.failed.add(operator.failures(), committed)
+        self._step.leave()
+        self._reader = BlockReader(plan.decode, state)
+        self.operator = operator
+        return position
+
+    def forget(self) -> None:
+        """Forgets the operator."""
+        self.operator = None
+        self._step.leave()
+
+    def _check_deaths(self, operator: ResultOperator, committed: int) -> None:
+        """Evaluates the last process's death. A second death in the same query and block stops the query."""
+        for death in self._step.take_deaths(committed):
+            if death.shared:
+                self._unshared |= {death.query}
+            elif death.proven:
+                failure = Failure(death.query, death.version, death.step, self.next_seq, death.reason())
+                self.failed.add([failure], max(death.offset, committed), stopped=False)
+                if death.offset < committed or death.step == RESTORING:
+                    self.failed.stop_before(operator, committed)
+
+    def _restore(self, operator: ResultOperator, snapshot: Snapshot) -> ReaderState:
+        """Restores a snapshot; returns the reader's state."""
+        self._step.set_offset(snapshot.position)
+        self.failed.stop_before(operator, snapshot.position)
+        operator.restore(snapshot.state)
+        reader = snapshot.reader
+        self.next_seq, self.watermark, self.schema = reader["next_seq"], reader["watermark"], reader["schema"]
+        return ReaderState(reader["claim"], reader["counter"])
+
+    # ------------------------------------------------------------ work
+
+    def apply(self, record: Record, place: Place) -> Applied | None:
+        """Applies the block of a record; None if it is none that counts. `place`: the committed place.
+
+        GapError: blocks before it are missing.
+        """
+        assert self.operator is not None
+        block = self._reader.accept(record)
+        return None if block is None else self._run(self.operator, block, record.offset, place)
+
+    def _run(self, operator: ResultOperator, block: Block, offset: int, place: Place) -> Applied:
+        """The operator's results for one block, with failures, measurements and observations recorded."""
+        ordered = any(control.kind == "keep" for control in block.controls)
+        before = _dropped(operator) if ordered else {}
+        self.failed.stop_before(operator, offset)
+        self._step.set_offset(offset)
+        started = perf_counter_ns()
+        results = operator.apply(block, lambda: blocks_until(self._log, self._plan, offset))
+        nanoseconds = perf_counter_ns() - started
+        self._step.leave()
+        self._add_failures(operator.failures(), offset, place)
+        self.failed.block_applied(block, offset)
+        self._observer.applied(block, operator, nanoseconds)
+        self._tally.processing_ns += nanoseconds
+        self._tally.events += len(block.columns)
+        self.next_seq, self.watermark = block.next_seq, block.watermark
+        for control in block.controls:
+            if control.kind in ("schema", "checkpoint"):
+                self.schema = control.body["schema"]
+        after = _dropped(operator) if ordered else {}
+        grown = {query: count - before.get(query, 0) for query, count in after.items()}
+        return Applied(offset, block, results, grown)
+
+    def _add_failures(self, failures: Sequence[Failure], offset: int, place: Place) -> None:
+        """Records failures in a block.
+
+        If other queries are affected, the block is applied again from the last snapshot.
+        """
+        apart = frozenset[str]().union(*(one.apart for one in failures))
+        if apart - self._unshared:
+            self._unshared |= apart
+            shared = f"{', '.join(sorted(apart))} share a graph, of which one failed; each goes on alone"
+            raise AbortableError(f"{shared} ({failures[0].reason})")
+        self.failed.add(failures, max(offset, place.offset))
+        if any(one.anew for one in failures):
+            raise AbortableError(f"query {failures[0].name} failed: the block is taken again without it")
+
+    def take_observations(self) -> Sequence[Message]:
+        """The messages for the model builder. No query is at work any more when they are sent."""
+        assert self.operator is not None
+        messages = self._observer.messages(self.operator)
+        self._step.leave()
+        return messages
+
+    def add_failures_between(self, offset: int, index: int | None) -> None:
+        """Records failures outside the application of a block, as in rendering or snapshots.
+
+        `offset`, `index`: the next block or result (see `FailedQuery`).
+        """
+        assert self.operator is not None
+        self._step.leave()
+        if failures := self.operator.failures():
+            self.failed.add(failures, offset, index)
+
+    def snapshot(self, position: int, topic: str) -> Snapshot:
+        """The state before the block at `position` of the input topic with the id `topic`."""
+        assert self.operator is not None
+        state = self._reader.state
+        reader: Mapping[str, Any] = {
+            "claim": state.claim,
+            "counter": state.counter,
+            "next_seq": self.next_seq,
+            "watermark": self.watermark,
+            "schema": self.schema,
+            "topic": topic,
+        }
+        return Snapshot(position, reader, self.operator.snapshot())
+
+
+def _dropped(operator: ResultOperator) -> Mapping[str, int]:
+    """The partial matches that orders have dropped so far, by query."""
+    dropped: Mapping[str, int] = operator.statistics().get("dropped", {})
+    return dropped

@@ -1,0 +1,115 @@
+"""The `$watermark` records of one source partition, which every target partition receives.
+
+`engine.windows.sources` reads them. They say how far the source is, whether it is silent, and where it stands among the
+sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.runtime.hops.transactions import Transactions
+from saffron.runtime.log.traces import Headers
+from saffron.schema.schema import MAX_TS
+from saffron.windowing.routing.route_plan import Reader, RoutePlan
+
+_AWAKE_MS = 200
+"""How long a source that was silent says that it is not, before it raises its watermark.
+
+Messages come to several silent sources at once: each then speaks before one of them moves event time past the others.
+"""
+
+
+class SourceWatermarks:
+    """What a chain says of its source. `at_end`: whether the source is read to its end."""
+
+    def __init__(self, plan: RoutePlan, transactions: Transactions, at_end: Callable[[], bool]) -> None:
+        self._plan = plan
+        self._transactions = transactions
+        self._at_end = at_end
+        self._silent = False
+        self._awake_since: int | None = None
+        self._last_input_at = 0
+        self._place: Mapping[str, Any] = {}
+        self._sent_place: Mapping[str, Any] | None = None
+        self._sent = NO_WATERMARK
+        self._is_placed = True
+        self.reader: Reader = plan.reader(NO_WATERMARK)
+
+    @property
+    def watermark(self) -> int | None:
+        """Event time (ms) below which only late events come from this source; None before the first event."""
+        return None if self.reader.watermark == NO_WATERMARK else self.reader.watermark
+
+    def begin(self, watermark: int, now_ms: int) -> None:
+        """Begins at a watermark, with a reader that does."""
+        self.reader = self._plan.reader(watermark)
+        self._sent, self._sent_place, self._awake_since = NO_WATERMARK, None, None
+        self._last_input_at = now_ms
+
+    def forget(self) -> None:
+        """Forgets what was said in the open transaction."""
+        self._silent, self._is_placed = False, True
+
+    def stand_at(self, place: Mapping[str, Any]) -> None:
+        """Sets the source's place among the sources. A source that is no longer one keeps the last that it had."""
+        self._place = place
+
+    def input_came(self, now_ms: int) -> None:
+        """Messages came: a silent source says that it is awake, before its events go on."""
+        self._last_input_at = now_ms
+        if self._silent:
+            self._silent, self._awake_since = False, now_ms
+            self.send()
+
+    def events_sent(self) -> None:
+        """Events or dead letters are in the transaction behind the last record that named a place."""
+        self._is_placed = False
+
+    def say(self, now_ms: int, *, waiting: bool) -> None:
+        """Says what is to be said now. `waiting`: messages wait to be read or were read just now."""
+        place = self._place
+        if not waiting and self._falls_silent(now_ms):
+            self._silent = True
+            self.send(silent=True)
+        elif self._sent_place != place and (self._sent_place is not None or "lookups" in place):
+            self.send(silent=self._silent)
+        elif self._awake_since is not None and now_ms - self._awake_since >= _AWAKE_MS:
+            self._awake_since = None
+            self.send()
+
+    def say_place(self, reached: Headers) -> None:
+        """Ends the transaction with a record that names the place reached, if something new is in it.
+
+        A chain without a committed position goes on from there.
+        """
+        if not self._is_placed or self.reader.watermark > self._sent:
+            self.send(silent=self._silent, reached=reached)
+
+    def send(
+        self, watermark: int | None = None, *, end: bool = False, silent: bool = False, reached: Headers = ()
+    ) -> None:
+        """Sends a watermark to every target partition. `watermark`: the reader's where None."""
+        self._transactions.begin()
+        if watermark is None:
+            watermark = self.reader.watermark if self._awake_since is None else self._sent
+        message: dict[str, Any] = {"type": "$watermark"}
+        if watermark > NO_WATERMARK or not silent:
+            message["ts"] = max(watermark, -MAX_TS)
+        message |= self._place
+        self._sent_place = self._place
+        value = orjson.dumps(message | ({"end": True} if end else {}) | ({"silent": True} if silent else {}))
+        for partition in range(self._plan.partitions):
+            self._transactions.producer.send(self._plan.target, partition, value, headers=reached)
+        self._sent, self._is_placed = watermark, bool(reached)
+
+    def _falls_silent(self, now_ms: int) -> bool:
+        """Whether the source has just been silent for its bound, with its end reached."""
+        idle = self._plan.idle()
+        if idle is None or self._silent or now_ms - self._last_input_at < idle:
+            return False
+        return self._at_end()
