@@ -30,11 +30,15 @@ class Killed(BaseException):
 
 @dataclass(slots=True)
 class Fault:
-    """A planned failure: the next `operation` raises `error`, after it is done (`after`) or instead of it."""
+    """A planned failure: the next `operation` raises `error`, after it is done (`after`) or instead of it.
+
+    `topic`: of what is sent; "": whatever is done.
+    """
 
     operation: str
     error: Exception
     after: bool
+    topic: str
 
 
 class MemoryLog:
@@ -104,19 +108,22 @@ class MemoryLog:
         """Kill the process inside its `operation`-th client call from now on (0: the next one), before it is done."""
         self._kill_at = self.operations + operation
 
-    def inject(self, operation: str, error: Exception, *, after: bool) -> None:
-        """Make the next `operation` (send, flush, commit, init, poll, ...) fail with `error`."""
-        self.faults.append(Fault(operation, error, after))
+    def inject(self, operation: str, error: Exception, *, after: bool, topic: str = "") -> None:
+        """Make the next `operation` (send, flush, commit, init, poll, ...) fail with `error`.
 
-    def run(self, operation: str, act: Callable[[], T]) -> T:
-        """One client call, with the faults that are due."""
+        `topic`: the next one that sends to it.
+        """
+        self.faults.append(Fault(operation, error, after, topic))
+
+    def run(self, operation: str, act: Callable[[], T], topic: str = "") -> T:
+        """One client call, with the faults that are due. `topic`: to which it sends."""
         if self._kill_at is not None and self.operations >= self._kill_at:
             self.kill()
         self.operations += 1
         if self.dead:
             raise Killed(operation)
         self.broker.expire()
-        fault = next((f for f in self.faults if f.operation == operation), None)
+        fault = next((f for f in self.faults if f.operation == operation and f.topic in ("", topic)), None)
         if fault is None:
             return act()
         self.faults.remove(fault)
@@ -335,7 +342,7 @@ class MemoryProducer:
             raise LogError("begin a transaction before sending")
         now = self._broker.clock() if timestamp is None else timestamp
         record = Record(topic, partition, -1, now, key, value, tuple(headers))
-        self._log.run("send", lambda: self._send(TopicPartition(topic, partition), record))
+        self._log.run("send", lambda: self._send(TopicPartition(topic, partition), record), topic)
 
     def send_many(self, topic: str, messages: list[dict[str, Any]], partition: int | None = None) -> None:
         count = self._log.partitions(topic) or 1

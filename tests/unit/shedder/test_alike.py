@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from saffron.runtime.hops.tags import BlockTag
 from saffron.runtime.log import Record
 from saffron.runtime.log.topics import schema_folder
 from saffron.runtime.replay.fused import Query
+from saffron.runtime.telemetry.metric_names import SHED_EVENTS
 from saffron.shedder.hop import ShedderHop
 from tests.unit.experiments.test_virtual import ABC, stream
 
@@ -82,8 +84,8 @@ def outcome(block: Block) -> tuple[Any, ...]:
     return block.first_seq, None if mask is None else mask.tolist(), orders
 
 
-def decided(shedder: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """By block what replay's shedder, and the services' beside it, decided."""
+def lived(shedder: str, monkeypatch: pytest.MonkeyPatch) -> Services:
+    """What replay's shedder, and the services' beside it, have decided at the end."""
     run: Callable[..., Any] = Loop.run
     found: list[Services] = []
 
@@ -100,12 +102,13 @@ def decided(shedder: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ..
     replay = VirtualReplay(QUERIES, settings)
     for _ in replay.results([stream(6_000)]):
         pass
-    return found[0].decided
+    return found[0]
 
 
 @pytest.mark.parametrize("shedder", ["auto", "gspice-h"])
 def test_the_same_history_is_decided_alike(shedder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = decided(shedder, monkeypatch)
+    services = lived(shedder, monkeypatch)
+    pairs = services.decided
     assert any(mask is not None or orders for (_, mask, orders), _ in pairs)
     for replayed, served in pairs:
         assert replayed == served
@@ -113,3 +116,8 @@ def test_the_same_history_is_decided_alike(shedder: str, monkeypatch: pytest.Mon
     if shedder == "gspice-h":
         dropped = [sum(int(((mask >> slot) & 1).sum()) for mask in masks) for slot in (0, 1)]
         assert dropped[0] != dropped[1], "queries differ in what they cost, and in what they lose"
+    counted = Counter[tuple[str, ...]]()
+    for one in (one for block in services.hop.take_counts() for one in block if one.metric is SHED_EVENTS):
+        counted[one.labels] += int(one.amount)
+    told = services.hop.operator.statistics()["shed_by_reason"]
+    assert counted == Counter({(query, why): count for query, some in told.items() for why, count in some.items()})

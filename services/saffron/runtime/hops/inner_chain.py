@@ -46,11 +46,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class BlockMark:
-    """A block that was sent: block `number` (from 1) of a claim. `next_counter`: of the block."""
+    """A block that was sent: block `number` (from 1) of a claim. `reach`: see `_reach`."""
 
     claim: int
     number: int
-    next_counter: int
+    reach: tuple[int, int, bool]
 
 
 class InnerChain:
@@ -188,13 +188,13 @@ class InnerChain:
         """Creates the hop, restores its state, and seeks the input to its position."""
         member, topic = self._member, self.where.topic
         hop = member.wiring.chain(self.where)
-        reached: dict[int, int] = {}
+        reached: dict[int, tuple[int, int, bool]] = {}
         for record in ownership.tail:
             block = member.wiring.decode(record.value or b"")
             hop.resume(block)
-            reached[block.claim] = block.next_counter
+            reached[block.claim] = _reach(block)
         ownership.tail = ()
-        self._when_written.settle(lambda mark: mark.next_counter <= reached.get(mark.claim, -1))
+        self._when_written.settle(lambda mark: mark.claim in reached and mark.reach <= reached[mark.claim])
         state = member.log.describe([topic]).get(topic)
         if state is None:
             raise StreamError(f"topic {topic} is not there: make it again, or remove its stream")
@@ -216,7 +216,12 @@ class InnerChain:
             self._when_written.add(BLOCKS, 1, output.topic)
             for one in counts:
                 self._when_written.add(one.metric, one.amount, *one.labels)
-            self._when_written.seal(BlockMark(tag.claim, self._sent, block.next_counter))
+            self._when_written.seal(BlockMark(tag.claim, self._sent, _reach(block)))
             member.producer.send(output.topic, output.partition, value, headers=tag.headers())
             member.failures = 0
             member.wiring.sent(self.where, block, member.clock.now())
+
+
+def _reach(block: Block) -> tuple[int, int, bool]:
+    """How far a block goes, in the order of a claim's blocks. One without content may move the watermark alone."""
+    return block.next_counter, block.watermark, block.end

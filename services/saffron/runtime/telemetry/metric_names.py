@@ -1,6 +1,9 @@
 """Every metric of every service: name, kind, labels, meaning, and remedy.
 
 Labels have few values: a query, stream, topic, partition or reason, never a key or an id.
+
+A counter of what is in the log counts it once it is there (`runtime.hops.when_written`): a step that fails and is done
+again counts once. Help texts name the exceptions.
 """
 
 from __future__ import annotations
@@ -81,9 +84,15 @@ WATERMARK = Gauge(
 
 # ------------------------------------------------------------ throughput
 
-EVENTS_IN = Counter("saffron_events_in{stream,partition}", "events taken from the input", "0: is anything produced?")
+EVENTS_IN = Counter(
+    "saffron_events_in{stream,partition}",
+    "events taken from the input, counted with the block that passes them on",
+    "0: is anything produced?",
+)
 EVENTS_APPLIED = Counter(
-    "saffron_events_applied{stream,partition}", "events applied by an operator", "compare with saffron_events_in"
+    "saffron_events_applied{stream,partition}",
+    "events applied by an operator, counted when the position behind them is committed",
+    "compare with saffron_events_in",
 )
 ROUTED_EVENTS = Counter(
     "saffron_routed_events{stream,partition}",
@@ -134,12 +143,12 @@ COMPLEX_EVENTS = Counter("saffron_complex_events{query}", "complex events commit
 TRENDS = Counter("saffron_trends{query}", "trend results committed", "0: has a window closed yet? see the watermark")
 LATE_EVENTS = Counter(
     "saffron_late_events{stream,partition}",
-    "events below the watermark on arrival, sent to the dead letters",
+    "events below the watermark on arrival, sent to the dead letters; counted as these are",
     "raise the stream's disorder bound (`stream add --disorder`)",
 )
 LATE_BY_SILENCE = Counter(
     "saffron_late_by_silence{stream,partition}",
-    "events below the watermark on arrival only because silence had raised it, sent to the dead letters",
+    "events below the watermark on arrival only because silence had raised it; counted as dead letters are",
     "the source was late, not silent: raise the stream's `silence` or `disorder` (`saffron stream set`)",
 )
 SILENCE = Gauge(
@@ -149,7 +158,8 @@ SILENCE = Gauge(
 )
 MISTYPED_VALUES = Counter(
     "saffron_mistyped_values{stream,partition}",
-    "values of another kind than the inferred schema's, read as null",
+    "values of another kind than the inferred schema's, read as null; those of events that are held back count again"
+    " when they are read again after a restart",
     "give the stream a schema (`stream add --schema`)",
 )
 UNREADABLE_RECORDS = Counter(
@@ -159,17 +169,20 @@ UNREADABLE_RECORDS = Counter(
 )
 LEFT_OUT_VALUES = Counter(
     "saffron_left_out_values{stream,partition}",
-    "values of attributes that an inferred schema has no room for (it has at most 1,000)",
+    "values of attributes that an inferred schema has no room for (it has at most 1,000); those of events that are held"
+    " back count again when they are read again after a restart",
     "give the stream a schema with those that queries need (`stream add --schema`)",
 )
 TIMES_IN_SECONDS = Counter(
     "saffron_times_in_seconds{stream,partition}",
-    "events whose time lies in 1970, and would lie between 1980 and 2100 if it is in seconds",
+    "events whose time lies in 1970, and would lie between 1980 and 2100 if it is in seconds; those that are held back"
+    " count again when they are read again after a restart",
     "`ts` of a plain stream is in milliseconds; in a definition correct `format` (`stream check` names the unit)",
 )
 DEAD_LETTERS = Counter(
     "saffron_dead_letters{reason}",
-    "messages that were no usable event, and results too large to be sent",
+    "messages that were no usable event, and results too large to be sent; each process counts a message once, and"
+    " two may count the same one where a partition changes its owner",
     "`saffron dlq list` shows them",
 )
 
@@ -177,7 +190,7 @@ DEAD_LETTERS = Counter(
 
 LOST_OFFSETS = Counter(
     "saffron_lost_offsets{topic,partition}",
-    "records that retention took before this service had read them",
+    "records that retention took before this service had read them, counted with the next block or position written",
     "keep the topic for longer than its readers may be away: retention.ms",
 )
 INPUT_INCIDENTS = Counter(
