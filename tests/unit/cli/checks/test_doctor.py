@@ -148,7 +148,25 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
     "service's clock behind": (
         lambda look: replace(look, digests=tuple(
             replace(one, at=one.at - 5000) if one.service == "greta" else one for one in look.digests)),
-        ERROR, "greta", "its clock is 5,003 ms behind the broker's", "NTP",
+        ERROR, "greta/events/0", "its clock is 5,003 ms behind the broker's", "NTP",
+    ),
+    "clock of one of a service's processes behind": (
+        lambda look: replace(look, digests=tuple(
+            replace(one, at=one.at - 5000) if (one.service, one.partition) == ("greta", 0) else one
+            for one in look.digests)),
+        ERROR, "greta/events/0", "its clock is 5,003 ms behind the broker's", "NTP",
+    ),
+    "clock ahead of a process that took a partition over": (
+        lambda look: replace(look, digests=(*look.digests, *(
+            replace(one, at=one.at + 9_000, stamped=one.stamped + 500)
+            for one in look.digests if (one.service, one.partition) == ("greta", 0)))),
+        ERROR, "greta/events/0", "its clock is 8,497 ms ahead of the broker's", "NTP",
+    ),
+    "clock behind of a process that took a partition over": (
+        lambda look: replace(look, digests=(*look.digests, *(
+            replace(one, at=one.at - 9_000, stamped=one.stamped + 500)
+            for one in look.digests if (one.service, one.partition) == ("greta", 0)))),
+        ERROR, "greta/events/0", "its clock is 9,503 ms behind the broker's", "NTP",
     ),
     "our clock behind": (
         lambda look: replace(look, now=NOW - 30_000), ERROR, "this machine", "our clock is 29,003 ms behind", "NTP",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from saffron.cli.checks.cluster.look import Look
+from saffron.cli.checks.cluster.look import Digest, Look
 from saffron.cli.finding import Finding, error, ok
 
 _MOST_MS = 2000
@@ -12,15 +12,23 @@ _FIX = "synchronise it (NTP: chronyc tracking, timedatectl)"
 
 
 def check_clocks(look: Look) -> Iterator[Finding]:
-    """Findings on clocks that differ. The broker stamps each message on arrival, beside the service's own time."""
+    """Findings on clocks that differ. The broker stamps each message on arrival, beside the service's own time.
+
+    Processes of one service may run on several machines. Each has partitions of its own: of each service the worst is
+    told.
+    """
     good = True
-    latest = {(one.service, one.stream, one.partition): one for one in sorted(look.digests, key=lambda one: one.at)}
-    skews = {one.service: one.stamped - one.at for one in latest.values()}
-    for service, skew in skews.items():
-        if abs(skew) > _MOST_MS:
+    worst: dict[str, Digest] = {}
+    for digests in look.sources().values():
+        one = digests[-1]
+        if one.service not in worst or abs(_skew(one)) > abs(_skew(worst[one.service])):
+            worst[one.service] = one
+    for service, one in worst.items():
+        if abs(skew := _skew(one)) > _MOST_MS:
             good = False
             what = f"its clock is {abs(skew):,} ms {'behind' if skew > 0 else 'ahead of'} the broker's"
-            yield error("clocks", what, service, _FIX)
+            where = service if one.stream is None else f"{service}/{one.stream}/{one.partition}"
+            yield error("clocks", what, where, _FIX)
     stamped = max((one.stamped for one in look.digests), default=look.now)
     if stamped - look.now > _MOST_MS:
         good = False
@@ -33,5 +41,10 @@ def check_clocks(look: Look) -> Iterator[Finding]:
             what = f"events are stamped {ahead:,} ms ahead of now: latencies are wrong, and times too far ahead"
             yield error("clocks", what, look.streams[name].topic, f"of the producers' machine: {_FIX}")
     if good:
-        what = f"within {max((abs(one) for one in skews.values()), default=0)} ms" if skews else "no service to compare"
-        yield ok("clocks", what)
+        most = max((abs(_skew(one)) for one in worst.values()), default=0)
+        yield ok("clocks", f"within {most} ms" if worst else "no service to compare")
+
+
+def _skew(digest: Digest) -> int:
+    """How far the clock of a process is behind the broker's (ms)."""
+    return digest.stamped - digest.at

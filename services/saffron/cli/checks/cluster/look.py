@@ -117,9 +117,12 @@ class Look:
         return [name for name in self.wanted if name not in self.topics and name not in self.denied]
 
     def sources(self) -> dict[tuple[str, str | None, int | None], list[Digest]]:
-        """Digests of each partition of each service, the oldest first."""
+        """Digests of each partition of each service, the oldest first.
+
+        The broker's time says which is the oldest: two processes that have had a partition may have different clocks.
+        """
         found: dict[tuple[str, str | None, int | None], list[Digest]] = {}
-        for one in sorted(self.digests, key=lambda one: one.at):
+        for one in sorted(self.digests, key=lambda one: one.stamped):
             found.setdefault((one.service, one.stream, one.partition), []).append(one)
         return found
 
