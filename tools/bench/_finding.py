@@ -16,6 +16,7 @@ from saffron.engine.events.columns import Columns
 from saffron.engine.events.strings import Strings
 from saffron.engine.match.core.rows import SEQ
 from saffron.engine.match.core.stream import Range
+from saffron.engine.match.output.reporting import Listing
 from saffron.engine.match.output.sequences import bound, sequences
 from saffron.engine.match.planning.imprecise import is_uncertain
 from saffron.engine.match.queries.fastest import fastest
@@ -112,6 +113,7 @@ def listed(runs: Runs, parts: Iterable[Block], seconds: float) -> tuple[Finding,
 def _selected(runs: QueryRuns, part: Block) -> tuple[Ints, Ints]:
     """As `sequences`, of the matches that the query's OUTPUT leaves."""
     runs.end_block(part.watermark, part.next_seq, end=part.end)
+    assert isinstance(runs.reporter, Listing)
     counts, places = bound(runs, runs.reporter.settled().found)
     return counts, runs.rows.columns[SEQ][places].astype(np.int64)
 

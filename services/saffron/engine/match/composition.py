@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from saffron.engine.events.block import Block
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.observe import spent
+from saffron.engine.match.output.reporting import Listing
 from saffron.engine.match.queries.registered import Standing
 from saffron.engine.match.queries.results_as_events import Before, made_of
 from saffron.engine.match.runs.derived import Made, merged
@@ -80,7 +81,9 @@ class Composition:
         exact = runs.droppable
         if runs.plan.into is None or exact is None:
             return []
-        found = made_of(exact, exact.reporter.settled(), query.name, self._partition, block, before)
+        reporter = exact.reporter
+        assert isinstance(reporter, Listing), "INTO and OUTPUT COMPRESSED do not go together"
+        found = made_of(exact, reporter.settled(), query.name, self._partition, block, before)
         return [(query.name, one) for one in found]
 
 

@@ -39,9 +39,6 @@ class Collapsing(Reporter):
         graphs = [*(self._placed(*one) for one in self._paused), self._collapsed()]
         return [Fired(name, CollapsedMatches(self.runs, one, name, partition)) for one in graphs]
 
-    def settled(self) -> Entries:
-        raise NotImplementedError("collapsed results are read by no query")
-
     def pause(self) -> None:
         self._paused.append((self._collapsed(), self.runs.rows.mask))
         self._source.forget_matches()

@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 
 class Listing(Reporter):
-    """A `Reporter` of single matches."""
+    """A `Reporter` of single matches. They alone become events of other queries (INTO)."""
 
     @property
     def unreported(self) -> bool:
@@ -45,6 +45,7 @@ class Listing(Reporter):
         return parts
 
     def settled(self) -> Entries:
+        """The entries decided since the last call; `fired` reports them all the same."""
         entries = self._decided()
         self.runs.decided.append(entries)
         self.runs.counters[FOUND] = 0

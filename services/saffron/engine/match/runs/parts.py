@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.match.core.stream import Range
-from saffron.engine.match.selection.entries import Entries
 from saffron.engine.operators.results import Fired
 
 if TYPE_CHECKING:
@@ -70,10 +69,6 @@ class Reporter(Part, ABC):
     @abstractmethod
     def fired(self, name: str, partition: int, block: Block) -> Sequence[Fired]:
         """See `Runs.fired`."""
-
-    @abstractmethod
-    def settled(self) -> Entries:
-        """The entries decided since the last call; `fired` reports them all the same."""
 
     @abstractmethod
     def pause(self) -> None:
