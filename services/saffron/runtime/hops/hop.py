@@ -1,4 +1,7 @@
-"""What a service supplies to the shell of inner hops (`inner_hop`): the work of one chain, and its surroundings."""
+"""Protocols of the parts that a service supplies to the shell of inner hops (`inner_hop`).
+
+`Hop` is the work of one chain, `Wiring` its surroundings.
+"""
 
 from __future__ import annotations
 

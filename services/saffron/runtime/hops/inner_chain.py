@@ -26,7 +26,7 @@ _CLAIM_MS = 30_000
 
 @dataclass
 class Member:
-    """What the chains of one group member share.
+    """The clients and settings that the chains of one group member share.
 
     `producer`: replaced after a send with unknown outcome. `failures`: producers replaced in a row without a block
     written. `nonce`: returns 32 hex digits, different at each call. `retry_ms`: wait after a claim was lost. `report`:

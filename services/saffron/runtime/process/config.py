@@ -48,11 +48,11 @@ def user_cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
 
 WHERE_SHED, ALWAYS = "where-shed", "always"
 PASS, SHED, CATCH_UP = "pass", "shed", "catch-up"
-"""What to do under overload: lose time, lose complex events, or either by what caused it."""
+"""Policies under overload: lose time, lose complex events, or either by what caused it."""
 MOST_PANE = 65_536
 SCRAM_512 = "SCRAM-SHA-512"
 JSON, AVRO, PROTOBUF = "json", "avro", "protobuf"
-"""What results are written as."""
+"""Formats of results."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.telemetry import metric_names as names
 from saffron.runtime.telemetry.digest import Digest
+from saffron.runtime.telemetry.growth import Growth
 from saffron.runtime.telemetry.histogram import Buckets
 from saffron.runtime.telemetry.metric_names import Counter, Gauge
 from saffron.runtime.telemetry.metrics import Metrics
@@ -37,13 +38,20 @@ class ResultMetrics:
         metrics.add(names.TRANSACTION_ABORTS, 0)
         metrics.set(names.LATENCY_BOUND, settings.latency_bound_ms / 1000, settings.overload)
         self._input = ShellMetrics(metrics, shell, settings.group(service))
-        self._reported: dict[tuple[TopicPartition, str], float] = {}
+        self._growth: Growth[tuple[TopicPartition, str]] = Growth()
 
     def report(self, streams: Mapping[TopicPartition, str], now_ms: int, interval_ms: int) -> list[Digest]:
         """Updates the metrics; returns a digest of each chain. `streams`: the stream of each partition."""
         lags = self._input.report(interval_ms)
         gauges: dict[Gauge, dict[tuple[str, ...], float]] = {gauge: {} for gauge in _GAUGES}
         digests = []
+        grown = self._growth.since(
+            {
+                (where, name): count
+                for where, chain in self._shell.chains.items()
+                for name, count in chain.tally.counts().items()
+            }
+        )
         for where, chain in self._shell.chains.items():
             labels = (streams[where], str(where.partition))
             numbers = chain.operator.statistics() if chain.operator is not None else None
@@ -55,9 +63,8 @@ class ResultMetrics:
             if chain.watermark is not None:
                 gauges[names.WATERMARK][labels] = chain.watermark / 1000
             latency = self._latencies(chain)
-            events = self._increase(where, "events", chain.tally.events)
             self._metrics.add(names.EVENTS_APPLIED, 0, *labels)
-            self._metrics.add(names.DEAD_LETTERS, self._increase(where, "too large", chain.tally.too_large), TOO_LARGE)
+            self._metrics.add(names.DEAD_LETTERS, grown[where, "too_large"], TOO_LARGE)
             digests.append(
                 Digest(
                     service=self._service,
@@ -65,8 +72,8 @@ class ResultMetrics:
                     partition=where.partition,
                     at=now_ms,
                     interval_ms=interval_ms,
-                    events=int(events),
-                    results=int(self._increase(where, "results", chain.tally.results)),
+                    events=grown[where, "events"],
+                    results=grown[where, "results"],
                     latency=latency,
                     partial_matches=0 if numbers is None else sum(map(int, numbers["partial_matches"].values())),
                     watermark=chain.watermark,
@@ -75,7 +82,6 @@ class ResultMetrics:
             )
         for gauge, values in gauges.items():
             self._metrics.replace(gauge, values)
-        self._reported = {place: count for place, count in self._reported.items() if place[0] in self._shell.chains}
         return digests
 
     # ------------------------------------------------------------ inside
@@ -93,11 +99,6 @@ class ResultMetrics:
         if len(snapshots := chain.tally.drain_snapshots()):
             self._metrics.observe(names.SNAPSHOT_DURATION, np.asarray(snapshots))
         return buckets
-
-    def _increase(self, where: TopicPartition, count: str, now: float) -> float:
-        """Increase of a count since its last report. A chain made anew counts from 0 again."""
-        before, self._reported[where, count] = self._reported.get((where, count), 0.0), now
-        return now - before if now >= before else now
 
 
 def _state(

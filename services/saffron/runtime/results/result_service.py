@@ -6,11 +6,8 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter_ns
-
-import orjson
 
 from saffron.engine.events.codec import decode_block
 from saffron.engine.kernels import jit
@@ -27,6 +24,7 @@ from saffron.runtime.process.config import PASS, Settings, user_cache_directory
 from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.result_formats.writing import ResultOutput
 from saffron.runtime.results.chain_plan import ChainPlan, Limits, Observer
+from saffron.runtime.results.load_reports import LoadReports
 from saffron.runtime.results.published import PublishedTopics, cycle, refusal, unlike
 from saffron.runtime.results.readiness import QueryRegistration, Readiness
 from saffron.runtime.results.result_chain import ResultChain
@@ -36,7 +34,6 @@ from saffron.runtime.streams.statuses import Statuses
 from saffron.runtime.streams.streams import Streams
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
 from saffron.runtime.telemetry.health import Health
-from saffron.runtime.telemetry.load import ReportedCounters, WorkDone, increases, load_of
 from saffron.runtime.telemetry.metric_names import QUERY_FAILED, Counter
 from saffron.runtime.telemetry.metrics import Metrics
 
@@ -44,7 +41,6 @@ _LOG = logging.getLogger(__name__)
 _CONTROL_MS = 20
 _LOAD_MS = 50
 _LEAST_LOAD_MS = 5
-_IDLE_LOAD_MS = 1_000
 _FLUSH_SECONDS = 10.0
 _ACK_SECONDS = 2.0
 _THREADS = 8
@@ -115,7 +111,7 @@ class ResultService:
         self._published = PublishedTopics(log, topic_files()[kind.output].spec("", self._outputs), RowFormats(settings))
         self._letters = log.partitions(self._topics.dead_letters) or 1
         self._poll_control, self._load, self._digest = Every(_CONTROL_MS), Every(_load_ms(settings)), Every(INTERVAL_MS)
-        self._reported: dict[TopicPartition, ReportedCounters] = {}
+        self._load_reports = LoadReports(kind.service, self._producer, self._topics.load)
         self._threads = ExitStack()
         self._background = background or self._threads.enter_context(ThreadPoolExecutor(_THREADS, "beside")).submit
         self._result_output = ResultOutput(settings, kind.output, self._output, health, self._background)
@@ -144,7 +140,7 @@ class ResultService:
             )
         moved |= self.shell.step(now_ms, 0.0 if moved else wait)
         if self._load.due(now_ms):
-            self._report_load(now_ms)
+            self._load_reports.report(self.shell, self._streams.name_of, now_ms)
         if interval := self._digest.due(now_ms):
             self._report_metrics(now_ms, interval)
         return moved
@@ -221,38 +217,6 @@ class ResultService:
 
     # ------------------------------------------------------------ numbers
 
-    def _report_load(self, now_ms: int) -> None:
-        """Sends load reports to the shedder: at once after work was done, once a second when idle."""
-        for where, chain in self.shell.chains.items():
-            if chain.operator is None or chain.replaying:
-                continue
-            clock, busy = perf_counter_ns(), self.shell.busy_ns
-            reported = self._reported.setdefault(where, ReportedCounters(chain.next_seq, clock_ns=clock, busy_ns=busy))
-            has_news = (
-                chain.tally.events != reported.events and not chain.has_pending_results
-            )  # a block is done when its results are sent
-            if not has_news and now_ms - reported.at < _IDLE_LOAD_MS:
-                continue
-            numbers = chain.operator.statistics()
-            if has_news:
-                done, reported = _work_done(chain, reported, numbers["nanoseconds"], clock, busy)
-            elif chain.has_pending_results:
-                done = WorkDone(reported.position)
-            else:
-                done, reported = WorkDone(chain.next_seq), replace(reported, clock_ns=clock, busy_ns=busy)
-            self._reported[where] = replace(reported, at=now_ms)
-            stream = self._streams.name_of(where.topic)
-            body = {
-                "service": self._kind.service,
-                "stream": stream,
-                "partition": where.partition,
-                "offset": chain.position,
-                "at": now_ms,
-                **load_of(numbers, done),
-            }
-            key = f"{self._kind.service}/{stream}/{where.partition}".encode()
-            self._producer.send(self._topics.load, 0, orjson.dumps(body), key=key)
-
     def _report_metrics(self, now_ms: int, interval: int) -> None:
         streams = {where: self._streams.name_of(where.topic) for where in self.shell.chains}
         for digest in self._result_metrics.report(streams, now_ms, interval):
@@ -260,35 +224,7 @@ class ResultService:
         failed = {(name, stream) for w, stream in streams.items() for name in self.shell.chains[w].failed}
         self._metrics.replace(QUERY_FAILED, dict.fromkeys(failed | self._readiness.failed, 1.0))
         self._inputs.report(self.shell.inputs, self.shell.troubles, now_ms, interval)
-        self._reported = {where: self._reported[where] for where in self.shell.chains if where in self._reported}
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))
-
-
-def _work_done(
-    chain: ResultChain, reported: ReportedCounters, matching: Mapping[str, int], clock_ns: int, busy_ns: int
-) -> tuple[WorkDone, ReportedCounters]:
-    """The work since the last report, and the counters to report from next time.
-
-    `matching`: matching time in ns by query so far, without the writing of results.
-    """
-    tally, writing = chain.tally, chain.tally.drain_writing()
-    processing, elapsed = (
-        tally.processing_ns - reported.processing_ns + sum(writing.values()),
-        clock_ns - reported.clock_ns,
-    )
-    done = WorkDone(
-        chain.next_seq,
-        tally.events - reported.events,
-        processing,
-        {query: spent + writing.get(query, 0) for query, spent in increases(matching, reported.nanoseconds).items()},
-        elapsed,
-        busy_ns - reported.busy_ns - processing,
-        tally.slowest_commit_ms,
-    )
-    tally.slowest_commit_ms = 0.0
-    return done, ReportedCounters(
-        chain.next_seq, tally.events, tally.processing_ns, matching, clock_ns=clock_ns, busy_ns=busy_ns
-    )
 
 
 def _load_ms(settings: Settings) -> int:

@@ -92,6 +92,10 @@ class Tally:
         self._finished.clear()
         self._too_large_pending = 0
 
+    def counts(self) -> dict[str, int]:
+        """The counters of a digest, by name."""
+        return {"events": self.events, "results": self.results, "too_large": self.too_large}
+
     def drain_latencies(self) -> dict[str, Milliseconds]:
         """Detection latencies in ms by query, since the last call."""
         drained, self.latencies = self.latencies, {}

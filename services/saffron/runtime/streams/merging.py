@@ -214,7 +214,7 @@ def _unread(found: Flattened, event: int, reason: str, detail: str) -> Unread:
 
 
 def _origin(source: SourceDefinition, where: TopicPartition) -> bytes:
-    """What stands behind the attributes of a flat event, up to the message's offset."""
+    """The JSON behind the attributes of a flat event, up to the message's offset: where the event comes from."""
     topic = orjson.dumps(where.topic).decode()
     known = f',"{SOURCE}":{source.number},"{TOPIC}":{topic},"{PARTITION}":{where.partition},"{OFFSET}":'
     return known.encode()

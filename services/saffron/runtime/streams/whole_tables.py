@@ -49,7 +49,7 @@ def look_up_in(definition: StreamDefinition, tables: Mapping[str, Table]) -> Loo
 
 
 def table_notices(tables: Mapping[str, Table], not_found: Mapping[str, int]) -> Iterator[str]:
-    """What a user has to know of look-ups: rows that were left out, and keys that no row has."""
+    """Sentences for the user about look-ups: rows that were left out, and keys that no row has."""
     for name, table in tables.items():
         if table.bad.count:
             yield f"table {name}: rows that were left out: {table.bad.count:,}; the first is {table.bad.first}"
@@ -57,7 +57,10 @@ def table_notices(tables: Mapping[str, Table], not_found: Mapping[str, int]) -> 
 
 
 def read_again(tables: Mapping[str, Table]) -> Iterator[str]:
-    """What a user has to know of results of events that were looked up anew; files are the same for all events."""
+    """A sentence for the user, where events are looked up again in tables of topics.
+
+    Their rows may have changed since. Tables of files are the same for all events.
+    """
     if names := [name for name, table in tables.items() if table.definition.topic is not None]:
         yield (
             f"{', '.join(names)}: events see the rows at the end of the topic; the running system keeps what it found "

@@ -8,6 +8,11 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 
+def increases(now: Mapping[K, int], before: Mapping[K, int]) -> dict[K, int]:
+    """The increase of each counter. One that is less than it was has begun anew at 0."""
+    return {key: count - before.get(key, 0) if count >= before.get(key, 0) else count for key, count in now.items()}
+
+
 class Growth(Generic[K]):
     """Counters by key, as they were at the last look."""
 
@@ -15,6 +20,6 @@ class Growth(Generic[K]):
         self._before: Mapping[K, int] = {}
 
     def since(self, now: Mapping[K, int]) -> dict[K, int]:
-        """By key, the growth since the last call. One that is less than it was has begun anew at 0."""
+        """The increase of each counter since the last call."""
         before, self._before = self._before, dict(now)
-        return {key: count - before.get(key, 0) if count >= before.get(key, 0) else count for key, count in now.items()}
+        return increases(now, before)

@@ -69,10 +69,3 @@ def _sampled(numbers: Mapping[str, Any]) -> dict[str, Any]:
         "false": {query: one.false for query, one in numbers.items()},
         "compared": {query: one.compared for query, one in numbers.items()},
     }
-
-
-def increases(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
-    """The increase of a counter by query. A counter made anew counts from 0 again."""
-    return {
-        query: count - before.get(query, 0) if count >= before.get(query, 0) else count for query, count in now.items()
-    }
