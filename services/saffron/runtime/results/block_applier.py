@@ -18,6 +18,7 @@ from saffron.runtime.results.last_step import LastStep
 from saffron.runtime.results.snapshots import Snapshot
 from saffron.runtime.results.take_over import Start
 from saffron.runtime.results.tally import Tally
+from saffron.runtime.telemetry.growth import Growth
 
 
 class BlockApplier:
@@ -35,6 +36,7 @@ class BlockApplier:
         self._reader = BlockReader(plan.decode)
         self._unshared: frozenset[str] = frozenset()
         self._step = LastStep(plan.directory)
+        self._dropped: Growth[str] = Growth()
         self.failed = FailedQueries(plan.report_failure)
         self.operator: ResultOperator | None = None
         self.next_seq = 0
@@ -48,6 +50,7 @@ class BlockApplier:
         plan, committed, position = self._plan, start.place.offset, start.low
         operator = plan.operator(self._step.enter)
         self._observer = plan.observer()
+        self._dropped = Growth()
         self.failed.take_over(start.place.failed)
         self._check_deaths(operator, committed)
         self.next_seq, self.watermark, self.schema = 0, None, None
@@ -100,8 +103,6 @@ class BlockApplier:
 
     def _run(self, operator: ResultOperator, block: Block, offset: int, place: Place) -> Applied:
         """The operator's results for one block, with failures, measurements and observations recorded."""
-        ordered = any(control.kind == "keep" for control in block.controls)
-        before = _dropped(operator) if ordered else {}
         self.failed.stop_before(operator, offset)
         self._step.set_offset(offset)
         started = perf_counter_ns()
@@ -117,9 +118,13 @@ class BlockApplier:
         for control in block.controls:
             if control.kind in ("schema", "checkpoint"):
                 self.schema = control.body["schema"]
-        after = _dropped(operator) if ordered else {}
-        grown = {query: count - before.get(query, 0) for query, count in after.items()}
-        return Applied(offset, block, results, grown)
+        return Applied(offset, block, results, self._dropped_by(operator, block))
+
+    def _dropped_by(self, operator: ResultOperator, block: Block) -> Mapping[str, int]:
+        """The partial matches that the orders in a block have dropped, by query."""
+        if not any(control.kind == "keep" for control in block.controls):
+            return {}
+        return self._dropped.since(operator.statistics().get("dropped", {}))
 
     def _add_failures(self, failures: Sequence[Failure], offset: int, place: Place) -> None:
         """Records failures in a block.
@@ -165,9 +170,3 @@ class BlockApplier:
             "topic": topic,
         }
         return Snapshot(position, reader, self.operator.snapshot())
-
-
-def _dropped(operator: ResultOperator) -> Mapping[str, int]:
-    """The partial matches that orders have dropped so far, by query."""
-    dropped: Mapping[str, int] = operator.statistics().get("dropped", {})
-    return dropped

@@ -21,6 +21,7 @@ from saffron.runtime.log import Committed, Log, TopicPartition
 from saffron.runtime.process.background import Background, at_once
 from saffron.runtime.results.failed_queries import FailedQuery, failed_queries_of, failed_queries_record
 from saffron.runtime.results.published import PublishedTopics
+from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS, Counter
 
 _HISTORY_BATCH = 64
 _BUSY = 3
@@ -68,7 +69,7 @@ class ChainPlan:
     `source`: value of the header ce_source of all its results. `headers`: further headers. `encode`: from a result's
     JSON to its output format; None for JSON. `letters`: partition for dead letters. `commit_executor`,
     `snapshot_executor`: run commits and snapshot writes. `report_failure`: called with each failed query. `report`:
-    adds to counters; `labels`: stream and partition there.
+    adds to counters; `labels`: stream and partition there. `results`: the counter of results.
     """
 
     where: TopicPartition
@@ -89,6 +90,7 @@ class ChainPlan:
     snapshot_executor: Background = at_once
     report: Report = unreported
     labels: tuple[str, str] = ("", "")
+    results: Counter = COMPLEX_EVENTS
 
 
 @dataclass(frozen=True)

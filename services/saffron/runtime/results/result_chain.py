@@ -55,7 +55,7 @@ class ResultChain(TransactionalChain):
         self._place = Place(0, 0, 0)
         self._committed_at = self._observed_at = 0
         self._commit_pacing = CommitPacing()
-        self.tally = Tally()
+        self.tally = Tally(plan.report, plan.results)
         self._blocks = BlockApplier(log, plan, self.tally)
         self._snapshots = Snapshots(plan.directory)
         self._snapshot = SnapshotWriting(self._snapshots, plan.snapshot_executor, limits.snapshot_ms, self.tally)

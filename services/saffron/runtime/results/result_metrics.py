@@ -17,20 +17,17 @@ from saffron.runtime.telemetry import metric_names as names
 from saffron.runtime.telemetry.digest import Digest
 from saffron.runtime.telemetry.growth import Growth
 from saffron.runtime.telemetry.histogram import Buckets
-from saffron.runtime.telemetry.metric_names import Counter, Gauge
+from saffron.runtime.telemetry.metric_names import Gauge
 from saffron.runtime.telemetry.metrics import Metrics
 
 _GAUGES = (names.PARTIAL_MATCHES, names.SHED_UTILITY, names.STATE_BYTES, names.WATERMARK, names.SNAPSHOT_AGE)
 
 
 class ResultMetrics:
-    """Reporter of all chains of one member. `results`: the counter of this service's results."""
+    """Reporter of all chains of one member: durations, and numbers of the present. Chains count by themselves."""
 
-    def __init__(
-        self, service: str, results: Counter, metrics: Metrics, shell: LastHop[ResultChain], settings: Settings
-    ) -> None:
+    def __init__(self, service: str, metrics: Metrics, shell: LastHop[ResultChain], settings: Settings) -> None:
         self._service = service
-        self._results = results
         self._metrics = metrics
         self._shell = shell
         self._bound_ms = settings.latency_bound_ms
@@ -64,7 +61,6 @@ class ResultMetrics:
                 gauges[names.WATERMARK][labels] = chain.watermark / 1000
             latency = self._latencies(chain)
             self._metrics.add(names.EVENTS_APPLIED, 0, *labels)
-            self._metrics.add(names.DEAD_LETTERS, grown[where, "too_large"], TOO_LARGE)
             digests.append(
                 Digest(
                     service=self._service,
@@ -91,7 +87,6 @@ class ResultMetrics:
         buckets = Buckets()
         for query, latencies in chain.tally.drain_latencies().items():
             self._metrics.observe(names.DETECTION_LATENCY, latencies, query)
-            self._metrics.add(self._results, len(latencies), query)
             self._metrics.add(names.OVERDUE_RESULTS, int((latencies > self._bound_ms).sum()), query)
             buckets.observe(latencies)
         for stage, times in chain.tally.drain_stages().items():

@@ -127,7 +127,7 @@ class ResultService:
             topics=self._subscription,
             chain=lambda consumer, where, clock: ResultChain(log, consumer, self._plan(where), limits, clock),
         )
-        self._result_metrics = ResultMetrics(kind.service, kind.results, metrics, self.shell, settings)
+        self._result_metrics = ResultMetrics(kind.service, metrics, self.shell, settings)
         health.waiting("streams", "reading streams and queries from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
@@ -205,6 +205,7 @@ class ResultService:
             observer=lambda: kind.observe(self._topics, stream, where.partition),
             report=self._metrics.add,
             labels=(stream, str(where.partition)),
+            results=kind.results,
         )
 
     def _report_failure(self, stream: str, partition: int, failure: Failure) -> None:

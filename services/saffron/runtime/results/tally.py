@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.operators.results import Results
+from saffron.runtime.hops.when_written import Report, unreported
+from saffron.runtime.results.large_results import REASON as TOO_LARGE
+from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS, DEAD_LETTERS, Counter
 
 Milliseconds = NDArray[np.float64]
 
@@ -17,7 +20,8 @@ Milliseconds = NDArray[np.float64]
 class Tally:
     """Counters since the chain was assigned.
 
-    Results count once they are committed. Latencies are kept until drained.
+    Results count once they are committed: `counter` is theirs, and `report` adds to it. Latencies are kept until
+    drained.
 
     `stages`: durations of each block in ms, by stage. "apply" is from the record's time in the log until the block is
     applied. "commit" is from there until its last result is committed, for blocks with results. `snapshot_ms`: the
@@ -25,6 +29,8 @@ class Tally:
     largest "commit" duration since it was set to 0. `too_large`: results replaced by a dead letter.
     """
 
+    report: Report = unreported
+    counter: Counter = COMPLEX_EVENTS
     events: int = 0
     results: int = 0
     too_large: int = 0
@@ -78,8 +84,10 @@ class Tally:
         """Counts the results of the transaction, committed at `now_ms`."""
         self.commits += 1
         self.too_large += self._too_large_pending
+        self.report(DEAD_LETTERS, self._too_large_pending, TOO_LARGE)
         for name, times in self._written:
             self.results += len(times)
+            self.report(self.counter, len(times), name)
             self.latencies.setdefault(name, []).append(now_ms - times.astype(np.float64))
         for applied_ms in self._finished:
             self._stage("commit", now_ms - applied_ms)
@@ -94,7 +102,7 @@ class Tally:
 
     def counts(self) -> dict[str, int]:
         """The counters of a digest, by name."""
-        return {"events": self.events, "results": self.results, "too_large": self.too_large}
+        return {"events": self.events, "results": self.results}
 
     def drain_latencies(self) -> dict[str, Milliseconds]:
         """Detection latencies in ms by query, since the last call."""

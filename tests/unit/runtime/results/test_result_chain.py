@@ -30,7 +30,7 @@ from saffron.runtime.results.last_step import LastStep
 from saffron.runtime.results.published import PublishedTopics
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
-from saffron.runtime.telemetry.metric_names import EVENTS_APPLIED, TRANSACTION_ABORTS
+from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS, EVENTS_APPLIED, TRANSACTION_ABORTS
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.testing.memory_broker import MemoryBroker
 from saffron.testing.memory_log import Killed, MemoryLog
@@ -219,6 +219,15 @@ def test_a_fenced_owner_waits_before_it_takes_the_partition_back(bench: Bench) -
     assert bench.results() == []
     bench.drive(chain, 700)
     assert bench.results() == bench.expected()
+
+
+def test_what_a_chain_commits_when_it_is_released_is_counted(bench: Bench) -> None:
+    bench.block(2, 1)
+    chain, _ = bench.chain(replace(LIMITS, commit_ms=10_000))
+    bench.drive(chain, 5)
+    assert bench.metrics.value(COMPLEX_EVENTS, "fake") == 0
+    chain.release(bench.now)
+    assert bench.metrics.value(COMPLEX_EVENTS, "fake") == len(bench.results()) == 3
 
 
 def test_positions_move_without_results_too(bench: Bench) -> None:
