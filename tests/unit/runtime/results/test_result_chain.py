@@ -21,7 +21,7 @@ from saffron.engine.operators.operator import History, ResultOperator, State
 from saffron.errors import AbortableError, FencedError, LogError, TooLargeError
 from saffron.runtime.hops.input_state import LOST, Incident, InputState
 from saffron.runtime.hops.tags import BlockTag, ClaimTag
-from saffron.runtime.log import Committed, TopicPartition, TopicSpec
+from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
 from saffron.runtime.process.background import Background, at_once
 from saffron.runtime.process.config import Settings
 from saffron.runtime.result_formats.rows import RowFormats
@@ -108,6 +108,9 @@ class Bench:
             while chain.step(self.now):
                 chain.take(self._consumer.poll(100, 0))
 
+    def polled(self) -> list[Record]:
+        return self._consumer.poll(100, 0)
+
     def results(self, where: TopicPartition = OUTPUT) -> list[bytes]:
         records = self.broker.partition(where).read(0, 10_000, True)[0]
         return [(record.value or b"").partition(b',"detected_at"')[0] + b"}" for record in records]
@@ -161,6 +164,20 @@ def test_an_event_with_very_many_results_is_cut_into_transactions(bench: Bench) 
     again, _ = bench.chain()
     bench.drive(again, bench.now + 200)
     assert bench.results() == bench.expected()
+
+
+def test_an_event_that_is_applied_again_for_the_rest_of_its_results_is_counted_once(bench: Bench) -> None:
+    bench.block(0, 30, 1)
+    chain, log = bench.chain()
+    while "matcher" not in {group for group, _ in bench.broker.offsets} or not bench.place.index:
+        bench.now += 1
+        chain.take(bench.polled())
+        chain.step(bench.now)
+    log.inject("commit", AbortableError("x"), after=False)
+    bench.drive(chain, bench.now + 200)
+    assert bench.results() == bench.expected()
+    assert bench.metrics.value(TRANSACTION_ABORTS) == 1
+    assert bench.metrics.value(EVENTS_APPLIED, "", "") == 3
 
 
 def test_large_results_are_cut_into_transactions_by_their_bytes(bench: Bench) -> None:
