@@ -23,7 +23,7 @@ from saffron.api.times import duration, moment
 from saffron.errors import InputError
 
 if TYPE_CHECKING:
-    from saffron.engine.windows.operator import DeadLetter
+    from saffron.engine.windows.dead_letters import DeadLetter
     from saffron.runtime.replay.both import Merged
     from saffron.runtime.replay.fed_messages import FedMessages
     from saffron.runtime.replay.live import LiveReplay, LiveState

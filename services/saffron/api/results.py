@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from saffron.api.explanation import Explanation
-    from saffron.engine.windows.operator import DeadLetter
+    from saffron.engine.windows.dead_letters import DeadLetter
     from saffron.runtime.replay.both import Merged
     from saffron.runtime.replay.replay import Replay
 

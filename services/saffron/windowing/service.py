@@ -13,7 +13,8 @@ from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.decoding.decode import prepare_decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.kernels import jit
-from saffron.engine.windows.operator import REASONS, DeadLetter, WindowingOperator
+from saffron.engine.windows.dead_letters import REASONS, DeadLetter
+from saffron.engine.windows.operator import WindowingOperator
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.writing import letter_message

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 import saffron
-from saffron.engine.windows.operator import DeadLetter
+from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.errors import InputError, QueryError
 
 SHOP = """stream: shop

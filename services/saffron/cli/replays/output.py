@@ -17,7 +17,7 @@ from saffron.errors import InputError
 
 if TYPE_CHECKING:
     from saffron.cli.replays.places import Places
-    from saffron.engine.windows.operator import DeadLetter
+    from saffron.engine.windows.dead_letters import DeadLetter
     from saffron.runtime.replay.both import Merged
 
 
