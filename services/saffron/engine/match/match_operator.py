@@ -113,7 +113,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                 if own := transition_rows(standing):
                     rows += [{**own[0], "followed": self._drops.told(name)}, *own[1:]]
                 features += self._features.rows(standing)
-        self._settle_failures()
+        self._failures.settle()
         found = {
             "observations.transitions": rows,
             "observations.features": features,
@@ -257,7 +257,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                 standing.results += len(part.results)
                 self._features.found(standing, part.results)
                 self._drops.found(standing.name, part.results)
-                self._fires(standing, part)
+                self._failures.results.add(standing, part)
                 found.append(part.results)
         matches = [one for one in found if isinstance(one, Matches)]
         if self._composition is None:
@@ -307,7 +307,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             if not is_of_query(error):
                 raise
             for name in unlistable(droppable, order) or self._ordered & droppable.keys():
-                self._fail(self._standing[name], DROPPING, error)
+                self._failures.fail(self._standing[name], DROPPING, error)
 
     def _forget(self, name: str, op: str) -> None:
         """Forget what was dropped of a query that is paused, removed or added again.
@@ -361,7 +361,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def _start(self, standing: Standing, plan: MatchPlan) -> Runs:
         assert self._schema is not None
-        schema = with_types(self._known, standing.derived or {})
+        schema = with_types(self._read.known, standing.derived or {})
         runs = start(
             plan,
             schema,
@@ -422,7 +422,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def _replay(self, standing: Standing, runs: Runs, history: History, position: int) -> None:
         past = replay_past(runs, standing.name, self.partition, history(), position)
         standing.results += len(past)
-        self._fires(standing, Fired(standing.name, past, PAST))
+        self._failures.results.add(standing, Fired(standing.name, past, PAST))
 
 
 def _opened(block: Block, name: str, part: Range) -> list[int]:
