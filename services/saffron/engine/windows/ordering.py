@@ -47,8 +47,8 @@ class Ordering:
         self.watermark = taken["floor"]
         self.silence = Silence(taken.get("heard"))
         self.sources = Sources.of(taken.get("sources"))
-        if taken["released"] is not None:
-            self._resumption = Resumption(taken["next_offset"], tuple(taken["released"]))
+        released = taken["released"]
+        self._resumption = None if released is None else Resumption(taken["next_offset"], tuple(released))
 
     def begin_anew(self, watermark: int) -> None:
         """Go on with another topic at this watermark or above: none of its records is in the log."""

@@ -391,3 +391,16 @@ def test_dead_letters_of_what_an_earlier_owner_has_seen_are_not_sent_again() -> 
     assert again.take_dead_letters() == []
     again.ingest(batch('{"type":"A","ts":1}', first=5))
     assert [letter.offset for letter in again.take_dead_letters()] == [5]
+
+
+def test_behind_another_topic_no_record_is_taken_for_one_of_the_old() -> None:
+    first = WindowingOperator(0, "events", SCHEMA)
+    first.ingest(events(5, 6, 7))
+    blocks = first.flush()
+    second = resumed(blocks)
+    second.begin_anew(0)
+    second.advance_watermark(7)
+    second.query("q", add())
+    third = resumed([*blocks, *second.flush()])
+    third.ingest(events(7, 8))
+    assert [block.columns.ts.tolist() for block in third.flush()] == [[7, 8]]
