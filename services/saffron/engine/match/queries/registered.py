@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from saffron.engine.match.runs.runs import Runs
 from saffron.engine.operators.composition import Derived
+from saffron.engine.operators.containment import Step
 from saffron.engine.operators.standing import StandingQuery
 from saffron.schema.schema import Kind
 
@@ -45,3 +46,7 @@ class Standing(StandingQuery[Runs]):
             kinds = {name: {one: kind.value for one, kind in own.items()} for name, own in self.derived.items()}
             record["derived"] = kinds
         return record
+
+
+TakeStep = Callable[[Standing, str], Step]
+"""An operator's step of one query: it ends an exception of the query with the query."""
