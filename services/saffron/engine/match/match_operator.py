@@ -67,9 +67,12 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler, note=note)
 
     def statistics(self) -> Mapping[str, Any]:
-        """Counts for metrics and `load`, by query name: `results` ever; since the start of this operator `found`, and
-        `dropped_events`, `dropped` (partial matches), `loss` (matches that these would have made, as expected), so that
-        the share of missed matches is about loss / (loss + found), and `nanoseconds`, which its events took."""
+        """Counts for metrics and `load`, by query name.
+
+        `results`: ever found. The others count from the start of this operator: `found`, `dropped_events`, `dropped`
+        (partial matches), `loss` (the matches that these would have made, as expected), and `nanoseconds`, which its
+        events took. The share of missed matches is about loss / (loss + found).
+        """
         return {
             "events": self._events,
             **totals.counts(self._standing),

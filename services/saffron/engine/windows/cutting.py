@@ -1,4 +1,4 @@
-"""How a partition's output becomes blocks: each with an `input`, from which a new owner resumes."""
+"""The cutting of a partition's output into blocks: each has an `input`, from which a new owner resumes."""
 
 from __future__ import annotations
 
@@ -49,10 +49,11 @@ class Cutter:
     def _input(self, left: int | None, floor: int) -> dict[str, Any]:
         """`Block.input`: what `resume` needs. `left`: the lowest offset of the events that no block has yet.
 
-        "released": `Arrivals.key` of the last event written; "lowest_held": from where to read again, null: from
-        "next_offset", below which everything has been seen; "floor": the watermark to begin with there; "ended": offset
-        of the last `$watermark` with an end that is written; "marks": the shell's decisions to repeat; "sources": what
-        those of a re-keyed stream had said there; "heard": the watermark without silence, behind "next_offset".
+        "released": `Arrivals.key` of the last event written. "lowest_held": from where to read again; null: from
+        "next_offset". "next_offset": below it everything has been seen. "floor": the watermark to begin with at
+        "lowest_held". "ended": offset of the last `$watermark` with an end that is written. "marks": the shell's
+        decisions to repeat. "sources": what those of a re-keyed stream had said at "lowest_held". "heard": the
+        watermark without silence, behind "next_offset".
         """
         outbox, ordering, progress = self._outbox, self._ordering, self._progress
         again = [left, ordering.hold.lowest_offset, outbox.unwritten_end()]

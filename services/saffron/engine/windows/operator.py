@@ -1,14 +1,15 @@
 """The windowing operator of one partition: raw records in, ordered and numbered blocks out.
 
-Pure: the shell brings records, control records and decisions by the clock, and takes blocks, dead
-letters and notices. The stream of events, numbers, watermark and controls is a function of what was brought, in its
-order; only where blocks are cut depends on when `flush` is called.
+It is pure: the shell brings records, control records and decisions by the clock. It takes blocks, dead letters and
+notices. The stream of events, numbers, watermark and controls is a function of what was brought, in its order. Only the
+places where blocks are cut depend on when `flush` is called.
 
 Its parts: `Intake` decodes records, `Ordering` orders events, `Outbox` numbers them, `Cutter` cuts blocks, `Versions`
-lets the schema grow, and `QueryControls` holds the standing queries.
+lets the schema grow, `QueryControls` holds the standing queries, and `Progress` knows how far records are read.
 
-After a restart: `resume` with the blocks of the own output from its newest checkpoint (or beginning) on, then records
-from `position` on. What is in the log already is recognised; everything else gets the numbers it would have got.
+After a restart, call `resume` with the blocks of the own output, from its newest checkpoint (or the beginning) on. Then
+bring records from `position` on. What is in the log already is recognised; everything else gets the numbers that it
+would have got.
 """
 
 from __future__ import annotations
@@ -92,8 +93,8 @@ class WindowingOperator:
     def ingest(self, batch: RawBatch) -> None:
         """Take records, in the order of their offsets.
 
-        Without a schema they wait until there are `infer_events` of them, or until `flush`: a replay does not flush
-        before that many, or the end of its input, has been brought. See `lacking`, too.
+        Without a schema they wait until there are `infer_events` of them, or until `flush`. So a replay flushes only
+        after that many, or after the end of its input. See `lacking`, too.
         """
         if len(batch):
             self._intake.add(batch)
@@ -194,7 +195,7 @@ class WindowingOperator:
 
     @property
     def disorder_ms(self) -> int:
-        """How late an event may be."""
+        """The most that an event may be late, in ms."""
         return self._progress.marks.disorder
 
     def statistics(self) -> Mapping[str, Any]:

@@ -15,10 +15,11 @@ from saffron.schema.schema import Kind
 
 @dataclass
 class Standing(StandingQuery[Runs]):
-    """A registered match query and its counts. `results`: ever found, `earlier` of them before this operator took over.
+    """A registered match query and its counts.
 
-    `nanoseconds`: what the events took that observations have not told yet, `taken`: all events since this operator
-    took over; `clean`: the instant from which on nothing was dropped that runs could have met.
+    `results`: ever found; `earlier`: those of them found before this operator took over. `nanoseconds`: the time of its
+    events since the last observations. `taken`: the time of all its events since this operator took over. `clean`: the
+    instant from which on nothing was dropped that runs could have met.
 
     `derived`: the types, made by other queries (INTO), that it reads, as they were when it was bound; None before.
     """

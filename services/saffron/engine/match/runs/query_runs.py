@@ -53,9 +53,10 @@ AFTER_ALL = 2**62
 
 
 class QueryRuns(Runs):
-    """What kernels work on, and the parts that it is composed of: `store`, `source` of matches, `reporter`.
+    """The runs of one match query, composed of a `store` of events, a `source` of matches, and a `reporter` of results.
 
-    `nodes`, `pools`, `counters`, `reached`: see `kernel_layout`. `matches`: the list that kernels write.
+    Kernels work on `nodes`, `pools`, `counters` and `reached` (see `kernel_layout`), and write into the list of
+    `matches`.
     """
 
     program: Program
