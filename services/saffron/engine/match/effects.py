@@ -29,8 +29,11 @@ Queries = Mapping[str, Standing]
 
 
 class Effects:
-    """Drop orders (`drops`), true matches of a sample (`shadows`), traced matches (`traces`), features of events and
-    matches (`features`): each by query. `ordered`: the queries that an order in the block at hand has reached.
+    """The effects of dropping on each query of an operator.
+
+    `drops`: drop orders, and what they took. `shadows`: true matches of a sample. `traces`: matches whose events are
+    told. `features`: features of events and matches. `ordered`: the queries that an order in the block at hand has
+    reached.
     """
 
     def __init__(self, stopwatch: Stopwatch, one_in: int, record: Mapping[str, Any] | None) -> None:

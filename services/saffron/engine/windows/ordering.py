@@ -29,8 +29,8 @@ from saffron.engine.windows.sources import Sources
 class Ordering:
     """The watermark of one partition, and the events that it has not passed.
 
-    `rekeyed`: the stream is made from other topics, whose partitions report their watermarks; its events raise none.
-    `merged`: it is also ordered by `origin` among events of one ts.
+    `rekeyed`: the stream is made from other topics, whose partitions report their watermarks. Its events raise none.
+    `merged`: it is made so, too, and events of one ts stand in the order of their origins (see `origin`).
     """
 
     def __init__(self, *, rekeyed: bool, merged: bool) -> None:
