@@ -12,7 +12,7 @@ import orjson
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.durations import milliseconds
+from saffron.cli.durations import duration_option
 from saffron.cli.queries.texts import QueryText, read_schema, read_texts
 from saffron.cli.replays.inputs import EventFiles, Events, MessageFiles
 from saffron.cli.replays.output import Counts, DeadLetterFile, Lines, Sink, Table
@@ -35,7 +35,7 @@ def replay(
     stats: Annotated[bool, typer.Option("--stats", help="Print figures as one JSON object to standard error.")] = False,
     schema: options.EventSchema = None,
     lenient: options.Lenient = False,
-    disorder: Annotated[str, typer.Option(metavar="DURATION", help="How late an event may be.")] = "0",
+    disorder: Annotated[int | None, duration_option("How late an event may be [default: 0].")] = None,
     dead_letters: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write bad and late events here: reason, position, line.")
     ] = None,
@@ -54,7 +54,7 @@ def replay(
     why_events: Annotated[int, typer.Option(min=1, help="With --why KEY: of how many events, the last ones.")] = 40,
     json: Annotated[bool, typer.Option("--json", help="With --why: one JSON object a query.")] = False,
     latency_bound: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Shed load to hold this, on a virtual clock (with --rate).")
+        int | None, duration_option("Shed load to hold this, on a virtual clock (with --rate).")
     ] = None,
     rate: Annotated[
         str | None, typer.Option(metavar="N|X", help="Events a second, or times the queries' own capacity (1.4x).")
@@ -100,7 +100,7 @@ def replay(
     _require_together(partitions > 1, why, json=json, results=results, sheds=shedding.given)
     queries = read_texts(query or [], text or [])
     known = read_schema(schema) if schema else None
-    held = milliseconds(disorder, "--disorder")
+    held = disorder or 0
     others = [*shedding.given, *(["--disorder"] if held else [])]
     texts = [one.text for one in queries]
     inputs = _inputs(stream, events, known, partitions, key, texts, others=others)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import typer
 
-from saffron.cli.durations import milliseconds
 from saffron.errors import InputError
 from saffron.language.cost.shedders import AUTO, refusal
 from saffron.runtime.process.config import Settings
@@ -30,7 +29,7 @@ POLICY: Final = "shed"
 class ShedOptions:
     """The options as given on the command line. `cost`: NS or QUERY=NS each."""
 
-    latency_bound: str | None
+    latency_bound: int | None
     rate: str | None
     shed: str
     models: Path | None
@@ -81,9 +80,8 @@ class ShedOptions:
 
         if self.rate is None:
             raise typer.BadParameter("--latency-bound needs a --rate: events a second (20000), or 1.4x the capacity")
-        bound = milliseconds(self.latency_bound or "", "--latency-bound")
         run = VirtualRun(
-            Overload(float(bound), self.policy, seed=self.seed),
+            Overload(float(self.latency_bound or 0), self.policy, seed=self.seed),
             Rate.of(self.rate),
             self.shed,
             train=self.train,

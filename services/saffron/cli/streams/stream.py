@@ -11,7 +11,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
-from saffron.cli.durations import milliseconds
+from saffron.cli.durations import duration_option
 from saffron.cli.queries.standing import read_standing
 from saffron.cli.queries.texts import bind_text, read_schema
 from saffron.cli.streams import applied, definition
@@ -32,15 +32,14 @@ RegistryUrl = Annotated[
     str | None, typer.Option(metavar="URL", help="The schema registry of avro and protobuf messages.")
 ]
 Disorder = Annotated[
-    str | None, typer.Option(help="How late an event may be: 500ms, 5s, 2m, 1h [default: 0; --from: as there].")
+    int | None, duration_option("How late an event may be: 500ms, 5s, 2m, 1h [default: 0; --from: as there].")
 ]
 Idle = Annotated[
-    str | None,
-    typer.Option(help="A partition read to its end for this long follows the others' watermark; 0: never."),
+    int | None, duration_option("A partition read to its end for this long follows the others' watermark; 0: never.")
 ]
 Silence = Annotated[
-    str | None,
-    typer.Option(help="When nothing came for this long to any partition, event time goes on with the clock; 0: never."),
+    int | None,
+    duration_option("When nothing came for this long to any partition, event time goes on with the clock; 0: never."),
 ]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown", no_args_is_help=True)
@@ -93,9 +92,8 @@ def add(
         saffron stream add events_by_sector --from events --key sector --idle 5s
     """
     change = StreamChange(
-        name, topic, key, source, _schema(schema), form, registry, _duration(disorder, "--disorder"),
-        _duration(idle, "--idle"), partitions, _duration(silence, "--silence"),
-    )  # fmt: skip
+        name, topic, key, source, _schema(schema), form, registry, disorder, idle, partitions, silence
+    )
     with connection(system.connected()) as client:
         _put(client, plan_change, change, json)
 
@@ -128,9 +126,8 @@ def set_stream(
         saffron stream set trades --disorder 2s --schema trade-v2.schema.json
     """
     change = StreamChange(
-        name, key=key, schema=_schema(schema), registry=registry, disorder=_duration(disorder, "--disorder"),
-        idle=_duration(idle, "--idle"), silence=_duration(silence, "--silence"),
-    )  # fmt: skip
+        name, key=key, schema=_schema(schema), registry=registry, disorder=disorder, idle=idle, silence=silence
+    )
     with connection(system.connected()) as client:
         _put(client, plan_update, change, json)
 
@@ -258,7 +255,3 @@ def _schema(path: Path | None) -> Any:
         return None
     read_schema(path)  # a schema that no service could read is refused here, with the file's name
     return orjson.loads(path.read_bytes())
-
-
-def _duration(text: str | None, option: str) -> int | None:
-    return None if text is None else milliseconds(text, option)
