@@ -17,6 +17,7 @@ from saffron.api.query import QueryLike, SchemaLike, compile_all
 from saffron.api.result import Match, Result, Trend, result_of
 from saffron.api.source import Source, merged_source, source_of
 from saffron.api.times import duration
+from saffron.counted import counted
 from saffron.errors import InputError
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ class Results:
         if self._replay is None:
             return f"<saffron.Results of {of}: not run yet>"
         figures = self._replay.figures()
-        return f"<saffron.Results of {of}: {sum(figures['results'].values()):,} from {figures['events']:,} events>"
+        events = counted(figures["events"], "event")
+        return f"<saffron.Results of {of}: {sum(figures['results'].values()):,} from {events}>"
 
     def _repr_html_(self) -> str:
         if not self._source.again:
@@ -182,10 +184,8 @@ class Results:
         lost = run.figures()["dead_letters"]
         if lost:
             first = self._letters[0]
-            message = (
-                f"{lost:,} events were bad or late; the first: {first.place or f'event {first.offset}'}: "
-                f"{first.reason}: {first.detail}"
-            )
+            were, place = counted(lost, "event was", "events were"), first.place or f"event {first.offset}"
+            message = f"{were} bad or late; the first: {place}: {first.reason}: {first.detail}"
             warnings.warn(f"{message} (Results.dead_letters has more)", stacklevel=3)
         for report in run.reports():
             warnings.warn(report, stacklevel=3)

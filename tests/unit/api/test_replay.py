@@ -209,7 +209,7 @@ class TestResults:
     def test_a_compiled_query_brings_its_schema(self) -> None:
         query = saffron.compile(MATCHES, SCHEMA)
         assert saffron.replay(query, EVENTS).counts() == {"peaks": 2}
-        with pytest.warns(UserWarning, match="1 events were bad or late"):
+        with pytest.warns(UserWarning, match="1 event was bad or late"):
             saffron.replay(query, [*EVENTS, {"type": "Fall", "ts": 9001, "n": "five"}]).counts()
 
 

@@ -14,6 +14,7 @@ from saffron.cli.client import Client, connection
 from saffron.cli.streams import samples
 from saffron.cli.streams.files import text_of
 from saffron.control.streams.readings import read_source, reading_body
+from saffron.counted import counted
 from saffron.errors import InputError
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
 from saffron.mapping.definition_reader import read_definition
@@ -210,7 +211,7 @@ def keyless(readings: Sequence[Reading], definition: StreamDefinition) -> Iterat
 def _looked_up(readings: Sequence[Reading], tables: Mapping[str, Table]) -> Iterator[str]:
     """Of a stream with tables: how many rows they have, what is wrong with them, and an event of each source."""
     for name, table in tables.items():
-        yield f"table {name}: {len(table):,} row{'s' * (len(table) != 1)}"
+        yield f"table {name}: {counted(len(table), 'row')}"
     yield from table_notices(tables, {})
     for one in readings if tables else ():
         for event in one.examples[:1]:

@@ -14,6 +14,7 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.streams.editor import edit as edited
+from saffron.counted import counted
 from saffron.errors import InputError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.correction import Correction
@@ -97,7 +98,7 @@ def show(
         console.print_json(view)
         return
     at = console.moment(view["at"])
-    print(f"{view['id']}, stream {view['stream'] or '-'}, {view['bytes']} bytes, put aside at {at}")
+    print(f"{view['id']}, stream {view['stream'] or '-'}, {counted(view['bytes'], 'byte')}, put aside at {at}")
     gone = "the message is no longer in its topic" if view["result"] is None else "a result: its bytes are not kept"
     print(f"key {view['key']!r}, headers {view['headers']}" if view["original"] else gone)
     print(f"sent again: {_sent(view)}\n\n{view['hex'] if hex else view['shown']}")

@@ -20,6 +20,7 @@ from saffron.cli.streams.rows import cell, differences, shown_row
 from saffron.control.streams.bodies import topics_of
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
 from saffron.control.streams.stream_changes import check_removal, left_topics, plan_change, plan_update
+from saffron.counted import counted
 from saffron.errors import InputError, QueryError
 from saffron.records.status import ENDED, QueryStatus
 from saffron.records.version import version_key
@@ -214,7 +215,7 @@ def _put(
     if found.before is not None and not found.is_change:
         console.say(f"stream {record.name} is so already: nothing is changed")
         return
-    console.say(f"stream {record.name}: topic {record.topic}, {count} partition{'s' if count > 1 else ''}")
+    console.say(f"stream {record.name}: topic {record.topic}, {counted(count, 'partition')}")
     for line in differences(found):
         console.say(f"  {line}")
     if record.source is not None and record.idle is None:

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan, require_foreign
 from saffron.control.streams.stream_topics import inner_topics_used, with_topics
+from saffron.counted import counted
 from saffron.mapping.changes import changes_of
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import definition_of, read_definition
@@ -57,8 +58,8 @@ def summary_of(found: StreamPlan) -> list[str]:
             return [f"stream {record.name} is so already: nothing is changed"]
         head = f"stream {record.name}: version {applied.version} of its definition is in force"
         return [head, *(sentences_of(found) or ["only its words changed: events are read as before"])]
-    topics, plural = ", ".join(applied.numbers), "s" if found.partitions > 1 else ""
-    made = f"stream {record.name} merges {topics} into topic {record.topic}, {found.partitions} partition{plural}"
+    topics, partitions = ", ".join(applied.numbers), counted(found.partitions, "partition")
+    made = f"stream {record.name} merges {topics} into topic {record.topic}, {partitions}"
     asked = "`saffron query add FILE --from earliest` asks it, from its first event on"
     sentences = [f"{made}; {asked}: FROM {record.name}"]
     if record.idle is None:
@@ -200,7 +201,9 @@ def _refuse_another_place(before: StreamRecord, wanted: StreamDefinition, now: S
     count = now.partitions(before.topic)
     if wanted.partitions is not None and count is not None and wanted.partitions != count:
         raise Refused(
-            409, "partitions", f"stream {before.name!r} has {count} partitions, not {wanted.partitions}: {anew}"
+            409,
+            "partitions",
+            f"stream {before.name!r} has {counted(count, 'partition')}, not {wanted.partitions}: {anew}",
         )
 
 

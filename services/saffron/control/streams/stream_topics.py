@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
+from saffron.counted import counted
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files
 from saffron.runtime.results.published import cycle
@@ -37,7 +38,9 @@ def with_topics(
         )
     if before is None and change.partitions not in (None, count):
         raise Refused(
-            409, "partitions", f"topic {record.topic!r} has {count} partitions, not {change.partitions}: leave that out"
+            409,
+            "partitions",
+            f"topic {record.topic!r} has {counted(count, 'partition')}, not {change.partitions}: leave that out",
         )
     topics = [topic_files()["events"].spec(record.topic, count), *stream_topics(now.prefix, record.stem, count)]
     missing = [one for one in topics if now.partitions(one.name) is None]

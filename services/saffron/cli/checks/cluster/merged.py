@@ -8,6 +8,7 @@ from saffron.cli.checks.cluster.look import Look
 from saffron.cli.checks.cluster.permissions import unreadable
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.cli.system.routes import waiting_sentences
+from saffron.counted import counted
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
 from saffron.mapping.definition_reader import definition_of
 from saffron.mapping.yaml_nodes import DefinitionError
@@ -38,7 +39,7 @@ def _stream(look: Look, name: str, applied: AppliedDefinition) -> Iterator[Findi
     found += _event_time(look, name)
     yield from found
     if not found:
-        yield ok(_CHECK, f"{len(definition.sources)} topics have messages", f"stream {name}")
+        yield ok(_CHECK, f"{counted(len(definition.sources), 'topic has', 'topics have')} messages", f"stream {name}")
 
 
 def _event_time(look: Look, name: str) -> Iterator[Finding]:
@@ -70,5 +71,6 @@ def _source(look: Look, definition: StreamDefinition, source: SourceDefinition) 
         yield warning(_CHECK, what, where, f"saffron stream set {name} --idle 10s, or `idle: 10s` in the definition")
     lost = sum(one.mistyped for one in look.routes.lines if (one.stream, one.source) == (name, source.topic))
     if lost:
-        what = f"{lost:,} values since windowing started are not what their rules say, and null"
+        values = counted(lost, "value is not what its rule says", "values are not what their rules say")
+        what = f"since windowing started {values}, and null"
         yield warning(_CHECK, what, where, "saffron stream check FILE names them, and the first message of each")
