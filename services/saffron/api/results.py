@@ -19,6 +19,7 @@ from saffron.api.source import Source, merged_source, source_of
 from saffron.api.times import duration
 from saffron.counted import counted
 from saffron.errors import InputError
+from saffron.runtime.streams.unknown_names import no_query
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,8 +164,9 @@ class Results:
             return self._names[0]
         if query in self._names:
             return str(query)
-        problem = "which query?" if query is None else f"no query is called {query!r};"
-        raise InputError(f"{problem} There are {', '.join(self._names)}; each has a table of its own")
+        if query is not None:
+            raise InputError(no_query(query, self._names))
+        raise InputError(f"which query? There are {', '.join(self._names)}; each has a table of its own")
 
     def _merged(self) -> Iterator[Merged]:
         """Run the replay: its merged results, with warnings at the end."""

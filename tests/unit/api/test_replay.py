@@ -265,7 +265,7 @@ class TestTables:
         assert len(results.to_arrow("counted")) == 2
         with pytest.raises(InputError, match=r"which query\? There are peaks, counted"):
             results.to_arrow()
-        with pytest.raises(InputError, match="no query is called 'nope'"):
+        with pytest.raises(InputError, match="there is no query 'nope'"):
             results.to_pandas("nope")
 
     def test_imprecise_times_are_intervals_in_every_form(self) -> None:

@@ -120,6 +120,7 @@ def test_silence_is_said_with_what_it_means(client: Client) -> None:
     [
         (SHOP.replace("stream: shop", "stream: events"), "no merged stream"),
         (SHOP.replace("payments", "pay"), "topic 'pay' does not exist"),
+        (SHOP.replace("payments", "payment"), "is that its full name? Did you mean 'payments'?"),
         (SHOP.replace("topic: orders", "topic: t.events.windows"), "is an inner one of stream"),
         (SHOP.replace("topic: orders", "topic: t.complex-events"), "is Saffron's own"),
         (SHOP.replace("key: order_id\n", "partitions: 2\n"), "needs a `key`"),

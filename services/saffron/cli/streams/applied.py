@@ -21,7 +21,7 @@ from saffron.language.plan.formulas import attribute_shown
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.dry_run import sentences
-from saffron.runtime.streams.no_stream import no_stream
+from saffron.runtime.streams.unknown_names import no_stream
 
 _NEWEST = 200
 """Messages of each topic that a definition is tried on when it is applied."""

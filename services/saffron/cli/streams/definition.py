@@ -16,6 +16,7 @@ from saffron.cli.streams.files import text_of
 from saffron.control.streams.readings import read_source, reading_body
 from saffron.counted import counted
 from saffron.errors import InputError
+from saffron.language.syntax.hints import known_names
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.dry_run import LookUp, Reading, not_looked_up, read_all, sentences
@@ -179,7 +180,7 @@ def _files(inputs: Sequence[str], topics: Sequence[str]) -> dict[str, Path]:
     for one in inputs:
         topic, _, path = one.partition("=")
         if topic not in topics or not path:
-            raise InputError(f"{one!r} is no TOPIC=FILE: the definition's topics are {', '.join(topics)}")
+            raise InputError(f"{one!r} is no TOPIC=FILE. {known_names('Its topics are', topics, topic)}")
         files[topic] = Path(path)
     return files
 

@@ -22,7 +22,7 @@ from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.reading import DeadLetters, Found, LetterFilter
 from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, Sources, described, require_message
 from saffron.runtime.dead_letters.showing import encoded, row_of, whole
-from saffron.runtime.streams.no_stream import no_stream
+from saffron.runtime.streams.unknown_names import no_stream
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown", no_args_is_help=True)
 

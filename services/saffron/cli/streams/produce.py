@@ -20,7 +20,7 @@ from saffron.records.stream import JSON, StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.runtime.streams.event_producer import EventProducer
-from saffron.runtime.streams.no_stream import no_stream
+from saffron.runtime.streams.unknown_names import no_stream
 
 _FLUSH_SECONDS = 120.0
 _SHOW_SECONDS = 0.5

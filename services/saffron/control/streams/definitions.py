@@ -16,6 +16,7 @@ from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import definition_of, read_definition
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM
+from saffron.runtime.streams.unknown_names import no_topic
 
 _ANEW = "remove the stream (`saffron stream remove {0}`) and apply the definition again, or give it another name"
 
@@ -119,7 +120,7 @@ def _partitions(topic: str, now: StreamContext) -> int:
             )
     count = now.partitions(topic)
     if count is None:
-        raise Refused(409, "topic", f"topic {topic!r} does not exist: is that its full name? (`saffron doctor`)")
+        raise Refused(409, "topic", no_topic(topic, now.topics()))
     return count
 
 

@@ -8,6 +8,7 @@ from saffron.counted import counted
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files
 from saffron.runtime.results.published import cycle
+from saffron.runtime.streams.unknown_names import no_topic
 
 
 def inner_topics_used(record: StreamRecord, now: StreamContext) -> bool:
@@ -34,7 +35,7 @@ def with_topics(
         raise Refused(
             409,
             "topic",
-            f"topic {record.topic!r} does not exist: name another with --topic, or create it with --partitions N",
+            no_topic(record.topic, now.topics(), "name another with --topic, or create it with --partitions N"),
         )
     if before is None and change.partitions not in (None, count):
         raise Refused(

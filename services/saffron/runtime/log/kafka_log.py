@@ -82,6 +82,9 @@ class KafkaLog:
         self._appear({spec.name for spec in missing})
         return [spec.name for spec in missing]
 
+    def topics(self) -> list[str]:
+        return list(self._topics())
+
     def partitions(self, topic: str) -> int | None:
         found = self._topics()
         return found[topic] if topic in found else self._topics(topic).get(topic)

@@ -116,8 +116,8 @@ def test_of_a_topic_the_newest_messages_of_each_partition_are_read() -> None:
     assert [message.value for message in found] == [b'{"n": %d}' % number for number in (6, 7, 8, 9)]
     assert (found[0].topic, found[0].partition, found[0].offset) == ("orders", 0, 3)
     assert (found[0].key, found[0].time, found[0].headers) == (b"k", NOON + 6, {"trace": b"t"})
-    with pytest.raises(LogError, match="does not exist"):
-        of_topics(Client(Settings(), log), ["missing"], 4)
+    with pytest.raises(LogError, match=r"topic 'order' does not exist.* Did you mean 'orders'\?"):
+        of_topics(Client(Settings(), log), ["order"], 4)
 
 
 def test_an_error_in_the_definition_shows_its_line(files: Path) -> None:
