@@ -18,7 +18,7 @@ import orjson
 
 from saffron.api.query import QueryLike, SchemaLike, compile_all
 from saffron.api.result import Result, result_of
-from saffron.api.source import definition_at, lines_of, source_of
+from saffron.api.source import lines_of, source_of
 from saffron.api.times import duration, moment
 from saffron.counted import counted
 from saffron.errors import InputError
@@ -252,6 +252,7 @@ def open(  # noqa: A001  saffron.open, as gzip.open
     Raises QueryError for a query that is wrong or does not fit the schema; InputError for a snapshot that is damaged or
     of other queries.
     """
+    from saffron.mapping.definition_file import definition_at
     from saffron.runtime.replay.fed_messages import FedMessages
     from saffron.runtime.replay.fused import Query as Text
     from saffron.runtime.replay.live import LiveReplay

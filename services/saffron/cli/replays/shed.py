@@ -11,6 +11,7 @@ import orjson
 import typer
 
 from saffron.errors import InputError
+from saffron.given_files import bytes_of
 from saffron.language.cost.shedders import AUTO, refusal
 from saffron.runtime.process.config import Settings
 
@@ -122,12 +123,8 @@ def _read(path: Path | None) -> Records | None:
     """The model records of a file that `save` has written; None without a file."""
     if path is None:
         return None
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
     records = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(bytes_of(path).splitlines(), 1):
         try:
             record = orjson.loads(line)
             records.append((record["key"].encode(), record["value"].encode()))

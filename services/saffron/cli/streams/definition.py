@@ -12,12 +12,12 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.streams import samples
-from saffron.cli.streams.files import text_of
 from saffron.control.streams.readings import read_source, reading_body
 from saffron.counted import counted
 from saffron.errors import InputError
 from saffron.language.syntax.hints import known_names
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
+from saffron.mapping.definition_file import definition_at
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.dry_run import LookUp, Reading, not_looked_up, read_all, sentences
 from saffron.mapping.mapper import flat
@@ -99,7 +99,7 @@ def check(
 
         saffron stream check shop.yaml orders=orders.ndjson payments=payments.ndjson shipments=shipments.ndjson
     """
-    found = read_definition(text_of(definition)).beside(definition.parent)
+    found = definition_at(definition)
     topics = [*(one.topic for one in found.sources), *(one.topic for one in found.tables if one.topic is not None)]
     files = _files(inputs or [], topics)
     with _client(system, [one for one in topics if one not in files]) as client:

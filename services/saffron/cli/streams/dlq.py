@@ -16,6 +16,7 @@ from saffron.cli.client import Client, connection
 from saffron.cli.streams.editor import edit as edited
 from saffron.counted import counted
 from saffron.errors import InputError
+from saffron.given_files import bytes_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Letter
@@ -239,10 +240,7 @@ def _by_hand(letter: Letter) -> bytes:
 def _read(path: Path) -> bytes:
     if str(path) == "-":
         return sys.stdin.buffer.read().removesuffix(b"\n")
-    try:
-        return path.read_bytes().removesuffix(b"\n")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    return bytes_of(path).removesuffix(b"\n")
 
 
 def _assignment(text: str) -> tuple[str, Any]:
