@@ -218,7 +218,7 @@ def _put(
     console.say(f"stream {record.name}: topic {record.topic}, {counted(count, 'partition')}")
     for line in differences(found):
         console.say(f"  {line}")
-    if record.source is not None and record.idle is None:
+    if record.source is not None and record.idle is None and now.partitions(now.streams[record.source].topic) != 1:
         console.say(
             f"a partition of {record.source} that is silent holds {record.name} back, since an earlier event may come "
             "of it: with --idle 5s the others go on without it"

@@ -60,7 +60,8 @@ class StreamPlan:
     """A change that can be made.
 
     `before`: the present record, None for a new stream. `topics`: to be created before the record is written.
-    `partitions`: of the stream's topic. `unreadable`: the present record cannot be read.
+    `partitions`: of the stream's topic. `unreadable`: the present record cannot be read. `alone`: the source of a
+    merged stream is one partition, which holds no other one back.
     """
 
     before: StreamRecord | None
@@ -68,6 +69,7 @@ class StreamPlan:
     topics: list[TopicSpec]
     partitions: int
     unreadable: bool = False
+    alone: bool = False
 
     @property
     def is_change(self) -> bool:

@@ -37,9 +37,11 @@ def plan_definition(text: str, now: StreamContext) -> StreamPlan:
         if count > 1:
             raise Refused(400, "key", f"`partitions: {count}` needs a `key`, by which events are spread over them")
     if before is None:
-        return with_topics(None, _new(text, wanted, now), StreamChange(wanted.name, partitions=count), now)
-    _refuse_another_place(before, wanted, now)
-    return with_topics(before, _applied(text, wanted, before), StreamChange(wanted.name), now)
+        found = with_topics(None, _new(text, wanted, now), StreamChange(wanted.name, partitions=count), now)
+    else:
+        _refuse_another_place(before, wanted, now)
+        found = with_topics(before, _applied(text, wanted, before), StreamChange(wanted.name), now)
+    return replace(found, alone=sum(counts.values()) == 1)
 
 
 def sentences_of(found: StreamPlan) -> list[str]:
@@ -63,7 +65,7 @@ def summary_of(found: StreamPlan) -> list[str]:
     made = f"stream {record.name} merges {topics} into topic {record.topic}, {partitions}"
     asked = "`saffron query add FILE --from earliest` asks it, from its first event on"
     sentences = [f"{made}; {asked}: FROM {record.name}"]
-    if record.idle is None:
+    if record.idle is None and not found.alone:
         sentences.append(
             "a source partition that is silent holds the stream back, since an earlier event may come of it: with "
             "`idle: 10s` in the definition the others go on without it"

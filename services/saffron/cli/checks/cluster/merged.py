@@ -66,7 +66,7 @@ def _source(look: Look, definition: StreamDefinition, source: SourceDefinition) 
     if not look.sources_filled[source.topic]:
         fix = "does its producer run, and is this the topic's full name?"
         yield warning(_CHECK, f"topic {source.topic} has no messages", where, fix)
-    if source.idle is None and definition.idle is None:
+    if source.idle is None and definition.idle is None and not _is_alone(look, definition):
         what = "it has no idle bound: while one of its partitions is silent, the stream waits for it"
         yield warning(_CHECK, what, where, f"saffron stream set {name} --idle 10s, or `idle: 10s` in the definition")
     lost = sum(one.mistyped for one in look.routes.lines if (one.stream, one.source) == (name, source.topic))
@@ -74,3 +74,9 @@ def _source(look: Look, definition: StreamDefinition, source: SourceDefinition) 
         values = counted(lost, "value is not what its rule says", "values are not what their rules say")
         what = f"since windowing started {values}, and null"
         yield warning(_CHECK, what, where, "saffron stream check FILE names them, and the first message of each")
+
+
+def _is_alone(look: Look, definition: StreamDefinition) -> bool:
+    """Whether the stream has one source partition only, which holds no other one back."""
+    facts = [look.foreign.get(one.topic) for one in definition.sources]
+    return len(facts) == 1 and facts[0] is not None and len(facts[0].partitions) == 1
