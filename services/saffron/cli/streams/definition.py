@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from saffron.cli.client import Client, connection
 from saffron.cli.streams import samples
 from saffron.control.streams.readings import read_source, reading_body
 from saffron.counted import counted
-from saffron.errors import InputError
+from saffron.errors import InputError, UnavailableError
 from saffron.language.syntax.hints import known_names
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
 from saffron.mapping.definition_file import definition_at
@@ -129,11 +129,15 @@ def check(
 
 
 def _sampled(system: options.System, sources: Sequence[str], sample: int, registry: str | None) -> list[Topic]:
-    """The newest messages of topics and files, in the order given."""
+    """The newest messages of topics and files, in the order given. UnavailableError: no system has the topics."""
     files = {one: Path(one) for one in sources if Path(one).is_file()}
     found = {one: Topic(path.stem, samples.of_file(path, path.stem, sample)) for one, path in files.items()}
     topics = [one for one in sources if one not in files]
-    with _client(system, topics) as client:
+    with ExitStack() as stack:
+        try:
+            client = stack.enter_context(_client(system, topics))
+        except UnavailableError as error:
+            raise UnavailableError(f"{', '.join(topics)}: no such file, so a topic is meant; {error}") from error
         if client is not None:
             found |= zip(topics, samples.of_topics(client, topics, sample, registry), strict=True)
     return [found[one] for one in sources]

@@ -16,7 +16,7 @@ from saffron.cli.options import System
 from saffron.cli.streams import applied
 from saffron.cli.streams.samples import of_topics, whole_topic
 from saffron.cli.streams.stream import app
-from saffron.errors import InputError, LogError
+from saffron.errors import InputError, LogError, UnavailableError
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.runtime.log import TopicSpec
@@ -101,6 +101,12 @@ def test_a_wrong_argument_is_named(files: Path, words: tuple[str, ...]) -> None:
     (files / "s.yaml").write_text("stream: s\nsources: [{topic: t}]\n", "utf-8")
     done = saffron(*words)
     assert isinstance(done.exception, InputError)
+
+
+def test_a_file_that_is_not_there_is_said_where_no_system_has_a_topic(files: Path) -> None:
+    found = saffron("infer", "orders.ndjson", "order.ndjson", "--name", "shop", "--data", str(files / "none"))
+    assert isinstance(found.exception, UnavailableError)
+    assert str(found.exception).startswith("order.ndjson: no such file, so a topic is meant; nothing runs under")
 
 
 def test_of_a_topic_the_newest_messages_of_each_partition_are_read() -> None:
