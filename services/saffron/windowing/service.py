@@ -277,6 +277,7 @@ class WindowingService:
             bound = bounds.get(where.topic)
             return None if bound is None else self._idle_sources.silent(where, bound.idle, now_ms)
 
+        self._windowing_metrics.keep({name: one.stem for name, one in self._control.streams.items()})
         for where, digest in self._windowing_metrics.report(now_ms, interval, silent):
             send(self._producer, self._topics, replace(digest, stem=self._control.stream_at(where.topic).stem))
         self._router.report()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,15 @@ class WindowingMetrics:
         self._input = ShellMetrics(metrics, shell, group)
         self._stage: list[float] = []
         self._newest: dict[TopicPartition, int] = {}
-        self._counted: dict[TopicPartition, dict[str, int]] = {}
+        self._counted: dict[WindowingOperator, Mapping[str, Any]] = {}
+        self._stems: dict[str, str] = {}
+
+    def keep(self, stems: Mapping[str, str]) -> None:
+        """Forgets the series of streams that were removed, or were made anew. `stems`: of the streams, by name."""
+        for name, stem in self._stems.items():
+            if stems.get(name) != stem:
+                self._metrics.forget("stream", name)
+        self._stems = dict(stems)
 
     def sent(self, topic: str, where: TopicPartition, block: Block, now_ms: float) -> None:
         """Records a block sent: the age of its oldest event, and its newest event time."""
@@ -64,13 +72,15 @@ class WindowingMetrics:
         watermarks: dict[tuple[str, ...], float] = {}
         behind: dict[tuple[str, ...], float] = {}
         silences: dict[tuple[str, ...], float] = {}
+        counted: dict[WindowingOperator, Mapping[str, Any]] = {}
         for where, operator in self._operators():
             labels = (operator.stream, str(operator.partition))
-            events = self._count(where, operator)
+            numbers = counted[operator] = operator.statistics()
+            events = self._count(operator, numbers)
             watermark = None if operator.watermark == NO_WATERMARK else operator.watermark
             if watermark is not None:
                 watermarks[labels] = watermark / 1000
-            if silence := operator.statistics()["silence"]:
+            if silence := numbers["silence"]:
                 silences[labels] = silence / 1000
             if where in self._newest:
                 behind[labels] = (now_ms - self._newest[where]) / 1000
@@ -84,9 +94,10 @@ class WindowingMetrics:
                 watermark=watermark,
                 lag=lags.get(where),
                 silent=silent(where),
-                **_losses(operator),
+                **_losses(numbers),
             )
             digests.append((where, digest))
+        self._counted = counted
         self._metrics.replace(names.WATERMARK, watermarks)
         self._metrics.replace(names.EVENT_TIME_LAG, behind)
         self._metrics.replace(names.SILENCE, silences)
@@ -98,20 +109,17 @@ class WindowingMetrics:
         chains = self._shell.chains.items()
         return [(where, chain.hop.operator) for where, chain in chains if isinstance(chain.hop, WindowingHop)]
 
-    def _count(self, where: TopicPartition, operator: WindowingOperator) -> int:
+    def _count(self, operator: WindowingOperator, now: Mapping[str, Any]) -> int:
         """Adds the growth of the operator's counters to the metrics; returns the number of new events."""
-        numbers = operator.statistics()
-        before = self._counted.get(where, {})
-        grown = {name: max(0, int(numbers[name]) - before.get(name, 0)) for name, _ in _COUNTERS}
-        self._counted[where] = {name: numbers[name] for name, _ in _COUNTERS}
+        before = self._counted.get(operator, {})
+        grown = {name: max(0, int(now[name]) - int(before.get(name, 0))) for name, _ in _COUNTERS}
         for name, metric in _COUNTERS:
             self._metrics.add(metric, grown[name], operator.stream, str(operator.partition))
         return grown["events"]
 
 
-def _losses(operator: WindowingOperator) -> dict[str, Any]:
+def _losses(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """The values that this process did not keep (by attribute, most frequent first), odd times, and silence."""
-    numbers = operator.statistics()
     mistyped = Counter(numbers["mistyped_attributes"]).most_common(_NAMED)
     rest = {name: numbers[name] or None for name in ("left_out", "in_seconds", "silence", "late_by_silence")}
     return {"mistyped": dict(mistyped) or None, **rest}
