@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 
 from saffron.runtime.local.state import read_state
-from saffron.runtime.log import Consumer, Record, TopicPartition
+from saffron.runtime.log import Consumer, Record, TopicPartition, TopicSpec
 from saffron.runtime.log.kafka_log import connect
 from saffron.runtime.process.config import Settings, load
 
@@ -46,6 +46,12 @@ class System:
     def signal(self, name: str, number: signal.Signals) -> None:
         """Sends a signal to a process."""
         os.kill(self._pids[name], number)
+
+    def new_topic(self, name: str) -> None:
+        """Makes a topic of one partition, whose records have the time at which the broker took them."""
+        log = connect(self.settings)
+        log.create_topics([TopicSpec(self.settings.topic(name), 1, {"message.timestamp.type": "LogAppendTime"})])
+        log.close()
 
     def cpu(self) -> Mapping[str, float]:
         """Processor seconds of each process so far, its children included that are none of these processes."""

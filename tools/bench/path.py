@@ -1,6 +1,7 @@
 """The Kafka path at full speed: broker and all services on this machine, one partition, nothing lost.
 
 The producer runs beside them, or the topic was filled before. Quotes have some 110 bytes, small events some 60.
+With `--flink 1` also Flink CEP over the small events, on the same broker, exactly once (a JDK and Maven are needed).
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bench import _keyed, _stock
+from bench._flink_cep import RESULTS, SETTINGS, VERSION, Setting, job
 from bench._system import System, system
 from bench._table import arguments, median, report
 
 from saffron.runtime.log import Record
+
+_PROCESSES = ("broker", "producer", "windowing", "shedder", "matcher", "greta")
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,15 @@ class Run:
     cpu: Mapping[str, float]
 
 
-def beside(running: System, load: Load) -> Run:
-    """The events are produced as fast as it goes, while all services run."""
+Way = Callable[[System, Load], Run]
+
+
+def beside(running: System, load: Load, topic: str = "complex-events") -> Run:
+    """The events are produced as fast as it goes, while all services run. `topic`: of the results."""
     before, mine = running.cpu(), _children()
     running.command("produce", str(load.path))
     producer = _children() - mine
-    results = _results(running, load)
+    results = _results(running, load, topic)
     used = _used(running, before) | {"producer": producer}
     first = running.read("events", 1, 10.0)[0].timestamp
     return Run((results[-1].timestamp - first) / 1000, len(results), used)
@@ -58,11 +65,40 @@ def filled(running: System, load: Load) -> Run:
     running.command("produce", str(load.path))
     before, began = running.cpu(), time.time()
     running.signal("windowing", signal.SIGCONT)
-    results = _results(running, load)
+    results = _results(running, load, "complex-events")
     return Run(results[-1].timestamp / 1000 - began, len(results), _used(running, before))
 
 
-def runs_of(load: Load, way: Callable[[System, Load], Run], count: int) -> list[Run]:
+def beside_flink(setting: Setting) -> Way:
+    """As `beside`, with Flink's job in place of our services."""
+
+    def beside_it(running: System, load: Load) -> Run:
+        running.signal("windowing", signal.SIGSTOP)
+        with job(running, setting) as flink:
+            before = flink.cpu()
+            run = beside(running, load, RESULTS)
+            return replace(run, cpu={**run.cpu, "flink": flink.cpu() - before})
+
+    return beside_it
+
+
+def filled_flink(setting: Setting) -> Way:
+    """As `filled`, with Flink's job in place of our services. Its start is not counted."""
+
+    def filled_before(running: System, load: Load) -> Run:
+        running.signal("windowing", signal.SIGSTOP)
+        running.command("produce", str(load.path))
+        before = running.cpu()
+        with job(running, setting) as flink:
+            spent, began = flink.cpu(), time.time()
+            results = _results(running, load, RESULTS)
+            used = _used(running, before) | {"flink": flink.cpu() - spent}
+        return Run(results[-1].timestamp / 1000 - began, len(results), used)
+
+    return filled_before
+
+
+def runs_of(load: Load, way: Way, count: int) -> list[Run]:
     """Each on a system of its own. SystemExit: results are missing."""
     found: list[Run] = []
     for _ in range(count):
@@ -80,7 +116,7 @@ def row_of(name: str, load: Load, runs: list[Run]) -> dict[str, Any]:
     """Medians; processor time in us an event."""
     row: dict[str, Any] = {"events": name, "events/s": round(load.events / median([run.seconds for run in runs]))}
     row["results"] = runs[0].results
-    for process in ("broker", "producer", "windowing", "shedder", "matcher", "greta"):
+    for process in (*_PROCESSES, "flink"):
         times = [run.cpu[process] for run in runs if process in run.cpu]
         row[f"{process} us"] = round(median(times) / load.events * 1e6, 2) if times else "-"
     others = [sum(run.cpu[name] for name in ("control", "model_builder") if name in run.cpu) for run in runs]
@@ -89,7 +125,7 @@ def row_of(name: str, load: Load, runs: list[Run]) -> dict[str, Any]:
 
 
 def main() -> None:
-    chosen = arguments(__doc__ or "", passes=3, events=1_000_000)
+    chosen = arguments(__doc__ or "", passes=3, events=1_000_000, flink=0)
     with tempfile.TemporaryDirectory() as folder:
         quotes, small = Path(folder) / "quotes.ndjson", Path(folder) / "small.ndjson"
         _stock.passes(quotes, chosen.passes)
@@ -102,12 +138,15 @@ def main() -> None:
             row_of("small, producer beside", keyed, runs_of(keyed, beside, chosen.runs)),
             row_of("small, filled before", keyed, runs_of(keyed, filled, chosen.runs)),
         ]
+        for setting in SETTINGS if chosen.flink else ():
+            for name, way in (("beside", beside_flink(setting)), ("filled", filled_flink(setting))):
+                rows.append(row_of(f"Flink {VERSION}, {name}: {setting.name}", keyed, runs_of(keyed, way, chosen.runs)))
     title = f"Kafka path, medians of {chosen.runs} runs; processor time in us an event"
-    report(title, rows, chosen.json, width=150)
+    report(title, rows, chosen.json, width=180)
 
 
-def _results(running: System, load: Load) -> list[Record]:
-    return running.read("complex-events", load.results or 10**9, 30.0 if load.results else 5.0)
+def _results(running: System, load: Load, topic: str) -> list[Record]:
+    return running.read(topic, load.results or 10**9, 30.0 if load.results else 5.0)
 
 
 def _children() -> float:

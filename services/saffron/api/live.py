@@ -18,12 +18,13 @@ import orjson
 
 from saffron.api.query import QueryLike, SchemaLike, compile_all
 from saffron.api.result import Result, result_of
-from saffron.api.source import definition_at, lines_of, source_of
+from saffron.api.source import lines_of, source_of
 from saffron.api.times import duration, moment
+from saffron.counted import counted
 from saffron.errors import InputError
 
 if TYPE_CHECKING:
-    from saffron.engine.windows.operator import DeadLetter
+    from saffron.engine.windows.dead_letters import DeadLetter
     from saffron.runtime.replay.both import Merged
     from saffron.runtime.replay.fed_messages import FedMessages
     from saffron.runtime.replay.live import LiveReplay, LiveState
@@ -145,7 +146,7 @@ class Live:
         if self._thread is not None:
             self._thread.shutdown(wait=False)
         if self._lost > 1:
-            self._warn(f"{self._lost:,} events were bad or late in all", 3)
+            self._warn(f"{counted(self._lost, 'event was', 'events were')} bad or late in all", 3)
         for report in self._reports(live):
             self._warn(report, 3)
         for name, report in live.unseen().items():
@@ -169,7 +170,7 @@ class Live:
             await self._aside(self.close)
 
     def __repr__(self) -> str:
-        state = "closed" if self._live is None else f"{sum(self._found.values()):,} results"
+        state = "closed" if self._live is None else counted(sum(self._found.values()), "result")
         return f"<saffron.Live of {', '.join(self._names)}: {state}>"
 
     # ------------------------------------------------------------ inside
@@ -251,6 +252,7 @@ def open(  # noqa: A001  saffron.open, as gzip.open
     Raises QueryError for a query that is wrong or does not fit the schema; InputError for a snapshot that is damaged or
     of other queries.
     """
+    from saffron.mapping.definition_file import definition_at
     from saffron.runtime.replay.fed_messages import FedMessages
     from saffron.runtime.replay.fused import Query as Text
     from saffron.runtime.replay.live import LiveReplay

@@ -8,6 +8,7 @@ from typing import Any
 
 from saffron.api import html
 from saffron.api.timeline import timeline
+from saffron.counted import counted
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -182,7 +183,8 @@ class Compressed(Result):
         return listed(self._data)
 
     def __repr__(self) -> str:
-        return f"<Compressed {self.query}: {self.count} matches that end at {html.moment(self._data['end'])}>"
+        matches = counted(self.count, "match that ends", "matches that end")
+        return f"<Compressed {self.query}: {matches} at {html.moment(self._data['end'])}>"
 
     def _repr_html_(self) -> str:
         span = f"to {html.moment(self._data['end'])}"

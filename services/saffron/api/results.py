@@ -17,14 +17,16 @@ from saffron.api.query import QueryLike, SchemaLike, compile_all
 from saffron.api.result import Match, Result, Trend, result_of
 from saffron.api.source import Source, merged_source, source_of
 from saffron.api.times import duration
+from saffron.counted import counted
 from saffron.errors import InputError
+from saffron.runtime.streams.unknown_names import no_query
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
     from saffron.api.explanation import Explanation
-    from saffron.engine.windows.operator import DeadLetter
+    from saffron.engine.windows.dead_letters import DeadLetter
     from saffron.runtime.replay.both import Merged
     from saffron.runtime.replay.replay import Replay
 
@@ -141,7 +143,8 @@ class Results:
         if self._replay is None:
             return f"<saffron.Results of {of}: not run yet>"
         figures = self._replay.figures()
-        return f"<saffron.Results of {of}: {sum(figures['results'].values()):,} from {figures['events']:,} events>"
+        events = counted(figures["events"], "event")
+        return f"<saffron.Results of {of}: {sum(figures['results'].values()):,} from {events}>"
 
     def _repr_html_(self) -> str:
         if not self._source.again:
@@ -161,8 +164,9 @@ class Results:
             return self._names[0]
         if query in self._names:
             return str(query)
-        problem = "which query?" if query is None else f"no query is called {query!r};"
-        raise InputError(f"{problem} There are {', '.join(self._names)}; each has a table of its own")
+        if query is not None:
+            raise InputError(no_query(query, self._names))
+        raise InputError(f"which query? There are {', '.join(self._names)}; each has a table of its own")
 
     def _merged(self) -> Iterator[Merged]:
         """Run the replay: its merged results, with warnings at the end."""
@@ -182,10 +186,8 @@ class Results:
         lost = run.figures()["dead_letters"]
         if lost:
             first = self._letters[0]
-            message = (
-                f"{lost:,} events were bad or late; the first: {first.place or f'event {first.offset}'}: "
-                f"{first.reason}: {first.detail}"
-            )
+            were, place = counted(lost, "event was", "events were"), first.place or f"event {first.offset}"
+            message = f"{were} bad or late; the first: {place}: {first.reason}: {first.detail}"
             warnings.warn(f"{message} (Results.dead_letters has more)", stacklevel=3)
         for report in run.reports():
             warnings.warn(report, stacklevel=3)

@@ -17,7 +17,6 @@ from saffron.errors import InputError
 from saffron.schema.schema import Schema
 
 if TYPE_CHECKING:
-    from saffron.mapping.definition import StreamDefinition
     from saffron.runtime.replay.merged import InnerFiles, MergedFiles
 
 BATCH_EVENTS = 8192
@@ -69,6 +68,7 @@ def merged_source(
     `queries`: texts, whose look-ups in tables are made. InputError: `events` are no files by topic, or the definition
     cannot be read.
     """
+    from saffron.mapping.definition_file import definition_at
     from saffron.runtime.replay.merged import opened
 
     if not isinstance(events, Mapping) or not events:
@@ -82,18 +82,6 @@ def merged_source(
         return opened(definition, files, partitions)
 
     return Source(f"stream {definition.name}", lambda _: merged().batches(), again=True, ahead=True, merged=merged)
-
-
-def definition_at(path: str | os.PathLike[str], queries: Iterable[str]) -> StreamDefinition:
-    """The definition in a file, with what `queries` (texts) look up in its tables. InputError: it cannot be read."""
-    from saffron.mapping.definition_reader import read_definition
-    from saffron.mapping.tables.query_lookups import for_queries
-
-    path = Path(path)
-    try:
-        return for_queries(read_definition(path.read_text("utf-8")).beside(path.parent), queries)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def lines_of(messages: Any) -> Iterator[bytes]:

@@ -111,7 +111,9 @@ class Client:
         """The number of partitions of a topic; LogError if there is no such topic."""
         count = self.log.partitions(topic)
         if count is None:
-            raise LogError(f"topic {topic!r} does not exist at {self.settings.bootstrap}: is that its full name?")
+            from saffron.runtime.streams.unknown_names import no_topic  # here, for only this needs the language
+
+            raise LogError(no_topic(topic, self.log.topics(), at=self.settings.bootstrap))
         return count
 
 

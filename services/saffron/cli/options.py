@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -29,15 +29,16 @@ EventSchema = Annotated[
 ]
 Lenient = Annotated[bool, typer.Option(help="Unknown names in a query are warnings, not errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
+_KEYWORD = Parameter.KEYWORD_ONLY
 
 
 @dataclass(frozen=True)
 class System:
-    """The values of `--data`, `--brokers` and `--prefix`."""
+    """The options that name a running system."""
 
-    data: Path | None = None
-    brokers: str | None = None
-    prefix: str | None = None
+    data: Data = None
+    brokers: Brokers = None
+    prefix: Prefix = None
 
     def loaded(self) -> config.Loaded:
         """The settings with these flags on top."""
@@ -50,21 +51,35 @@ class System:
         return connect(self.loaded())
 
 
-def of_system(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with the flags of `System` in place of its parameter `system`."""
+def expanded(**groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Makes a command with the fields of dataclasses as options, in place of its parameters of these names."""
 
-    @functools.wraps(command)
-    def called(*arguments: Any, **options: Any) -> None:
-        system = System(**{name: options.pop(name) for name in flags if name in options})
-        command(*arguments, system=system, **options)
+    def changed(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def called(*arguments: Any, **given: Any) -> None:
+            values = {
+                parameter: group(**{one.name: given.pop(one.name) for one in fields(group) if one.name in given})
+                for parameter, group in groups.items()
+            }
+            command(*arguments, **values, **given)
 
-    flags = {"data": Data, "brokers": Brokers, "prefix": Prefix}
-    own = inspect.signature(command, eval_str=True)
-    given = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in own.parameters.values()]
-    place = list(own.parameters).index("system")
-    given[place : place + 1] = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in flags.items()
-    ]
-    called.__signature__ = own.replace(parameters=given)  # type: ignore[attr-defined]
-    return called
+        own = inspect.signature(command, eval_str=True)
+        parameters = [
+            option
+            for one in own.parameters.values()
+            for option in (_options(groups[one.name]) if one.name in groups else [one.replace(kind=_KEYWORD)])
+        ]
+        called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return called
+
+    return changed
+
+
+of_system = expanded(system=System)
+"""Makes a command with the options of `System` in place of its parameter `system`."""
+
+
+def _options(group: type) -> list[Parameter]:
+    """The fields of a dataclass as parameters of a command."""
+    hints = get_type_hints(group, include_extras=True)
+    return [Parameter(one.name, _KEYWORD, default=one.default, annotation=hints[one.name]) for one in fields(group)]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saffron.cli import console
+from saffron.counted import counted
 
 if TYPE_CHECKING:
     from saffron.engine.events.formats.files import Chunk
@@ -51,7 +52,7 @@ class Reading:
                 self._shown = now
                 share = f"{bar(read, self._size)}  " if self._size else ""
                 rate = events / max(now - self._began, 1e-9)
-                self._show(f"{share}{events:,} events, {rate:,.0f}/s ({chunk.name})")
+                self._show(f"{share}{counted(events, 'event')}, {rate:,.0f}/s ({chunk.name})")
             yield chunk.batch
             events += len(chunk.batch)
             read += int((chunk.batch.ends - chunk.batch.starts).sum()) + len(chunk.batch)

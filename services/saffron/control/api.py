@@ -21,6 +21,7 @@ from saffron.language.cost.shedders import AUTO, refusal
 from saffron.language.syntax.delivery import has_rows, topics_of
 from saffron.records.query import QueryRecord
 from saffron.runtime.log.topics import Topics
+from saffron.runtime.streams.unknown_names import no_query
 from saffron.runtime.telemetry.health import Health
 
 _FROM = ("now", "earliest")
@@ -154,8 +155,7 @@ class Api:
         """The name of the query in the path; Refused if there is none."""
         name: str = request.match_info["name"]
         if self._tables.queries.get(name) is None:
-            known = ", ".join(self._tables.queries.names()) or "none"
-            raise Refused(404, "unknown", f"there is no query {name!r}; standing queries: {known}")
+            raise Refused(404, "unknown", no_query(name, self._tables.queries.names()))
         return name
 
     async def _check(self, body: Mapping[str, Any], name: str | None) -> Checked:

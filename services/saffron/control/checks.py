@@ -23,7 +23,7 @@ from saffron.mapping.tables.query_lookups import require_tables
 from saffron.records.stream import StreamRecord
 from saffron.runtime.results.published import cycle, readers, refusal, unlike
 from saffron.runtime.streams.known_streams import KnownStreams
-from saffron.runtime.streams.no_stream import no_stream
+from saffron.runtime.streams.unknown_names import no_stream
 from saffron.schema.computed import Computed
 from saffron.schema.schema import Schema
 

@@ -20,7 +20,7 @@ from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.dead_letters.showing import row_of, whole
-from saffron.runtime.streams.no_stream import no_stream
+from saffron.runtime.streams.unknown_names import no_stream
 
 _MOST_SEARCHED = 2_000
 """Messages of each partition searched for a list. The page requests one every few seconds."""

@@ -25,7 +25,6 @@ from saffron.control.tail import Tail
 from saffron.errors import LogError, SettingsError
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.log import Log
-from saffron.runtime.log.inspect import Inspector
 from saffron.runtime.log.kafka_log import connect
 from saffron.runtime.log.rights import require_joinable, require_readable
 from saffron.runtime.log.security.security import security_of
@@ -86,9 +85,7 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
                 tables, letters, settings.group("control-dlq"), settings.max_future_ms, settings.registry_auth
             )
             streams = StreamsApi(tables, feed.send, log, settings)
-            definitions = DefinitionsApi(
-                log, settings, lambda: Inspector(settings).names, streams.present, Trials(settings.aggregates)
-            )
+            definitions = DefinitionsApi(log, settings, streams.present, Trials(settings.aggregates))
             routes = [route for one in (api, streams, definitions, dead_letters) for route in one.routes()]
             async with _site(routes, settings) as url:
                 health.detail("url", url)

@@ -80,7 +80,7 @@ class VirtualReplay(Replay):
         self._run = run
         if run.models is None:
             self._one_in = 1  # every block tells of its transitions and features
-        self._spared: dict[str, str] = {}
+        self._unshed: dict[str, str] = {}
         self._figures: dict[str, Any] = {}
         self.trained: Trained | None = None
         self.truth: Found | None = None
@@ -134,15 +134,15 @@ class VirtualReplay(Replay):
     def _bound(self, schema: Schema | None) -> list[Query]:
         assert schema is not None, "a replay over files has one"
         bound = super()._bound(schema)
-        spared = self._spared = exempt(self.plans, schema, self._acting.shedder, aggregates=self._run.aggregates)
-        if spared:
-            self._warn(f"nothing is shed of {', '.join(spared)}: {'; '.join(spared.values())}")
-        return [replace(query, shed=NONE) if query.name in spared else query for query in bound]
+        unshed = self._unshed = exempt(self.plans, schema, self._acting.shedder, aggregates=self._run.aggregates)
+        if unshed:
+            self._warn(f"nothing is shed of {', '.join(unshed)}: {'; '.join(unshed.values())}")
+        return [replace(query, shed=NONE) if query.name in unshed else query for query in bound]
 
     def _require_models(self, chain: Chain, blocks: Sequence[Block]) -> None:
         """Models that were given must be of the queries that are shed."""
         if self._run.models is not None and blocks:
-            shed = [one for one in self.plans if isinstance(one, MatchPlan) and one.name not in self._spared]
+            shed = [one for one in self.plans if isinstance(one, MatchPlan) and one.name not in self._unshed]
             states = chain.engines.matcher.states
             require_fitting(self._run.models, shed, states, self._acting.shedder, blocks[0].columns)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from saffron.counted import counted
 from saffron.engine.operators.aggregates import registered
 from saffron.errors import InputError
 from saffron.history import files, tasks
@@ -79,13 +80,16 @@ class BackfillResult:
         """Sentences about events with problems. `out`: the directory of results."""
         if self.dead_letters:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.dead_letters.items()))
-            yield f"{sum(self.dead_letters.values()):,} lines were no events ({reasons}): {out}/{DEAD_LETTERS} has them"
+            lines = counted(sum(self.dead_letters.values()), "line was no event", "lines were no events")
+            yield f"{lines} ({reasons}): {out}/{DEAD_LETTERS} has them"
         if self.mistyped:
-            yield f"{self.mistyped:,} values were of another kind than their attribute, and are null: give a --schema"
+            values = counted(self.mistyped, "value was", "values were")
+            yield f"{values} of another kind than the attribute, and null: give a --schema"
         if self.in_seconds:
             yield seconds_notice(self.in_seconds)
         if self.watermarks:
-            yield f"{self.watermarks:,} $watermark lines were passed over: history is sorted, and nothing in it is late"
+            lines = counted(self.watermarks, "$watermark line was", "$watermark lines were")
+            yield f"{lines} passed over: history is sorted, and nothing in it is late"
 
 
 def backfill(
@@ -151,9 +155,9 @@ class _Backfill:
                 tally = self._tally(rows)
             results = self._results(rows, tally.events).persist(StorageLevel.DISK_ONLY)
             try:
-                with self._progress.during(self._session, f"matching {tally.events:,} events"):
+                with self._progress.during(self._session, f"matching {counted(tally.events, 'event')}"):
                     counts = {row[0]: row[1] for row in results.groupBy("query").count().collect()}
-                with self._progress.during(self._session, f"writing {sum(counts.values()):,} results"):
+                with self._progress.during(self._session, f"writing {counted(sum(counts.values()), 'result')}"):
                     output.write(results)
                     if tally.dead_letters:
                         output.write_dead_letters(self._dead_letters(rows, tally))

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from saffron.counted import counted
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -47,4 +49,4 @@ class Progress:
             stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number))]
             if stages:
                 done, all_of_them = sum(one.numCompletedTasks for one in stages), sum(one.numTasks for one in stages)
-                self.tasks(f"{what}: {done} of {all_of_them} tasks")
+                self.tasks(f"{what}: {done} of {counted(all_of_them, 'task')}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from saffron.counted import counted
 from saffron.engine.events.formats.csv_records import Record, csv_records
 from saffron.mapping.definition import CsvForm
 from saffron.mapping.message import MessageError
@@ -26,9 +27,8 @@ def rows_of(value: bytes, form: CsvForm) -> Iterator[Mapping[str, str | None] | 
         if record.wrong is not None:
             yield MessageError(*record.wrong)
         elif len(record.cells) > len(columns):
-            yield MessageError(
-                "not-csv", f"line {record.line} has {len(record.cells)} cells, and there are {len(columns)} columns"
-            )
+            cells = f"line {record.line} has {counted(len(record.cells), 'cell')}"
+            yield MessageError("not-csv", f"{cells} for {counted(len(columns), 'column')}")
         else:
             yield dict(zip(columns, record.cells, strict=False))
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from saffron.counted import counted
 from saffron.mapping.definition import SourceDefinition, StreamDefinition, TimeFormat
 from saffron.mapping.envelopes import Filtered
 from saffron.mapping.mapper import Mapped, Refused, is_type, outcomes_of
@@ -115,7 +116,7 @@ def read_all(
 
 
 def _finer(count: int) -> str:
-    return f"{count:,} times have digits finer than milliseconds, which are cut" if count else ""
+    return f"{counted(count, 'time has', 'times have')} digits finer than milliseconds, which are cut" if count else ""
 
 
 def _late(arrived: Iterable[tuple[int, int, int, int]], disorder: int) -> str:
@@ -129,7 +130,7 @@ def _late(arrived: Iterable[tuple[int, int, int, int]], disorder: int) -> str:
     if not behind:
         return ""
     most = f"the furthest is {max(behind):,} ms behind an earlier one of its partition, `disorder` is {disorder:,} ms"
-    return f"{len(behind):,} event{'s' * (len(behind) != 1)} would be late: {most}"
+    return f"{counted(len(behind), 'event')} would be late: {most}"
 
 
 def _another_unit(source: SourceDefinition, times: Sequence[int]) -> str:
@@ -185,7 +186,7 @@ def sentences(one: Reading) -> Iterator[str]:
         first = f"the first is {place_of(each.message, each.first.number)}: {each.first.detail}"
         yield f"{topic}: {each.count:,} refused ({reason}); {first}"
     for name, (count, message) in one.misfits.items():
-        what = "1 value" if count == 1 else f"{count:,} values"
+        what = counted(count, "value")
         why = "not as its rule says, and null"
         if name not in one.source.attributes:
             why = "beside another field of that name, and left out"
@@ -199,5 +200,5 @@ def sentences(one: Reading) -> Iterator[str]:
 def no_rows(not_found: Mapping[str, int]) -> Iterator[str]:
     """What a person has to know of keys that no row of a table has. `not_found`: events by attribute."""
     for attribute, count in not_found.items():
-        have = "1 event has" if count == 1 else f"{count:,} events have"
+        have = counted(count, "event has", "events have")
         yield f"{attribute}: {have} a key that no row of the table has; the attribute is null there"

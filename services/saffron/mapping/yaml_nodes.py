@@ -11,13 +11,12 @@ from typing import NoReturn, TypeVar
 import yaml
 
 from saffron.carets import render
+from saffron.durations import read_duration
 from saffron.errors import SaffronError
-from saffron.language.syntax.durations import UNITS, scaled
 from saffron.language.syntax.hints import known_names
 from saffron.mapping.paths import PATH_FORM, Path, PathError
 
 _E = TypeVar("_E", bound=Enum)
-_DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([a-z]+)")
 _BRACKETS = 'Within { } a path with brackets stands in quotes: "items[1].sku".'
 _TRUTHS = {"true": True, "false": False}
 
@@ -88,12 +87,11 @@ class Node:
         return int(found)
 
     def milliseconds(self) -> int:
-        """A duration: 500ms, 5s, 2m, 1h."""
-        found = _DURATION.fullmatch(self.scalar())
-        unit = {"m": "min"}.get(found[2], found[2]) if found else ""
-        if found is None or unit not in UNITS:
-            self.error(f"{self.what} should be a duration", "Write 500ms, 5s, 2m or 1h.")
-        return round(scaled(found[1], UNITS[unit]))
+        """A duration: 500ms, 5s, 2m, 1h, 1d; or 0."""
+        try:
+            return read_duration(self.scalar())
+        except ValueError as error:
+            self.error(f"{self.what} should be a duration", str(error))
 
     def choice(self, among: type[_E]) -> _E:
         """A member of an enumeration by its value."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.counted import counted
+
 EARLIEST, LATEST = 315_532_800_000, 4_102_444_800_000
 """1980 and 2100, in ms since 1970."""
 FIRST, LAST = EARLIEST // 1000, LATEST // 1000
@@ -44,4 +46,4 @@ def in_seconds(likely: int, smaller: int) -> int:
 
 def seconds_notice(count: int) -> str:
     """A sentence for the user on times that seem to be in seconds."""
-    return f"times of {count:,} events lie in 1970, and would lie between 1980 and 2100 if they are in seconds"
+    return f"times of {counted(count, 'event')} lie in 1970, and would lie between 1980 and 2100 if they are in seconds"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from saffron.counted import counted
 from saffron.errors import AbortableError, DeniedError, FencedError, LogError, TooLargeError
 from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
 from saffron.testing.memory_groups import Group
@@ -126,7 +127,7 @@ class MemoryBroker:
             have = len(self.topics[spec.name])
             if have < spec.partitions:
                 raise LogError(
-                    f"topic {spec.name!r} has {have} partitions, {spec.partitions} are needed: create it anew"
+                    f"topic {spec.name!r} has {counted(have, 'partition')}, not {spec.partitions}: create it anew"
                 )
             return False
         self.topics[spec.name] = [PartitionLog() for _ in range(spec.partitions)]

@@ -73,6 +73,9 @@ class MemoryLog:
     def create_topics(self, specs: Sequence[TopicSpec]) -> list[str]:
         return self.run("create", lambda: [spec.name for spec in specs if self.broker.create(spec)])
 
+    def topics(self) -> list[str]:
+        return self.run("metadata", lambda: list(self.broker.topics))
+
     def partitions(self, topic: str) -> int | None:
         found = self.run("metadata", lambda: self.broker.topics.get(topic))
         return None if found is None else len(found)

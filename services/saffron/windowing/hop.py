@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.windows.operator import DeadLetter, WindowingOperator
+from saffron.engine.windows.dead_letters import DeadLetter
+from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import SchemaError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.hop import InputPartition

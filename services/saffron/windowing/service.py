@@ -13,7 +13,8 @@ from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.decoding.decode import prepare_decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.kernels import jit
-from saffron.engine.windows.operator import REASONS, DeadLetter, WindowingOperator
+from saffron.engine.windows.dead_letters import REASONS, DeadLetter
+from saffron.engine.windows.operator import WindowingOperator
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.writing import letter_message
@@ -286,6 +287,7 @@ class WindowingService:
             bound = bounds.get(where.topic)
             return None if bound is None else self._idle_sources.silent(where, bound.idle, now_ms)
 
+        self._windowing_metrics.keep({name: one.stem for name, one in self._control.streams.items()})
         for where, digest in self._windowing_metrics.report(now_ms, interval, silent):
             send(self._producer, self._topics, replace(digest, stem=self._control.stream_at(where.topic).stem))
         self._router.report()

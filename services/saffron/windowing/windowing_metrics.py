@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,15 @@ class WindowingMetrics:
         self._input = ShellMetrics(metrics, shell, group)
         self._stage: list[float] = []
         self._newest: dict[TopicPartition, int] = {}
-        self._growth: Growth[TopicPartition] = Growth()
+        self._growth: Growth[WindowingOperator] = Growth()
+        self._stems: dict[str, str] = {}
+
+    def keep(self, stems: Mapping[str, str]) -> None:
+        """Forgets the series of streams that were removed, or were made anew. `stems`: of the streams, by name."""
+        for name, stem in self._stems.items():
+            if stems.get(name) != stem:
+                self._metrics.forget("stream", name)
+        self._stems = dict(stems)
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
         """Records a block sent: the age of its oldest event, and its newest event time."""
@@ -64,16 +72,16 @@ class WindowingMetrics:
         watermarks: dict[tuple[str, ...], float] = {}
         behind: dict[tuple[str, ...], float] = {}
         silences: dict[tuple[str, ...], float] = {}
-        operators = self._operators()
-        events = self._growth.since({where: int(one.statistics()["events"]) for where, one in operators})
-        for where, operator in operators:
+        counted = {where: (operator, operator.statistics()) for where, operator in self._operators()}
+        events = self._growth.since({operator: int(numbers["events"]) for operator, numbers in counted.values()})
+        for where, (operator, numbers) in counted.items():
             labels = (operator.stream, str(operator.partition))
             for counter in _COUNTERS:  # a counter that begins at 1 shows no increase
                 self._metrics.add(counter, 0, *labels)
             watermark = None if operator.watermark == NO_WATERMARK else operator.watermark
             if watermark is not None:
                 watermarks[labels] = watermark / 1000
-            if silence := operator.statistics()["silence"]:
+            if silence := numbers["silence"]:
                 silences[labels] = silence / 1000
             if where in self._newest:
                 behind[labels] = (now_ms - self._newest[where]) / 1000
@@ -83,11 +91,11 @@ class WindowingMetrics:
                 partition=operator.partition,
                 at=now_ms,
                 interval_ms=interval_ms,
-                events=events[where],
+                events=events[operator],
                 watermark=watermark,
                 lag=lags.get(where),
                 silent=silent(where),
-                **_losses(operator),
+                **_losses(numbers),
             )
             digests.append((where, digest))
         self._metrics.replace(names.WATERMARK, watermarks)
@@ -102,9 +110,8 @@ class WindowingMetrics:
         return [(where, chain.hop.operator) for where, chain in chains if isinstance(chain.hop, WindowingHop)]
 
 
-def _losses(operator: WindowingOperator) -> dict[str, Any]:
+def _losses(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """The values that this process did not keep (by attribute, most frequent first), odd times, and silence."""
-    numbers = operator.statistics()
     mistyped = Counter(numbers["mistyped_attributes"]).most_common(_NAMED)
     rest = {name: numbers[name] or None for name in ("left_out", "in_seconds", "silence", "late_by_silence")}
     return {"mistyped": dict(mistyped) or None, **rest}

@@ -14,8 +14,10 @@ def test_topics_are_created_once_and_must_be_wide_enough(subject: Subject) -> No
     topic = subject.topic(partitions=2)
     assert subject.log.partitions(topic) == 2
     assert subject.log.partitions(topic + "x") is None
+    assert topic in subject.log.topics()
+    assert topic + "x" not in subject.log.topics()
     assert subject.log.create_topics([TopicSpec(topic, 2, {})]) == []
-    with pytest.raises(LogError, match="has 2 partitions, 3 are needed"):
+    with pytest.raises(LogError, match="has 2 partitions, not 3: create it anew"):
         subject.log.create_topics([TopicSpec(topic, 3, {})])
 
 

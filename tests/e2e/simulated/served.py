@@ -49,7 +49,7 @@ async def serving(world: World, token: str = "") -> AsyncIterator[str]:
     made = api.Api(tables, TOPICS, sender(log), Tail(log, "tail"), told, log.partitions, health)
     settings = Settings(prefix="t.")
     streams = StreamsApi(tables, sender(log), log, settings)
-    definitions = DefinitionsApi(log, settings, lambda: world.broker.topics, streams.present, Trials(longest=600))
+    definitions = DefinitionsApi(log, settings, streams.present, Trials(longest=600))
     application = web.Application(middlewares=guards("127.0.0.1", token))
     application.add_routes([route for one in (made, letters, streams, definitions) for route in one.routes()])
     async with TestServer(application, host="127.0.0.1") as server:

@@ -20,7 +20,7 @@ from prometheus_client.samples import Sample
 from saffron.engine.models.transitions.ages import AGES
 from saffron.engine.models.transitions.latency import LatencyFunction
 from saffron.engine.models.transitions.model import LatencyModel, TransitionModel
-from saffron.engine.windows.operator import REASONS
+from saffron.engine.windows.dead_letters import REASONS
 from saffron.model_builder.batch import BatchResult
 from saffron.model_builder.job import Job, Progress
 from saffron.model_builder.reporter import Reporter

@@ -13,7 +13,7 @@ import pytest
 
 import saffron
 from saffron.engine.operators import aggregates
-from saffron.engine.windows.operator import DeadLetter
+from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.errors import InputError, QueryError, SaffronError
 from saffron.runtime.replay import fused
 from saffron.schema.functions import own

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 import saffron
-from saffron.engine.windows.operator import DeadLetter
+from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.errors import InputError, QueryError
 
 SHOP = """stream: shop
@@ -133,8 +133,11 @@ def test_mistakes_are_told(shop: Path, tmp_path: Path) -> None:
         saffron.open(PAID.replace("FROM shop", ""), stream=shop)
     with pytest.raises(QueryError, match="stream shop has no table gold"):
         saffron.open(PAID.replace("[order_id]", "[order_id] AND o.sku IN gold"), stream=shop)
-    with pytest.raises(InputError, match=r"none\.yaml cannot be read"):
+    with pytest.raises(InputError, match=r"^cannot read .*none\.yaml: No such file"):
         saffron.open(PAID, stream=tmp_path / "none.yaml")
+    (tmp_path / "bytes.yaml").write_bytes(b"stream: \xff\n")
+    with pytest.raises(InputError, match=r"^cannot read .*bytes\.yaml: 'utf-8' codec"):
+        saffron.open(PAID, stream=tmp_path / "bytes.yaml")
     with pytest.raises(InputError, match="topics are of"):
         saffron.open(PAID.replace("FROM shop", "")).feed({}, "orders")
 

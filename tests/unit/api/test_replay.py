@@ -209,7 +209,7 @@ class TestResults:
     def test_a_compiled_query_brings_its_schema(self) -> None:
         query = saffron.compile(MATCHES, SCHEMA)
         assert saffron.replay(query, EVENTS).counts() == {"peaks": 2}
-        with pytest.warns(UserWarning, match="1 events were bad or late"):
+        with pytest.warns(UserWarning, match="1 event was bad or late"):
             saffron.replay(query, [*EVENTS, {"type": "Fall", "ts": 9001, "n": "five"}]).counts()
 
 
@@ -265,7 +265,7 @@ class TestTables:
         assert len(results.to_arrow("counted")) == 2
         with pytest.raises(InputError, match=r"which query\? There are peaks, counted"):
             results.to_arrow()
-        with pytest.raises(InputError, match="no query is called 'nope'"):
+        with pytest.raises(InputError, match="there is no query 'nope'"):
             results.to_pandas("nope")
 
     def test_imprecise_times_are_intervals_in_every_form(self) -> None:

@@ -6,9 +6,12 @@ import importlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from saffron.cli import main
 from saffron.errors import GapError, QueryError, SaffronError, SettingsError, UnavailableError
@@ -143,6 +146,27 @@ def test_a_query_that_can_cost_too_much_is_warned_of(
 def test_wrong_usage_ends_with_2(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SAFFRON_DATA", str(tmp_path))
     assert saffron(monkeypatch, *arguments) == 2
+
+
+def test_a_number_without_a_unit_is_no_duration_of_any_command() -> None:
+    """It was so many milliseconds, and people meant seconds."""
+    takers = []
+    for path, one in options_of(typer.main.get_command(main.app)):
+        if one.metavar == "DURATION":
+            takers.append(f"{path} {one.opts[0]}")
+            assert one.type.convert("10s", one, None) == 10_000
+            with pytest.raises(typer.BadParameter, match=r"'10' is no duration\. A unit is missing: write 10s or 10ms"):
+                one.type.convert("10", one, None)
+    assert len(takers) == 9
+    assert {one.split()[-1] for one in takers} == {"--disorder", "--idle", "--silence", "--latency-bound"}
+
+
+def options_of(command: Any, path: str = "saffron") -> Iterator[tuple[str, Any]]:
+    """Every option of a command and of those below it, with the command's words."""
+    for one in command.params:
+        yield path, one
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from options_of(command.get_command(None, name), f"{path} {name}")
 
 
 def test_results_in_avro_need_a_registry(

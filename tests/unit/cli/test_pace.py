@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.cli.durations import milliseconds
 from saffron.cli.streams import pace
 from saffron.errors import InputError
 
@@ -91,10 +90,3 @@ def test_the_latest_time_is_remembered(clock: Clock) -> None:
     assert latest.ts == 7000
     list(latest.watch(iter([[b"no event"]])))
     assert latest.ts == 9000
-
-
-@pytest.mark.parametrize(
-    ("text", "ms"), [("0", 0), ("250", 250), ("250ms", 250), ("1.5s", 1500), ("2 m", 120_000), ("1H", 3_600_000)]
-)
-def test_durations(text: str, ms: int) -> None:
-    assert milliseconds(text, "--x") == ms

@@ -198,6 +198,12 @@ def test_check_says_what_it_could_not_look_at(monkeypatch: pytest.MonkeyPatch, t
     assert isinstance(named.exception, UnavailableError)
 
 
+def test_a_query_that_is_not_there_may_be_another(client: Client) -> None:
+    client.put(client.topics.queries, "rally", QueryRecord("rally", 1, "add", TEXT).encode())
+    with pytest.raises(query_changes.QueryRefused, match=r"no query 'raly'; queries: rally. Did you mean 'rally'\?"):
+        query_changes.existing(read_standing(client), "raly")
+
+
 @pytest.mark.parametrize("client", [3], indirect=True)
 def test_over_several_partitions_the_key_must_be_the_streams(client: Client) -> None:
     with pytest.raises(query_changes.QueryRefused, match="has 3 partitions and has no key"):

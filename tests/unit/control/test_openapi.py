@@ -14,7 +14,7 @@ from aiohttp import web
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from saffron.control.openapi import document
-from saffron.engine.windows.operator import REASONS
+from saffron.engine.windows.dead_letters import REASONS
 from saffron.errors import UnavailableError
 from saffron.language.cost.shedders import SHEDDERS
 from saffron.records.stream import StreamRecord

@@ -115,11 +115,18 @@ def test_silence_is_said_with_what_it_means(client: Client) -> None:
     assert summary_of(apply(client, new))[-1] == f"where nothing comes to any source for 90s, {meaning}"
 
 
+@pytest.mark.parametrize(("topic", "held"), [("orders", 1), ("trucks", 0)])
+def test_a_source_of_one_partition_alone_holds_nothing_back(client: Client, topic: str, held: int) -> None:
+    said = summary_of(apply(client, f"stream: alone\nsources:\n- topic: {topic}\n"))
+    assert len([one for one in said if "holds the stream back" in one]) == held
+
+
 @pytest.mark.parametrize(
     ("text", "part"),
     [
         (SHOP.replace("stream: shop", "stream: events"), "no merged stream"),
         (SHOP.replace("payments", "pay"), "topic 'pay' does not exist"),
+        (SHOP.replace("payments", "payment"), "is that its full name? Did you mean 'payments'?"),
         (SHOP.replace("topic: orders", "topic: t.events.windows"), "is an inner one of stream"),
         (SHOP.replace("topic: orders", "topic: t.complex-events"), "is Saffron's own"),
         (SHOP.replace("key: order_id\n", "partitions: 2\n"), "needs a `key`"),

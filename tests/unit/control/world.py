@@ -61,8 +61,7 @@ class World:
         api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), told, self.log.partitions, self.health)
         desk = DeadLettersApi(self.tables, DeadLetters(self.log, TOPICS, "desk"), "desk", 86_400_000)
         streams = StreamsApi(self.tables, self.send, self.log, self.settings)
-        names = self.log.broker.topics
-        definitions = DefinitionsApi(self.log, self.settings, lambda: names, streams.present, Trials(longest=600))
+        definitions = DefinitionsApi(self.log, self.settings, streams.present, Trials(longest=600))
         return [route for one in (api, streams, definitions, desk) for route in one.routes()]
 
     def application(self) -> web.Application:

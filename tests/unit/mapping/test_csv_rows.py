@@ -49,7 +49,7 @@ def test_each_bad_row_is_one_refusal_and_a_bad_header_one_of_the_message() -> No
         (0, ""), (1, "not-csv"), (2, "bad-ts"), (3, "not-csv"), (4, ""),
     ]  # fmt: skip
     assert isinstance(found[1], Refused)
-    assert found[1].detail == "line 3 has 3 cells, and there are 2 columns"
+    assert found[1].detail == "line 3 has 3 cells for 2 columns"
     (one,) = read(b"at,at\n1,2\n", CsvForm())
     assert isinstance(one, Refused)
     assert (one.reason, one.detail) == ("not-csv", "the header line names 'at' twice")

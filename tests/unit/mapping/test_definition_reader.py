@@ -156,6 +156,7 @@ ERRORS = {
     "stream: a\nsources:\n- topic: t\n  type: {constant: $x}": ("does not begin with $", "LINE 4", "Saffron's own"),
     "stream: a\nsources:\n- topic: t\n  type: {field: a, map: {b: ''}}": ("is not empty", "LINE 4", "Saffron's own"),
     "stream: a\nidle: 5x\nsources: [{topic: t}]": ("should be a duration", "LINE 2: idle: 5x", "500ms"),
+    "stream: a\nidle: 10\nsources: [{topic: t}]": ("a duration", "LINE 2: idle: 10\n              ^^", "10s or 10ms"),
     "stream: a\npartitions: 0\nsources: [{topic: t}]": ("from 1 to 10000", "LINE 2", ""),
     "stream: a\non_mismatch: drop\nsources: [{topic: t}]": ("tell or dead-letter", "LINE 2", ""),
     "stream: a\nsources: [{topic: t, only: maybe}]": ("true or false", "LINE 2", ""),

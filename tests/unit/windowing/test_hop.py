@@ -14,7 +14,8 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.decoding.infer import INFER_EVENTS
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.schema_record import fingerprint
-from saffron.engine.windows.operator import DeadLetter, WindowingOperator
+from saffron.engine.windows.dead_letters import DeadLetter
+from saffron.engine.windows.operator import WindowingOperator
 from saffron.records.status import QueryStatus
 from saffron.records.table import Unreadable
 from saffron.runtime.log import TopicSpec

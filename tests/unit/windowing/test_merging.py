@@ -134,11 +134,28 @@ class Shop:
 
     def apply(self, text: str) -> None:
         self.versions += 1
+        self.put(self.record(text))
+
+    def record(self, text: str) -> StreamRecord:
         numbers = {topic: number for number, topic in enumerate(COUNTS) if topic != "trucks" or self.versions > 1}
         definition = AppliedDefinition(text, numbers, self.versions)
-        record = StreamRecord(NAME, TOPIC, "order_id", disorder=DISORDER, definition=definition)
+        return StreamRecord(NAME, TOPIC, "order_id", disorder=DISORDER, definition=definition)
+
+    def put(self, record: StreamRecord) -> None:
         self.producer.send(TOPICS.streams, 0, record.encode(), key=NAME.encode())
         self.producer.flush(1)
+
+    def remove(self) -> None:
+        self.producer.send(TOPICS.streams, 0, None, key=NAME.encode())
+        self.producer.flush(1)
+
+    def tell(self) -> None:
+        """Everybody's next digest."""
+        for _ in range(60):
+            self.world.now += 50
+            for process in self.world.processes:
+                assert process.service is not None
+                process.service.step(self.world.now)
 
     def send(self, topic: str, partition: int, body: Mapping[str, Any] | bytes) -> None:
         value = body if isinstance(body, bytes) else orjson.dumps(body)
@@ -194,9 +211,9 @@ class Shop:
         assert len({key for key, _ in found}) == len(found), "each dead letter once"
         return dict(found)
 
-    def is_committed(self) -> bool:
+    def is_committed(self, stem: str = NAME) -> bool:
         """Whether every message is read, and its transaction is committed."""
-        group = f"t.router.{NAME}"
+        group = f"t.router.{stem}"
         for topic, count in COUNTS.items():
             for partition in range(count):
                 where = TopicPartition(topic, partition)
@@ -276,16 +293,33 @@ def test_what_is_refused_nulled_and_waited_for_is_counted(tmp_path: Path) -> Non
     shop.send("payments", 0, {"order": {"id": "a"}, "paid": 1_000_100, "status": "OK", "total": "much"})
     shop.finish(2)
     shop.world.settle(shop.is_read)
-    for _ in range(60):
-        shop.world.now += 50
-        for process in shop.world.processes:
-            assert process.service is not None
-            process.service.step(shop.world.now)
+    shop.tell()
     assert shop.metrics.value(DEAD_LETTERS, "not-json") == 1
     assert shop.metrics.value(MISTYPED_VALUES, NAME, "payments/0") == 1
     assert shop.metrics.value(ROUTED_EVENTS, NAME, "orders/0") == 3
     assert shop.metrics.value(FILTERED, NAME, "orders/1") == 1
     assert shop.metrics.value(ROUTES_WAITING, NAME, "topic") == 0
+
+
+def test_a_stream_that_is_made_anew_counts_from_0(tmp_path: Path) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    again = replace(shop.record(SHOP), generation=2)
+    shop.world.topics(*stream_topics("t.", again.stem, TARGETS))
+    shop.apply(SHOP)
+    shop.send("payments", 0, {"order": {"id": "a"}, "paid": 1_000_100, "status": "OK", "total": "much"})
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    shop.tell()
+    labels = NAME, "payments/0"
+    assert [shop.metrics.value(one, *labels) for one in (ROUTED_EVENTS, MISTYPED_VALUES)] == [3, 1]
+    shop.remove()
+    shop.tell()
+    assert f'stream="{NAME}"' not in shop.metrics.text().decode()
+    shop.put(again)
+    shop.finish(2)
+    shop.world.settle(lambda: shop.is_committed(again.stem))
+    shop.tell()
+    assert [shop.metrics.value(one, *labels) for one in (ROUTED_EVENTS, MISTYPED_VALUES)] == [2, 0]
 
 
 def test_a_source_is_read_from_where_its_definition_says(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from saffron.cli.checks.of_cluster import cluster_findings
 from saffron.cli.checks.of_machine import machine_findings
 from saffron.cli.finding import ERROR, OK, WARNING, Finding, error, warning
 from saffron.cli.queries.texts import know_aggregates
+from saffron.counted import counted
 from saffron.errors import SaffronError, UnavailableError
 from saffron.runtime.local.state import connect, read_state, running
 from saffron.runtime.process.config import Loaded
@@ -86,4 +87,4 @@ def _print(findings: Iterable[Finding]) -> None:
             print(f"         fix: {one.fix}")
         if one.state in counts:
             counts[one.state] += 1
-    print(f"{counts[ERROR]} errors, {counts[WARNING]} warnings")
+    print(f"{counted(counts[ERROR], 'error')}, {counted(counts[WARNING], 'warning')}")

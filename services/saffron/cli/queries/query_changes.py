@@ -19,8 +19,9 @@ class QueryRefused(SaffronError):
 def existing(standing: Mapping[str, Standing], name: str) -> Standing:
     """The standing query of a name. QueryRefused: there is none."""
     if name not in standing:
-        there = f"there are {', '.join(sorted(standing))}" if standing else "there is none"
-        raise QueryRefused(f"there is no query {name!r}; {there}")
+        from saffron.runtime.streams.unknown_names import no_query  # here, for only this needs the language
+
+        raise QueryRefused(no_query(name, standing))
     return standing[name]
 
 

@@ -12,6 +12,7 @@ from saffron.cli.client import connection
 from saffron.cli.queries.query_changes import QueryRefused, existing
 from saffron.cli.queries.standing import read_standing, read_versions
 from saffron.cli.queries.texts import bind_text, know_aggregates
+from saffron.counted import counted
 from saffron.errors import QueryError
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def why(
         console.print_json(to_dict(answer.trace))
         return
     print("\n".join(lines(answer.trace)))
-    console.say(f"explained from the newest {answer.events:,} events of partition {answer.partition}")
+    console.say(f"explained from the newest {counted(answer.events, 'event')} of partition {answer.partition}")
 
 
 # ---------------------------------------------------------------- shared

@@ -11,7 +11,8 @@ import orjson
 import typer
 
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.errors import InputError, SchemaError
+from saffron.errors import SchemaError
+from saffron.given_files import bytes_of
 from saffron.runtime.process import config
 from saffron.runtime.process.own_modules import import_modules
 from saffron.schema.schema import Schema
@@ -36,7 +37,7 @@ def know_aggregates() -> None:
 def read_texts(files: Sequence[Path], texts: Sequence[str]) -> list[QueryText]:
     """The queries of files and of `-e`. BadParameter: there is none. Aggregates of the settings are loaded."""
     know_aggregates()
-    queries = [QueryText(path.stem, _read(path).decode("utf-8", "replace")) for path in files]
+    queries = [QueryText(path.stem, bytes_of(path).decode("utf-8", "replace")) for path in files]
     queries += [QueryText("query" if len(texts) == 1 else f"query{i}", text) for i, text in enumerate(texts, 1)]
     if not queries:
         raise typer.BadParameter("no query: name its file, or give its text with -e")
@@ -55,14 +56,7 @@ def bind_text(text: str, schema: Schema | None, name: str) -> Bound:
 def read_schema(path: Path) -> Schema:
     """The schema in a file with a stream's JSON Schema."""
     try:
-        document = orjson.loads(_read(path))
+        document = orjson.loads(bytes_of(path))
     except orjson.JSONDecodeError as error:
         raise SchemaError(f"{path} is not JSON: {error}") from error
     return from_json_schema(document)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error

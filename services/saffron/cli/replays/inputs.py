@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 
 from saffron.cli.progress import Reading
-from saffron.cli.streams.files import text_of
 
 if TYPE_CHECKING:
     from saffron.cli.replays.places import Places
@@ -73,10 +72,9 @@ class MessageFiles:
     """
 
     def __init__(self, definition: Path, inputs: Sequence[str], partitions: int | None, queries: Sequence[str]) -> None:
-        from saffron.mapping.definition_reader import read_definition
-        from saffron.mapping.tables.query_lookups import for_queries
+        from saffron.mapping.definition_file import definition_at
 
-        self._definition = for_queries(read_definition(text_of(definition)).beside(definition.parent), queries)
+        self._definition = definition_at(definition, queries)
         self._files = _by_topic(inputs)
         self._partitions = partitions
         self._open: MergedFiles | InnerFiles | None = None

@@ -13,11 +13,12 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, Self
 import orjson
 
 from saffron.cli import console
+from saffron.counted import counted
 from saffron.errors import InputError
 
 if TYPE_CHECKING:
     from saffron.cli.replays.places import Places
-    from saffron.engine.windows.operator import DeadLetter
+    from saffron.engine.windows.dead_letters import DeadLetter
     from saffron.runtime.replay.both import Merged
 
 
@@ -77,7 +78,7 @@ class Table:
                 print(_line(orjson.loads(result)))
 
     def close(self, names: Sequence[str]) -> None:
-        console.say(f"{self._shown:,} results")
+        console.say(counted(self._shown, "result"))
 
 
 class DeadLetterFile:
@@ -124,7 +125,7 @@ class DeadLetterFile:
         if not self.written:
             return ""
         kept = "--dead-letters FILE keeps them" if self._path is None else f"they are in {self._path}"
-        were = "1 event was" if self.written == 1 else f"{self.written:,} events were"
+        were = counted(self.written, "event was", "events were")
         return f"{were} bad or late ({kept}, with the reason); the first: {self._first}"
 
 

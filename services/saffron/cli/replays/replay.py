@@ -5,41 +5,59 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.durations import milliseconds
+from saffron.cli.durations import duration_option
 from saffron.cli.queries.texts import QueryText, read_schema, read_texts
 from saffron.cli.replays.inputs import EventFiles, Events, MessageFiles
 from saffron.cli.replays.output import Counts, DeadLetterFile, Lines, Sink, Table
 from saffron.cli.replays.places import Places
-from saffron.cli.replays.shed import PANE, POLICY, TRAIN, ShedOptions
-from saffron.language.cost.shedders import AUTO
+from saffron.cli.replays.shed import ShedOptions
 from saffron.runtime.process.allocator import keep_freed_memory
-from saffron.runtime.process.config import MOST_PANE
 
 if TYPE_CHECKING:
     from saffron.runtime.replay.replay import Replay
     from saffron.schema.schema import Schema
 
 
+@dataclass(frozen=True)
+class ResultOptions:
+    """The options of what a replay prints and writes."""
+
+    count: Annotated[bool, typer.Option("--count", help="Print the number of results per query instead.")] = False
+    stats: Annotated[bool, typer.Option("--stats", help="Print figures as one JSON object to standard error.")] = False
+    dead_letters: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write bad and late events here: reason, position, line.")
+    ] = None
+    strict: Annotated[bool, typer.Option(help="Stop at the first bad line, with status 1.")] = False
+
+    @property
+    def given(self) -> bool:
+        """Whether one of them is given."""
+        return self != ResultOptions()
+
+    @property
+    def sink(self) -> Sink:
+        """The sink of the results: counts, a table on a terminal, or JSON lines."""
+        if self.count:
+            return Counts()
+        return Table() if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Lines()
+
+
+@options.expanded(results=ResultOptions, shedding=ShedOptions)
 def replay(
     events: Annotated[list[str], typer.Argument(metavar="EVENTS...", help="Files, or - for standard input.")],
     query: options.QueryFiles = None,
     text: options.QueryTexts = None,
-    count: Annotated[bool, typer.Option("--count", help="Print the number of results per query instead.")] = False,
-    stats: Annotated[bool, typer.Option("--stats", help="Print figures as one JSON object to standard error.")] = False,
     schema: options.EventSchema = None,
     lenient: options.Lenient = False,
-    disorder: Annotated[str, typer.Option(metavar="DURATION", help="How late an event may be.")] = "0",
-    dead_letters: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write bad and late events here: reason, position, line.")
-    ] = None,
-    strict: Annotated[bool, typer.Option(help="Stop at the first bad line, with status 1.")] = False,
+    disorder: Annotated[int | None, duration_option("How late an event may be [default: 0].")] = None,
     partitions: Annotated[int, typer.Option(min=1, help="Split the stream as producers would (murmur2).")] = 1,
     key: Annotated[str | None, typer.Option(metavar="ATTR", help="Attribute by which to split.")] = None,
     stream: Annotated[
@@ -53,26 +71,9 @@ def replay(
     ] = None,
     why_events: Annotated[int, typer.Option(min=1, help="With --why KEY: of how many events, the last ones.")] = 40,
     json: Annotated[bool, typer.Option("--json", help="With --why: one JSON object a query.")] = False,
-    latency_bound: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Shed load to hold this, on a virtual clock (with --rate).")
-    ] = None,
-    rate: Annotated[
-        str | None, typer.Option(metavar="N|X", help="Events a second, or times the queries' own capacity (1.4x).")
-    ] = None,
-    shed: Annotated[str, typer.Option(metavar="NAME", help="Which shedder acts; none lets the bound break.")] = AUTO,
-    models: Annotated[Path | None, typer.Option(metavar="FILE", help="Models to shed by; else trained here.")] = None,
-    save_models: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the trained models here.")] = None,
-    train: Annotated[float, typer.Option(metavar="SHARE", help="Of the events, the first, to train on.")] = TRAIN,
-    truth: Annotated[bool, typer.Option("--truth", help="Add recall and precision to --stats.")] = False,
-    pane: Annotated[
-        int, typer.Option(min=1, max=MOST_PANE, metavar="N", help="Events before one that decide its utility.")
-    ] = PANE,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of all that is drawn in shedding.")] = 0,
-    policy: Annotated[Literal["shed", "catch-up"], typer.Option(help="What to do after an outage.")] = POLICY,
-    cost: Annotated[
-        list[str] | None, typer.Option(metavar="[QUERY=]NS", help="Of a check, instead of measured times.")
-    ] = None,
-    shed_aggregates: Annotated[bool, typer.Option(help="Aggregate queries may lose events too.")] = False,
+    *,
+    results: ResultOptions,
+    shedding: ShedOptions,
 ) -> None:
     """Run queries over files of events; results are JSON lines (a table on a terminal).
 
@@ -93,21 +94,31 @@ def replay(
 
         zcat events.gz | saffron replay -q fraud.saf - --disorder 5s --dead-letters bad.jsonl
     """
-    shedding = ShedOptions(
-        latency_bound, rate, shed, models, save_models, train, truth, pane, seed, policy, cost or [], shed_aggregates
-    )
-    results = count or stats or strict or dead_letters
-    _require_together(partitions > 1, why, json=json, results=results, sheds=shedding.given)
+    _require_together(partitions > 1, why, json=json, results=results.given, sheds=shedding.given)
     queries = read_texts(query or [], text or [])
-    known = read_schema(schema) if schema else None
-    held = milliseconds(disorder, "--disorder")
-    others = [*shedding.given, *(["--disorder"] if held else [])]
+    read = Read(read_schema(schema) if schema else None, lenient, disorder or 0)
+    others = [*shedding.given, *(["--disorder"] if disorder else [])]
     texts = [one.text for one in queries]
-    inputs = _inputs(stream, events, known, partitions, key, texts, others=others)
-    if why is not None:
-        _explain(inputs, queries, known, why, lenient=lenient, disorder=held, shown=why_events, json=json)
-        return
+    inputs = _inputs(stream, events, read.schema, partitions, key, texts, others=others)
+    if why is None:
+        _run(inputs, queries, read, results, shedding)
+    else:
+        _explain(inputs, queries, read, why, shown=why_events, json=json)
 
+
+@dataclass(frozen=True)
+class Read:
+    """How events are read. `lenient`: unknown names in queries are warnings. `disorder`: in ms."""
+
+    schema: Schema | None
+    lenient: bool
+    disorder: int
+
+
+def _run(
+    inputs: Events, queries: Sequence[QueryText], read: Read, wanted: ResultOptions, shedding: ShedOptions
+) -> None:
+    """Runs the queries, and prints their results and what there is to say of the run."""
     asked = shedding.asked
     from saffron.runtime.replay.fused import Query
     from saffron.runtime.replay.replay import Replay  # after the cheap checks: this loads Numba
@@ -115,9 +126,9 @@ def replay(
 
     named = [Query(one.name, one.text) for one in queries]
     settings: dict[str, Any] = {
-        "schema": known,
-        "lenient": lenient,
-        "disorder": held,
+        "schema": read.schema,
+        "lenient": read.lenient,
+        "disorder": read.disorder,
         **inputs.settings(),
         "warn": lambda warning: console.say(f"warning: {warning}"),
     }
@@ -125,13 +136,13 @@ def replay(
     virtual = shedding.replay(named, **settings) if asked else None
     run = virtual or Replay(named, **settings)
     places = Places()
-    with DeadLetterFile(dead_letters, strict, places) as letters:
-        _print_results(run, inputs, _sink(count), letters, places)
+    with DeadLetterFile(wanted.dead_letters, wanted.strict, places) as letters:
+        _print_results(run, inputs, wanted.sink, letters, places)
     if virtual is not None:
         shedding.save(virtual.models())
     for sentence in (*run.reports(), *read_again({} if run.merged is None else run.merged.tables)):
         console.say(sentence)
-    if stats:
+    if wanted.stats:
         print(orjson.dumps(run.figures()).decode(), file=sys.stderr)
     elif report := letters.report():
         console.say(report)
@@ -188,11 +199,9 @@ def _print_results(run: Replay, events: Events, sink: Sink, letters: DeadLetterF
 def _explain(
     events: Events,
     queries: Sequence[QueryText],
-    schema: Schema | None,
+    read: Read,
     asked: str,
     *,
-    lenient: bool,
-    disorder: int,
     shown: int,
     json: bool,
 ) -> None:
@@ -205,15 +214,10 @@ def _explain(
     from saffron.runtime.replay.why import Reader, why
 
     texts = [Query(one.name, one.text) for one in queries]
-    for trace in why(Reader(texts, events.batches, schema, lenient, disorder, events.merged), asked, shown=shown):
+    for trace in why(
+        Reader(texts, events.batches, read.schema, read.lenient, read.disorder, events.merged), asked, shown=shown
+    ):
         if json:
             console.print_json(to_dict(trace))
         else:
             print("\n".join(lines(trace)))
-
-
-def _sink(count: bool) -> Sink:
-    """The sink of the results: counts, a table on a terminal, or JSON lines."""
-    if count:
-        return Counts()
-    return Table() if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Lines()

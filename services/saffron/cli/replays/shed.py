@@ -3,64 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import orjson
 import typer
 
-from saffron.cli.durations import milliseconds
+from saffron.cli.durations import duration_option
 from saffron.errors import InputError
+from saffron.given_files import bytes_of
 from saffron.language.cost.shedders import AUTO, refusal
-from saffron.runtime.process.config import Settings
+from saffron.runtime.process.config import MOST_PANE, Settings
 
 if TYPE_CHECKING:
     from saffron.experiments.virtual import VirtualReplay
     from saffron.experiments.virtual_models import Records
     from saffron.runtime.replay.fused import Query
 
-TRAIN = 0.3
-PANE = Settings.pane_events
-POLICY: Final = "shed"
-"""Where nothing else is said."""
-
 
 @dataclass(frozen=True)
 class ShedOptions:
-    """The options as given on the command line. `cost`: NS or QUERY=NS each."""
+    """The options of shedding on a virtual clock. `cost`: NS or QUERY=NS each."""
 
-    latency_bound: str | None
-    rate: str | None
-    shed: str
-    models: Path | None
-    save_models: Path | None
-    train: float
-    truth: bool
-    pane: int
-    seed: int
-    policy: str
-    cost: Sequence[str]
-    aggregates: bool
+    latency_bound: Annotated[
+        int | None, duration_option("Shed load to hold this, on a virtual clock (with --rate).")
+    ] = None
+    rate: Annotated[
+        str | None, typer.Option(metavar="N|X", help="Events a second, or times the queries' own capacity (1.4x).")
+    ] = None
+    shed: Annotated[str, typer.Option(metavar="NAME", help="Which shedder acts; none lets the bound break.")] = AUTO
+    models: Annotated[Path | None, typer.Option(metavar="FILE", help="Models to shed by; else trained here.")] = None
+    save_models: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the trained models here.")] = None
+    train: Annotated[float, typer.Option(metavar="SHARE", help="Of the events, the first, to train on.")] = 0.3
+    truth: Annotated[bool, typer.Option("--truth", help="Add recall and precision to --stats.")] = False
+    pane: Annotated[
+        int, typer.Option(min=1, max=MOST_PANE, metavar="N", help="Events before one that decide its utility.")
+    ] = Settings.pane_events
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of all that is drawn in shedding.")] = 0
+    policy: Annotated[Literal["shed", "catch-up"], typer.Option(help="What to do after an outage.")] = "shed"
+    cost: Annotated[
+        list[str] | None, typer.Option(metavar="[QUERY=]NS", help="Of a check, instead of measured times.")
+    ] = None
+    shed_aggregates: Annotated[bool, typer.Option(help="Aggregate queries may lose events too.")] = False
 
     @property
     def given(self) -> list[str]:
         """The options that differ from their defaults."""
-        says = {
-            "--latency-bound": self.latency_bound is not None,
-            "--rate": self.rate is not None,
-            "--shed": self.shed != AUTO,
-            "--models": self.models is not None,
-            "--save-models": self.save_models is not None,
-            "--train": self.train != TRAIN,
-            "--truth": self.truth,
-            "--pane": self.pane != PANE,
-            "--seed": self.seed != 0,
-            "--policy": self.policy != POLICY,
-            "--cost": bool(self.cost),
-            "--shed-aggregates": self.aggregates,
-        }
-        return [option for option, something in says.items() if something]
+        differ = [one.name for one in fields(self) if getattr(self, one.name) not in (one.default, [])]
+        return [f"--{name.replace('_', '-')}" for name in differ]
 
     @property
     def asked(self) -> bool:
@@ -81,15 +72,14 @@ class ShedOptions:
 
         if self.rate is None:
             raise typer.BadParameter("--latency-bound needs a --rate: events a second (20000), or 1.4x the capacity")
-        bound = milliseconds(self.latency_bound or "", "--latency-bound")
         run = VirtualRun(
-            Overload(float(bound), self.policy, seed=self.seed),
+            Overload(float(self.latency_bound or 0), self.policy, seed=self.seed),
             Rate.of(self.rate),
             self.shed,
             train=self.train,
             truth=self.truth,
-            aggregates=self.aggregates,
-            stated=_costs(self.cost),
+            aggregates=self.shed_aggregates,
+            stated=_costs(self.cost or []),
             models=_read(self.models),
             pane=Pane(self.pane),
         )
@@ -124,12 +114,8 @@ def _read(path: Path | None) -> Records | None:
     """The model records of a file that `save` has written; None without a file."""
     if path is None:
         return None
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
     records = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(bytes_of(path).splitlines(), 1):
         try:
             record = orjson.loads(line)
             records.append((record["key"].encode(), record["value"].encode()))

@@ -11,17 +11,17 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.streams.definition import keyless, read_newest
-from saffron.cli.streams.files import text_of
 from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, shown_row
 from saffron.control.streams.bodies import applied_body, stream_body
 from saffron.control.streams.definitions import plan_definition, summary_of
 from saffron.errors import InputError, SaffronError
+from saffron.given_files import text_of
 from saffron.language.plan.formulas import attribute_shown
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.dry_run import sentences
-from saffron.runtime.streams.no_stream import no_stream
+from saffron.runtime.streams.unknown_names import no_stream
 
 _NEWEST = 200
 """Messages of each topic that a definition is tried on when it is applied."""

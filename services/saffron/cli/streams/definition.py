@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +12,12 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.streams import samples
-from saffron.cli.streams.files import text_of
 from saffron.control.streams.readings import read_source, reading_body
-from saffron.errors import InputError
+from saffron.counted import counted
+from saffron.errors import InputError, UnavailableError
+from saffron.language.syntax.hints import known_names
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
+from saffron.mapping.definition_file import definition_at
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.dry_run import LookUp, Reading, not_looked_up, read_all, sentences
 from saffron.mapping.mapper import flat
@@ -97,7 +99,7 @@ def check(
 
         saffron stream check shop.yaml orders=orders.ndjson payments=payments.ndjson shipments=shipments.ndjson
     """
-    found = read_definition(text_of(definition)).beside(definition.parent)
+    found = definition_at(definition)
     topics = [*(one.topic for one in found.sources), *(one.topic for one in found.tables if one.topic is not None)]
     files = _files(inputs or [], topics)
     with _client(system, [one for one in topics if one not in files]) as client:
@@ -127,11 +129,15 @@ def check(
 
 
 def _sampled(system: options.System, sources: Sequence[str], sample: int, registry: str | None) -> list[Topic]:
-    """The newest messages of topics and files, in the order given."""
+    """The newest messages of topics and files, in the order given. UnavailableError: no system has the topics."""
     files = {one: Path(one) for one in sources if Path(one).is_file()}
     found = {one: Topic(path.stem, samples.of_file(path, path.stem, sample)) for one, path in files.items()}
     topics = [one for one in sources if one not in files]
-    with _client(system, topics) as client:
+    with ExitStack() as stack:
+        try:
+            client = stack.enter_context(_client(system, topics))
+        except UnavailableError as error:
+            raise UnavailableError(f"{', '.join(topics)}: no such file, so a topic is meant; {error}") from error
         if client is not None:
             found |= zip(topics, samples.of_topics(client, topics, sample, registry), strict=True)
     return [found[one] for one in sources]
@@ -178,7 +184,7 @@ def _files(inputs: Sequence[str], topics: Sequence[str]) -> dict[str, Path]:
     for one in inputs:
         topic, _, path = one.partition("=")
         if topic not in topics or not path:
-            raise InputError(f"{one!r} is no TOPIC=FILE: the definition's topics are {', '.join(topics)}")
+            raise InputError(f"{one!r} is no TOPIC=FILE. {known_names('Its topics are', topics, topic)}")
         files[topic] = Path(path)
     return files
 
@@ -210,7 +216,7 @@ def keyless(readings: Sequence[Reading], definition: StreamDefinition) -> Iterat
 def _looked_up(readings: Sequence[Reading], tables: Mapping[str, Table]) -> Iterator[str]:
     """Of a stream with tables: how many rows they have, what is wrong with them, and an event of each source."""
     for name, table in tables.items():
-        yield f"table {name}: {len(table):,} row{'s' * (len(table) != 1)}"
+        yield f"table {name}: {counted(len(table), 'row')}"
     yield from table_notices(tables, {})
     for one in readings if tables else ():
         for event in one.examples[:1]:

@@ -14,14 +14,16 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.streams.editor import edit as edited
+from saffron.counted import counted
 from saffron.errors import InputError
+from saffron.given_files import bytes_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.reading import DeadLetters, Found, LetterFilter
 from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, Sources, described, require_message
 from saffron.runtime.dead_letters.showing import encoded, row_of, whole
-from saffron.runtime.streams.no_stream import no_stream
+from saffron.runtime.streams.unknown_names import no_stream
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown", no_args_is_help=True)
 
@@ -97,7 +99,7 @@ def show(
         console.print_json(view)
         return
     at = console.moment(view["at"])
-    print(f"{view['id']}, stream {view['stream'] or '-'}, {view['bytes']} bytes, put aside at {at}")
+    print(f"{view['id']}, stream {view['stream'] or '-'}, {counted(view['bytes'], 'byte')}, put aside at {at}")
     gone = "the message is no longer in its topic" if view["result"] is None else "a result: its bytes are not kept"
     print(f"key {view['key']!r}, headers {view['headers']}" if view["original"] else gone)
     print(f"sent again: {_sent(view)}\n\n{view['hex'] if hex else view['shown']}")
@@ -238,10 +240,7 @@ def _by_hand(letter: Letter) -> bytes:
 def _read(path: Path) -> bytes:
     if str(path) == "-":
         return sys.stdin.buffer.read().removesuffix(b"\n")
-    try:
-        return path.read_bytes().removesuffix(b"\n")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    return bytes_of(path).removesuffix(b"\n")
 
 
 def _assignment(text: str) -> tuple[str, Any]:

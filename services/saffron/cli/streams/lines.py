@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from saffron.counted import counted
 from saffron.engine.events.formats.files import read_events
 from saffron.schema.schema import MAX_EVENT_BYTES
 
@@ -17,10 +18,8 @@ class LeftOut:
 
     def report(self) -> str:
         """The message on them."""
-        return (
-            f"{self.events:,} events were not sent, since they are longer than {MAX_EVENT_BYTES} bytes; the first: "
-            f"{self.first}"
-        )
+        were = counted(self.events, "event was not sent, since it is", "events were not sent, since they are")
+        return f"{were} longer than {MAX_EVENT_BYTES} bytes; the first: {self.first}"
 
 
 def batches(files: Sequence[str], left_out: LeftOut) -> Iterator[list[bytes]]:

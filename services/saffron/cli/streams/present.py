@@ -27,6 +27,7 @@ def present(client: Client) -> StreamContext:
         unreadable=frozenset(known.records.unreadable),
         schema=known.schema,
         queries={name: record.text for name, record in client.queries().items()},
+        topics=client.log.topics,
     )
 
 

@@ -14,12 +14,13 @@ from saffron.cli.client import connection
 from saffron.cli.streams import pace
 from saffron.cli.streams.lines import LeftOut, batches
 from saffron.cli.streams.messages import produce_messages
+from saffron.counted import counted
 from saffron.errors import InputError
 from saffron.records.stream import JSON, StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.runtime.streams.event_producer import EventProducer
-from saffron.runtime.streams.no_stream import no_stream
+from saffron.runtime.streams.unknown_names import no_stream
 
 _FLUSH_SECONDS = 120.0
 _SHOW_SECONDS = 0.5
@@ -86,7 +87,7 @@ def produce(
     if json:
         console.print_json({"events": sent, "seconds": round(seconds, 3), "events_per_second": round(sent / seconds)})
     else:
-        console.say(f"{sent:,} events to {record.topic} in {seconds:.1f} s ({sent / seconds:,.0f}/s)")
+        console.say(f"{counted(sent, 'event')} to {record.topic} in {seconds:.1f} s ({sent / seconds:,.0f}/s)")
 
 
 def _produce_to_topic(
@@ -103,7 +104,7 @@ def _produce_to_topic(
     if json:
         console.print_json({"messages": sent})
     else:
-        console.say(f"{sent:,} messages to {topic}")
+        console.say(f"{counted(sent, 'message')} to {topic}")
 
 
 def _require_plain(stream: StreamRecord) -> None:
@@ -130,7 +131,7 @@ def send(producer: EventProducer, slices: Iterator[list[bytes]], key: str | None
             now = time.monotonic()
             if now - shown > _SHOW_SECONDS:
                 shown = now
-                console.progress(f"produced {sent:,} events, {sent / (now - begun):,.0f}/s")
+                console.progress(f"produced {counted(sent, 'event')}, {sent / (now - begun):,.0f}/s")
     finally:
         producer.flush(_FLUSH_SECONDS)
         console.done()

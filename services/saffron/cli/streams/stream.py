@@ -11,7 +11,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
-from saffron.cli.durations import milliseconds
+from saffron.cli.durations import duration_option
 from saffron.cli.queries.standing import read_standing
 from saffron.cli.queries.texts import bind_text, read_schema
 from saffron.cli.streams import applied, definition
@@ -20,6 +20,7 @@ from saffron.cli.streams.rows import cell, differences, shown_row
 from saffron.control.streams.bodies import topics_of
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
 from saffron.control.streams.stream_changes import check_removal, left_topics, plan_change, plan_update
+from saffron.counted import counted
 from saffron.errors import InputError, QueryError
 from saffron.records.status import ENDED, QueryStatus
 from saffron.records.version import version_key
@@ -32,15 +33,14 @@ RegistryUrl = Annotated[
     str | None, typer.Option(metavar="URL", help="The schema registry of avro and protobuf messages.")
 ]
 Disorder = Annotated[
-    str | None, typer.Option(help="How late an event may be: 500ms, 5s, 2m, 1h [default: 0; --from: as there].")
+    int | None, duration_option("How late an event may be: 500ms, 5s, 2m, 1h [default: 0; --from: as there].")
 ]
 Idle = Annotated[
-    str | None,
-    typer.Option(help="A partition read to its end for this long follows the others' watermark; 0: never."),
+    int | None, duration_option("A partition read to its end for this long follows the others' watermark; 0: never.")
 ]
 Silence = Annotated[
-    str | None,
-    typer.Option(help="When nothing came for this long to any partition, event time goes on with the clock; 0: never."),
+    int | None,
+    duration_option("When nothing came for this long to any partition, event time goes on with the clock; 0: never."),
 ]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown", no_args_is_help=True)
@@ -93,9 +93,8 @@ def add(
         saffron stream add events_by_sector --from events --key sector --idle 5s
     """
     change = StreamChange(
-        name, topic, key, source, _schema(schema), form, registry, _duration(disorder, "--disorder"),
-        _duration(idle, "--idle"), partitions, _duration(silence, "--silence"),
-    )  # fmt: skip
+        name, topic, key, source, _schema(schema), form, registry, disorder, idle, partitions, silence
+    )
     with connection(system.connected()) as client:
         _put(client, plan_change, change, json)
 
@@ -128,9 +127,8 @@ def set_stream(
         saffron stream set trades --disorder 2s --schema trade-v2.schema.json
     """
     change = StreamChange(
-        name, key=key, schema=_schema(schema), registry=registry, disorder=_duration(disorder, "--disorder"),
-        idle=_duration(idle, "--idle"), silence=_duration(silence, "--silence"),
-    )  # fmt: skip
+        name, key=key, schema=_schema(schema), registry=registry, disorder=disorder, idle=idle, silence=silence
+    )
     with connection(system.connected()) as client:
         _put(client, plan_update, change, json)
 
@@ -217,10 +215,10 @@ def _put(
     if found.before is not None and not found.is_change:
         console.say(f"stream {record.name} is so already: nothing is changed")
         return
-    console.say(f"stream {record.name}: topic {record.topic}, {count} partition{'s' if count > 1 else ''}")
+    console.say(f"stream {record.name}: topic {record.topic}, {counted(count, 'partition')}")
     for line in differences(found):
         console.say(f"  {line}")
-    if record.source is not None and record.idle is None:
+    if record.source is not None and record.idle is None and now.partitions(now.streams[record.source].topic) != 1:
         console.say(
             f"a partition of {record.source} that is silent holds {record.name} back, since an earlier event may come "
             "of it: with --idle 5s the others go on without it"
@@ -258,7 +256,3 @@ def _schema(path: Path | None) -> Any:
         return None
     read_schema(path)  # a schema that no service could read is refused here, with the file's name
     return orjson.loads(path.read_bytes())
-
-
-def _duration(text: str | None, option: str) -> int | None:
-    return None if text is None else milliseconds(text, option)

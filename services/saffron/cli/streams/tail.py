@@ -120,9 +120,8 @@ def full_name(client: Client, name: str) -> str:
     if name in topic_files():
         return client.topics.named(name)
     if client.log.partitions(name) is None:
-        from saffron.language.syntax.hints import suggestion  # here, for only this needs the language
+        from saffron.runtime.streams.unknown_names import no_topic  # here, for only this needs the language
 
-        near = suggestion(name, [*topic_files(), *_result_topics(client)])
-        where = client.settings.bootstrap
-        raise LogError(f"topic {name!r} does not exist at {where}: {near or 'is that its full name?'}")
+        known = [*topic_files(), *_result_topics(client), *client.log.topics()]
+        raise LogError(no_topic(name, known, at=client.settings.bootstrap))
     return name

@@ -24,6 +24,7 @@ from saffron.cli.system.demo_screen import Screen
 from saffron.cli.system.launch import chosen_services, prepare, start_detached, stop
 from saffron.cli.system.scrape import Page, scrape
 from saffron.cli.system.settled import Readers
+from saffron.counted import counted
 from saffron.errors import SaffronError
 from saffron.runtime.local.state import read_state
 from saffron.runtime.log import TopicPartition
@@ -188,7 +189,7 @@ def _summary(production: _Production, screen: Screen, directory: Path, seconds: 
     """Prints the numbers of events, results and latencies."""
     pages = _reported(directory, screen)
     print()
-    print(console.bold(f"{production.sent:,} events in {seconds:.1f} s ({production.sent / seconds:,.0f}/s)"))
+    print(console.bold(f"{counted(production.sent, 'event')} in {seconds:.1f} s ({production.sent / seconds:,.0f}/s)"))
     rows = []
     for name, page in pages.items():
         quantiles = [page.quantile_ms("saffron_detection_latency_seconds", share, query=name) for share in (0.5, 0.99)]

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from saffron.cli import console
+from saffron.counted import counted
 
 _LINES_PER_SECOND = 6.0
 _SAME_SUBJECT_SECONDS = 1.5
@@ -50,7 +51,7 @@ class Screen:
             self._next_progress = now + (_PROGRESS_SECONDS if live else _PROGRESS_SECONDS_IN_A_LOG)
             rate = sent / max(now - self._begun, 1e-9)
             results = ", ".join(f"{count:,} {name}" for name, count in sorted(self.results.items())) or "no result yet"
-            console.step(f"{sent:,} of {self._wanted:,} events, {rate:,.0f}/s; {results}")
+            console.step(f"{sent:,} of {counted(self._wanted, 'event')}, {rate:,.0f}/s; {results}")
 
 
 def describe(result: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from saffron.cli.system.scrape import Page
+from saffron.counted import counted
 from saffron.runtime.telemetry import metric_names as names
 
 
@@ -35,7 +36,7 @@ class TableLine:
 
     def __str__(self) -> str:
         bad = f"; {self.bad:,} could not be read (windowing's log says why)" if self.bad else ""
-        rows = f"{self.rows:,} row{'s' * (self.rows != 1)}"
+        rows = counted(self.rows, "row")
         return f"stream {self.stream}: table {self.name} has {rows} in {self.size / 1e6:,.1f} MB{bad}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.cli.system.scrape import Page
+from saffron.counted import counted
 from saffron.runtime.telemetry import metric_names as names
 
 
@@ -24,7 +25,11 @@ class SilenceLine:
     def sentence(self) -> str:
         """The line for a person."""
         ahead = f"event time is {self.seconds:,.0f} s ahead of the events" if self.seconds else ""
-        late = f"{self.late:,} events were late by that alone (`saffron doctor`)" if self.late else ""
+        late = (
+            f"{counted(self.late, 'event was', 'events were')} late by that alone (`saffron doctor`)"
+            if self.late
+            else ""
+        )
         return f"stream {self.stream}, by its silence: {'; '.join(filter(None, (ahead, late)))}"
 
 

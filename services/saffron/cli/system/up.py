@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.durations import milliseconds
+from saffron.cli.durations import duration_option
 from saffron.cli.system.launch import chosen_services, prepare, start_detached
 from saffron.cli.system.status import document
 from saffron.runtime.local.state import SystemState, read_state
@@ -22,8 +22,7 @@ def up(
         int | None, typer.Option(min=1, help="Partitions of the events topic when it is created [default: 1].")
     ] = None,
     latency_bound: Annotated[
-        str | None,
-        typer.Option(metavar="DURATION", help="Hold this detection latency: shed load when it cannot be held else."),
+        int | None, duration_option("Hold this detection latency: shed load when it cannot be held else.")
     ] = None,
     overload: Annotated[
         str | None,
@@ -65,7 +64,7 @@ def up(
     flags: dict[str, Any] = {"data": data, "bootstrap": brokers, "prefix": prefix, "partitions": partitions}
     flags |= {"results_format": results_format, "results_registry": registry}
     if latency_bound is not None:
-        flags |= {"latency_bound_ms": milliseconds(latency_bound, "--latency-bound"), "overload": overload or SHED}
+        flags |= {"latency_bound_ms": latency_bound, "overload": overload or SHED}
     settings = load(flags).settings
     if registry is not None and settings.results_format == JSON:
         raise typer.BadParameter("--registry is for results in avro or protobuf: give it with --results-format")

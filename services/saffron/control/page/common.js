@@ -37,6 +37,9 @@ function short(value, digits = 0) {
   return value.toFixed(value < 10 ? Math.max(digits, value % 1 ? 1 : 0) : 0);
 }
 
+// A number of things: `1 event`, `2 events`.
+const counted = (number, one) => `${number.toLocaleString()} ${one}${number === 1 ? "" : "s"}`;
+
 function clock(ms) {
   return new Date(ms).toLocaleTimeString(undefined, { hour12: false });
 }
@@ -46,7 +49,7 @@ function brief(result) {
   const said = Object.entries({ ...(result.key || result.group), ...result.return });
   if (said.length) return said.map(([name, value]) => `${name} ${typeof value === "number" && value % 1 ? value.toFixed(3) : value}`).join("  ");
   const events = Object.entries(result.events || {});
-  return events.map(([name, bound]) => (Array.isArray(bound) ? `${name}: ${bound.length} events` : `${name}: ${bound.type} ${bound.seq}`)).join("  ");
+  return events.map(([name, bound]) => (Array.isArray(bound) ? `${name}: ${counted(bound.length, "event")}` : `${name}: ${bound.type} ${bound.seq}`)).join("  ");
 }
 
 // As an image, so that nothing in it can run.

@@ -228,7 +228,7 @@ async function tellWhy(query, asked) {
   answer.textContent = "looking…";
   try {
     const trace = await ask(`/api/queries/${encodeURIComponent(query)}/why?ask=${encodeURIComponent(asked)}`);
-    answer.textContent = `${trace.text}\n\ncomputed from the newest ${trace.looked_at.events} events of partition ${trace.partition}`;
+    answer.textContent = `${trace.text}\n\ncomputed from the newest ${counted(trace.looked_at.events, "event")} of partition ${trace.partition}`;
   } catch (error) {
     answer.className = "bad";
     answer.textContent = error.message;
@@ -293,7 +293,7 @@ function letterParts(whole) {
   const send = (dry) => sendAgain(whole, text.value, dry, answer);
   const key = whole.original ? `key ${whole.key ?? "none"}` : "no longer in its topic";
   return [
-    element("p", { className: "dim", textContent: `${whole.id}, stream ${whole.stream ?? "none"}, ${whole.bytes} bytes, ${key}` }),
+    element("p", { className: "dim", textContent: `${whole.id}, stream ${whole.stream ?? "none"}, ${counted(whole.bytes, "byte")}, ${key}` }),
     element("pre", { className: "shown", textContent: whole.shown }), bytes, text, answer,
     element("div", { className: "row" },
       element("button", { textContent: "Bytes", onclick: () => { bytes.hidden = !bytes.hidden; } }),
@@ -305,7 +305,7 @@ function letterParts(whole) {
 
 // A result that was too large has no bytes to look at, and cannot be sent again.
 function resultParts(whole) {
-  const about = `${whole.id}, stream ${whole.stream ?? "none"}, ${whole.bytes} bytes, query ${whole.result.query}: a result, which cannot be sent again`;
+  const about = `${whole.id}, stream ${whole.stream ?? "none"}, ${counted(whole.bytes, "byte")}, query ${whole.result.query}: a result, which cannot be sent again`;
   return [element("p", { className: "dim", textContent: about }), element("pre", { className: "shown", textContent: whole.shown })];
 }
 

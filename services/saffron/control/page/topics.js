@@ -52,7 +52,7 @@ function showTopics(topics) {
   const chosen = new Set(chosenTopics());
   const choices = topics.map((one) => element("label", { className: "choice" },
     element("input", { type: "checkbox", value: one.topic, checked: chosen.has(one.topic) }), ` ${one.topic} `,
-    element("span", { className: "dim", textContent: `${one.partitions} partition${one.partitions > 1 ? "s" : ""}` })));
+    element("span", { className: "dim", textContent: `${counted(one.partitions, "partition")}` })));
   if (!choices.length) choices.push(element("p", { className: "empty", textContent: "none yet" }));
   document.querySelector("#topics .choices").replaceChildren(...choices);
   filterTopics();
@@ -91,7 +91,7 @@ byId("infer-form").addEventListener("submit", (event) => {
     edited(found.definition);
     const read = Object.values(found.messages).reduce((sum, one) => sum + one, 0);
     if (topics.includes(byId("looked").value) || !messages.size) byId("looked").value = topics[0];
-    const line = `by ${read.toLocaleString()} messages: read it below, change what you know better, and check it`;
+    const line = `by ${counted(read, "message")}: read it below, change what you know better, and check it`;
     return found.told.length ? [[...found.told, line].join("\n"), "wait"] : line;
   });
 });
@@ -141,7 +141,7 @@ function badges(one) {
 function messageParts(one) {
   const facts = [["key", one.key ?? "none"], ...Object.entries(one.headers).map(([name, value]) => [`header ${name}`, value])];
   const value = one.value === null ? "no value (a tombstone)" : one.encoding === "utf-8" ? indented(one.value) : one.value;
-  const cut = one.value !== null && one.bytes > 16384 ? `the first 16,384 of ${one.bytes.toLocaleString()} bytes` : `${one.bytes.toLocaleString()} bytes`;
+  const cut = one.value !== null && one.bytes > 16384 ? `the first 16,384 of ${counted(one.bytes, "byte")}` : counted(one.bytes, "byte");
   facts.push(["value", one.encoding === "utf-8" ? cut : `${cut}, no text: shown as base64`]);
   const parts = [element("dl", { className: "facts" }, ...facts.flatMap(([name, text]) => [element("dt", { textContent: name }), element("dd", { textContent: text })])),
     element("pre", { className: "shown", textContent: value })];
@@ -233,7 +233,7 @@ byId("try-form").addEventListener("submit", (event) => {
 function trialLines(found) {
   const shown = found.count > found.results.length ? `, of which the first ${found.results.length} are shown` : "";
   const since = found.since === null ? "all messages that there are" : `messages since ${moment(found.since)}`;
-  const lines = [`${found.count.toLocaleString()} result${found.count === 1 ? "" : "s"}${shown}; from ${found.events.toLocaleString()} events of ${found.messages.toLocaleString()} messages (${since})`];
+  const lines = [`${counted(found.count, "result")}${shown}; from ${counted(found.events, "event")} of ${counted(found.messages, "message")} (${since})`];
   if (!found.whole) lines.push("the time was over before all messages were matched: there may be more results");
   for (const [reason, count] of Object.entries(found.refused)) lines.push(`${count} refused (${reason})`);
   return [...lines, ...found.reports, ...found.warnings];

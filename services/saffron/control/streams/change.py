@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,8 @@ class StreamContext:
 
     `streams`: by name. `partitions`: number of a topic. `used`: whether a topic was ever written to. `disorder`,
     `idle`: settings of the default stream where its record has none. `unreadable`: names whose newest record cannot be
-    read. `schema`: a stream's schema in force. `queries`: the texts of standing queries by name.
+    read. `schema`: a stream's schema in force. `queries`: the texts of standing queries by name. `topics`: all names of
+    topics that there are.
     """
 
     prefix: str
@@ -51,6 +52,7 @@ class StreamContext:
     unreadable: frozenset[str] = frozenset()
     schema: Callable[[StreamRecord], Schema | None] = field(default=lambda record: None)
     queries: Mapping[str, str] = field(default_factory=dict)
+    topics: Callable[[], Iterable[str]] = tuple
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class StreamPlan:
     """A change that can be made.
 
     `before`: the present record, None for a new stream. `topics`: to be created before the record is written.
-    `partitions`: of the stream's topic. `unreadable`: the present record cannot be read.
+    `partitions`: of the stream's topic. `unreadable`: the present record cannot be read. `alone`: the source of a
+    merged stream is one partition, which holds no other one back.
     """
 
     before: StreamRecord | None
@@ -66,6 +69,7 @@ class StreamPlan:
     topics: list[TopicSpec]
     partitions: int
     unreadable: bool = False
+    alone: bool = False
 
     @property
     def is_change(self) -> bool:

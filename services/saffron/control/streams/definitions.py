@@ -10,11 +10,13 @@ from pathlib import PurePath
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan, require_foreign
 from saffron.control.streams.stream_topics import inner_topics_used, with_topics
+from saffron.counted import counted
 from saffron.mapping.changes import changes_of
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import definition_of, read_definition
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM
+from saffron.runtime.streams.unknown_names import no_topic
 
 _ANEW = "remove the stream (`saffron stream remove {0}`) and apply the definition again, or give it another name"
 
@@ -35,9 +37,11 @@ def plan_definition(text: str, now: StreamContext) -> StreamPlan:
         if count > 1:
             raise Refused(400, "key", f"`partitions: {count}` needs a `key`, by which events are spread over them")
     if before is None:
-        return with_topics(None, _new(text, wanted, now), StreamChange(wanted.name, partitions=count), now)
-    _refuse_another_place(before, wanted, now)
-    return with_topics(before, _applied(text, wanted, before), StreamChange(wanted.name), now)
+        found = with_topics(None, _new(text, wanted, now), StreamChange(wanted.name, partitions=count), now)
+    else:
+        _refuse_another_place(before, wanted, now)
+        found = with_topics(before, _applied(text, wanted, before), StreamChange(wanted.name), now)
+    return replace(found, alone=sum(counts.values()) == 1)
 
 
 def sentences_of(found: StreamPlan) -> list[str]:
@@ -57,11 +61,11 @@ def summary_of(found: StreamPlan) -> list[str]:
             return [f"stream {record.name} is so already: nothing is changed"]
         head = f"stream {record.name}: version {applied.version} of its definition is in force"
         return [head, *(sentences_of(found) or ["only its words changed: events are read as before"])]
-    topics, plural = ", ".join(applied.numbers), "s" if found.partitions > 1 else ""
-    made = f"stream {record.name} merges {topics} into topic {record.topic}, {found.partitions} partition{plural}"
+    topics, partitions = ", ".join(applied.numbers), counted(found.partitions, "partition")
+    made = f"stream {record.name} merges {topics} into topic {record.topic}, {partitions}"
     asked = "`saffron query add FILE --from earliest` asks it, from its first event on"
     sentences = [f"{made}; {asked}: FROM {record.name}"]
-    if record.idle is None:
+    if record.idle is None and not found.alone:
         sentences.append(
             "a source partition that is silent holds the stream back, since an earlier event may come of it: with "
             "`idle: 10s` in the definition the others go on without it"
@@ -118,7 +122,7 @@ def _partitions(topic: str, now: StreamContext) -> int:
             )
     count = now.partitions(topic)
     if count is None:
-        raise Refused(409, "topic", f"topic {topic!r} does not exist: is that its full name? (`saffron doctor`)")
+        raise Refused(409, "topic", no_topic(topic, now.topics()))
     return count
 
 
@@ -200,7 +204,9 @@ def _refuse_another_place(before: StreamRecord, wanted: StreamDefinition, now: S
     count = now.partitions(before.topic)
     if wanted.partitions is not None and count is not None and wanted.partitions != count:
         raise Refused(
-            409, "partitions", f"stream {before.name!r} has {count} partitions, not {wanted.partitions}: {anew}"
+            409,
+            "partitions",
+            f"stream {before.name!r} has {counted(count, 'partition')}, not {wanted.partitions}: {anew}",
         )
 
 

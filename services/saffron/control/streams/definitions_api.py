@@ -6,7 +6,7 @@ Nothing here changes anything. Messages are read in threads, one look at a time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
@@ -34,6 +34,7 @@ from saffron.runtime.streams.messages import message_of
 from saffron.runtime.streams.newest_messages import Newest, from_one_moment, in_order_of_time, newest_records
 from saffron.runtime.streams.proposal_topics import require_registry, topic_of
 from saffron.runtime.streams.source_messages import Batch, messages_of, translated, translations
+from saffron.runtime.streams.unknown_names import no_topic
 from saffron.runtime.streams.whole_tables import look_up_in, table_notices
 
 MOST_MESSAGES = 10_000
@@ -43,19 +44,13 @@ _MOST_TOGETHER = 50_000
 _MESSAGES = 1_000
 _SHOWN = 20
 
-Names = Callable[[], Iterable[str]]
-"""A function that returns the names of all topics of the cluster."""
-
 
 class DefinitionsApi:
     """The request handlers. `present`: returns the state of the system's streams."""
 
-    def __init__(
-        self, log: Log, settings: Settings, names: Names, present: Callable[[], StreamContext], trials: Trials
-    ) -> None:
+    def __init__(self, log: Log, settings: Settings, present: Callable[[], StreamContext], trials: Trials) -> None:
         self._log = log
         self._settings = settings
-        self._names = names
         self._present = present
         self._trials = trials
         self._looking = asyncio.Lock()
@@ -122,7 +117,7 @@ class DefinitionsApi:
         return {**await self._trials.run(trial), "messages": messages, "since": since}
 
     def _topics(self) -> list[Mapping[str, Any]]:
-        names = foreign_topics(self._names(), self._present())
+        names = foreign_topics(self._log.topics(), self._present())
         counted = ((name, self._log.partitions(name)) for name in names)
         return [{"topic": name, "partitions": count} for name, count in counted if count is not None]
 
@@ -150,7 +145,7 @@ class DefinitionsApi:
         for topic in topics:
             require_foreign(topic, now)
             if now.partitions(topic) is None:
-                raise Refused(404, "topic", f"topic {topic!r} does not exist: is that its full name?")
+                raise Refused(404, "topic", no_topic(topic, now.topics()))
 
     def _proposed(self, name: str, topics: Sequence[str], newest: Newest, registry: str | None) -> Mapping[str, Any]:
         formats = translations(self._settings.registry_auth)

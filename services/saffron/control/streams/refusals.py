@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange, StreamContext, require_free
+from saffron.counted import counted
 from saffron.engine.events.decoding.growth import given_anew
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import SchemaError
@@ -40,7 +41,9 @@ def refuse_topic(before: StreamRecord, change: StreamChange, now: StreamContext)
             fix = f"`kafka-topics --alter --topic {before.topic} --partitions N` adds some"
         else:
             fix = alternative.format(f"--from {before.source} --partitions {change.partitions}")
-        raise Refused(409, "partitions", f"topic {before.topic} has {have} partitions, not {change.partitions}. {fix}")
+        raise Refused(
+            409, "partitions", f"topic {before.topic} has {counted(have, 'partition')}, not {change.partitions}. {fix}"
+        )
 
 
 def refuse_key(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:

@@ -15,7 +15,7 @@ from saffron.control.streams.refusals import refuse_key, refuse_schema, refuse_t
 from saffron.control.streams.stream_topics import inner_topics_used, with_topics
 from saffron.records.stream import JSON, WITH_REGISTRY, StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
-from saffron.runtime.streams.no_stream import no_stream
+from saffron.runtime.streams.unknown_names import no_stream
 
 
 def plan_change(change: StreamChange, now: StreamContext) -> StreamPlan:

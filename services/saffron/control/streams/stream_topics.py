@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
+from saffron.counted import counted
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files
 from saffron.runtime.results.published import cycle
+from saffron.runtime.streams.unknown_names import no_topic
 
 
 def inner_topics_used(record: StreamRecord, now: StreamContext) -> bool:
@@ -33,11 +35,13 @@ def with_topics(
         raise Refused(
             409,
             "topic",
-            f"topic {record.topic!r} does not exist: name another with --topic, or create it with --partitions N",
+            no_topic(record.topic, now.topics(), "name another with --topic, or create it with --partitions N"),
         )
     if before is None and change.partitions not in (None, count):
         raise Refused(
-            409, "partitions", f"topic {record.topic!r} has {count} partitions, not {change.partitions}: leave that out"
+            409,
+            "partitions",
+            f"topic {record.topic!r} has {counted(count, 'partition')}, not {change.partitions}: leave that out",
         )
     topics = [topic_files()["events"].spec(record.topic, count), *stream_topics(now.prefix, record.stem, count)]
     missing = [one for one in topics if now.partitions(one.name) is None]

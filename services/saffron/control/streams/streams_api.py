@@ -21,7 +21,7 @@ from saffron.records.version import version_key
 from saffron.runtime.log import Log
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import Settings
-from saffron.runtime.streams.no_stream import no_stream
+from saffron.runtime.streams.unknown_names import no_stream
 
 _SET = {"key": str, "schema": dict, "registry": str, "disorder": int, "idle": int, "silence": int}
 _ADD = {**_SET, "name": str, "topic": str, "from": str, "format": str, "partitions": int}
@@ -127,6 +127,7 @@ class StreamsApi:
             unreadable=frozenset(self._tables.streams.records.unreadable),
             schema=self._tables.streams.schema,
             queries=self._tables.queries.texts(),
+            topics=self._log.topics,
         )
 
 

@@ -12,17 +12,16 @@ from saffron.engine.events.block import Block
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.observe import spent
 from saffron.engine.match.output.reporting import Listing
-from saffron.engine.match.queries.registered import Standing
+from saffron.engine.match.queries.registered import Standing, TakeStep
 from saffron.engine.match.queries.results_as_events import Before, made_of
 from saffron.engine.match.runs.derived import Made, merged
 from saffron.engine.match.runs.runs import Runs
 from saffron.engine.operators.composition import in_order
-from saffron.engine.operators.containment import ADVANCING, Step
+from saffron.engine.operators.containment import ADVANCING
 from saffron.engine.operators.stopwatch import Stopwatch
 
 Opened = Callable[[str], Sequence[int]]
 """Name of a query -> positions at which its windows open."""
-TakeStep = Callable[[Standing, str], Step]
 
 
 class Composition:

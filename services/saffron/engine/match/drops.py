@@ -142,9 +142,12 @@ class Drops:
                 self._followed[query].censor()
 
     def statistics(self) -> Mapping[str, Any]:
-        """`dropped_events`, `dropped` partial matches, `loss` (expected matches missed), `loss_ratio` (by what they are
-        more than the model says) and `trials` of the order of utility are by query, `shedding_ns` all orders
-        together."""
+        """The counts of dropping since the start of this operator.
+
+        By query: `dropped_events`, `dropped` (partial matches), `loss` (expected matches missed), `loss_ratio` (lost
+        matches over those that the model expects) and `trials` of the order of utility. Of all orders together:
+        `dropped_partial_matches` and `shedding_ns`.
+        """
         return {
             "dropped_events": dict(self._events),
             "dropped_partial_matches": self.total,

@@ -107,8 +107,10 @@ def keep_best(standing: Mapping[str, QueryRuns], order: Order, known: Mapping[st
 
 @dataclass(frozen=True)
 class _Ways:
-    """Two orders of the same candidates, each by several keys [n]: that of utility, and a draw, by which the share
-    `evenly` of those that go is chosen."""
+    """Two orders of the same candidates, each by several keys [n]: by utility, and by a draw.
+
+    The draw chooses the share `evenly` of those that go.
+    """
 
     by_worth: list[NDArray[Any]]
     by_draw: list[NDArray[Any]]

@@ -10,12 +10,12 @@ from saffron.engine.match.queries.registered import Standing
 
 
 def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
-    """Rows of `observations.transitions` since the last call. States: 0 nothing bound, then those of the plan's
-    automaton, m - 1 the match; every event of the stream meets every run, most of them without effect.
+    """Rows of `observations.transitions` since the last call; every event of the stream meets every run.
 
-    Flat plans: c + 1 is component c bound, all events are counted. Others: the states of their table, then matches that
-    wait for the end of their windows, in the blocks that are watched (`general.watch.ONE_IN`). "nanoseconds": what the
-    events counted took.
+    States: 0 nothing bound, then those of the plan's automaton, m - 1 the match. In flat plans, c + 1 is component c
+    bound, and all events are counted. In others the states are those of their table, then matches that wait for the end
+    of their windows; only the blocks that are watched are counted (`general.watch.ONE_IN`). "nanoseconds": the time of
+    the events counted.
     """
     runs = standing.runs
     if runs is None or runs.transitions is None:

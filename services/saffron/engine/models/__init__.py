@@ -1,38 +1,38 @@
-"""Models learned from a stream: three families, how they are trained, published and used.
+"""Models learned from a stream: of partial matches, of events, and of the time that work takes. The files:
 
-Of partial matches (pSPICE):
-observations       what the matcher tells the model builder, of all three families
-trainer            from summed counts to models of partial matches, and to those of latency
+Of partial matches (pSPICE), in `transitions/`:
+observations       the matcher's messages to the model builder, for all models
+trainer            makes models of partial matches and of latency from sums of counts
 markov             transition matrix, probability to complete, time still needed
-transition_costs   what a transition takes, fitted from the times of whole blocks
-ages               what the chain does not know of a partial match: how long it has waited, whether it has matched
-model              the models that are published of both: content, encoding, checks
+transition_costs   the time that a transition takes, fitted from the times of whole blocks
+ages               time waited and matches before: a Markov chain has neither
+model              the published models of partial matches and of latency: content, encoding, checks
 partial_match      the shedder's side: utilities over all queries together
+proving, trials    the order of a model, tried on partial matches that it was not learned from
+drift              tells whether the counts have moved from those that a model rests on
+latency            f: the time of an event beside n partial matches; g: the time to shed some of n
 
-Of events (gSPICE, eSPICE), first the features of an event:
-features           which there are, as a specification
-choosing           which a stream gets, from what its queries ask: asked_features, event_conditions
-feature_columns    the numbers of a block's columns that features are made of
-feature_keys       key and vector of each event: feature_kernel, zobrist
-feature_counts     what was observed by them; matches as a sample of lists: list_sample
-then the training:
-event_trainer      from counts to an event_model
+Features of events (gSPICE, eSPICE), in `features/`:
+features           the specification of features
+choosing           chooses the features of a stream by its queries: asked_features, event_conditions
+feature_columns    the numbers in a block's columns that features are made of
+feature_keys       the key and the vector of each event: feature_kernel, zobrist
+feature_counts     the counts of events and matches by features; list_sample: a sample of matches
+event_model        the model of events, and its look-ups: key_table, by_slot
 contributions      how often events are part of matches
-event_times        what dropping an event saves
-event_refusals     what events are worth that a NOT refuses by
 forest             gspice-tree, gspice-forest: trees as flat arrays
-position_curve     espice: by kind and position
-curve              thresholds of utility, and what is lost at each; validation: tried on other matches
-and what is published and used:
-event_model        the model, and its look-ups
-event_arrays       the model as flat arrays;  event_record: as records of the topic `models`
-event_shedding     which events of a block go at a wanted share: key_table, by_slot
+curve              thresholds of utility, and the loss at each
 
-Of work:
-latency            how long an event takes beside n partial matches (f), and a shedding of n (g)
+Training and use of models of events, in `events/`:
+event_trainer      makes an event_model from counts
+event_times        the time that dropping an event saves
+event_refusals     the worth of events that a NOT refuses by
+position_curve     espice: utility by kind and position
+validation         the loss of a curve, tried on other matches
+event_arrays       the model as flat arrays; event_record: as records of the topic `models`
+event_shedding     the events of a block that go at a wanted share
 
 Of all:
-envelope           a record's seal and version;  reader: records of the topic `models` back to models
-drift              whether what is counted now has moved from what a model rests on
+reader             makes models of the records of the topic `models`; `records.envelope` seals these
 bodies             counts as JSON and back, for the builder's checkpoint
 """

@@ -1,1 +1,1 @@
-"""What operators share: controls, standing queries, containment of failures, ids of results."""
+"""The parts that operators share: controls, standing queries, containment of failures, ids of results."""

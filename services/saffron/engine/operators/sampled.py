@@ -1,4 +1,4 @@
-"""Which blocks are looked at more closely than others: a share of them, by the hash of a number that each has."""
+"""The blocks that are looked at more closely than others: a share of them, by the hash of a number that each has."""
 
 from __future__ import annotations
 

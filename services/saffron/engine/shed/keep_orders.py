@@ -34,9 +34,9 @@ def keep_orders(known: Known, keep: int, tables: UtilityTables) -> tuple[Mapping
             evenly = 1.0 - sum(alive[name] * known.believed[name].partial for name in group) / within
             drawn = {"evenly": evenly} if believed is not None and evenly > 0 else {}
             exempt = {
-                "exempt": known.settings.spared,
+                "exempt": known.settings.retained,
                 "exempt_seed": known.settings.seed,
-                "followed": known.settings.followed * (1.0 + _TRACKED_MORE * drawn.get("evenly", 0.0)),
+                "followed": known.settings.tracked * (1.0 + _TRACKED_MORE * drawn.get("evenly", 0.0)),
             }
             orders.append({"n": int(keep * within / whole), **exempt, **drawn, "queries": group})
     return tuple(orders)

@@ -64,8 +64,9 @@ class Means:
         names = known.of(reader, known.queries.by_events)
         if not all(known.queries.traits[name].by.evenly for name in names):
             return share
-        if not all(_is_certain(known, name) for name in names):
-            spare = sum(known.events.taking.spare_now(name) * known.costs[reader][name] for name in names)
+        spare = sum(known.events.taking.spare_now(name) * known.costs[reader][name] for name in names)
+        # What queries cannot take is worth nothing for certain, what a model calls worthless is so by experience.
+        if spare >= share or not all(_is_certain(known, name) for name in names):
             return max(share, spare)
         self.use(known)
         reach = known.share(reader, names)

@@ -181,7 +181,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
                 if len(own.out):
                     trends = Trends(reader, self.partition, own)
                     phase = FULL if reader.plan.window.events else DUE
-                    self._fires(standing, Fired(standing.name, trends, phase, trends.deadline))
+                    self._failures.results.add(standing, Fired(standing.name, trends, phase, trends.deadline))
 
     # ---------------------------------------------------------------- failures
 
@@ -194,7 +194,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
 
         def failed(query: StandingQuery[Any], step: str, error: Exception) -> None:
             for standing in concerned:
-                self._fail(standing, step, error, names)
+                self._failures.fail(standing, step, error, names)
 
         self._note(concerned[0].name, concerned[0].version, together(step))
         return Step(failed, concerned[0], step)
@@ -212,7 +212,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
 
     def _start(self, standing: Standing, plan: TrendPlan) -> Reader:
         assert self._schema is not None
-        reader = Reader(replace(plan, name=standing.name), self._known.kinds, standing.slot)
+        reader = Reader(replace(plan, name=standing.name), self._read.known.kinds, standing.slot)
         reader.apart = standing.name in self._apart
         return reader
 
@@ -247,7 +247,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         graph = self._graphs.alone(runs)
         replay_past(graph.run(), history(), position)
         rows = graph.own(runs, graph.run().take_results())
-        self._fires(standing, Fired(standing.name, Trends(runs, self.partition, rows, position), PAST))
+        self._failures.results.add(standing, Fired(standing.name, Trends(runs, self.partition, rows, position), PAST))
 
     def _begin_at(self, body: Mapping[str, Any], position: int) -> None:
         """Open windows are in the record too."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from saffron.counted import counted
 from saffron.engine.why.bindings import MADE, SPAN, Event
 from saffron.engine.why.decisions import What
 from saffron.engine.why.makers import made_of
@@ -24,12 +25,12 @@ _DAY = 86_400_000
 def lines(trace: Trace) -> Iterator[str]:
     """The trace, a line at a time."""
     key = ", ".join(f"{name}={value}" for name, value in trace.key.items())
-    matches = "1 match" if trace.matches == 1 else f"{trace.matches:,} matches"
+    matches = counted(trace.matches, "match", "matches")
     yield f"{trace.query}{f', {key}' if key else ''}: {matches} among these events"
     if trace.choice:
         yield f"({trace.choice} reports some of the matches only; this trace does not show which)"
     if trace.left_out:
-        yield f"({trace.left_out:,} earlier events of the key are left out)"
+        yield f"({counted(trace.left_out, 'earlier event of the key is', 'earlier events of the key are')} left out)"
     if trace.threshold is not None:
         yield f"(imprecise time: a match has a confidence, {_asked(trace.threshold)})"
     yield from _table(
@@ -53,7 +54,11 @@ def _cells(trace: Trace) -> Iterator[list[str]]:
     for row in rows if hidden <= 0 else rows[:half]:
         yield from _row(row, trace)
     if hidden > 0:
-        yield ["...", *[""] * (len(trace.attributes) + 2), f"({hidden:,} events are left out here)"]
+        yield [
+            "...",
+            *[""] * (len(trace.attributes) + 2),
+            f"({counted(hidden, 'event is', 'events are')} left out here)",
+        ]
         for row in rows[-half:]:
             yield from _row(row, trace)
 
@@ -106,7 +111,7 @@ def _when(event: Event) -> str:
 def sentences(outcome: Outcome) -> list[str]:
     """An outcome as text: a line, and one for each condition that refused the event, with its values."""
     why = [f"  as {variable} by {text}  [{values}]" for variable, text, values in outcome.refusals]
-    runs = "1 run" if outcome.runs == 1 else f"{outcome.runs:,} runs"
+    runs = counted(outcome.runs, "run")
     waited = " or ".join(outcome.waited)
     if outcome.chance is not None:
         return [_likely(outcome, outcome.chance)]

@@ -1,4 +1,4 @@
-"""Which records of a batch are taken: lateness by the watermark in force at each arrival, repeats after a restart."""
+"""The judgement of arriving events: late by the watermark at their arrival, or in the log since before a restart."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def judge(
 ) -> Verdict:
     """Judge the events of records first..last-1 (`events`: their range in `decoded`; `keys`: theirs, int64 [k] each).
 
-    An event raises the watermark to its ts - disorder, a `$watermark` to its ts; late is what lies below the watermark
-    that its predecessors have raised. Late events raise nothing. `heard`: the watermark without silence, which raises
-    none of these; None: it is the same.
+    An event raises the watermark to its ts - disorder, a `$watermark` to its ts. An event is late if it lies below the
+    watermark that its predecessors have raised. Late events raise nothing. `heard`: the watermark without silence,
+    which raises none of these; None: it is the same.
     """
     rows = decoded.rows[events] - first
     ts = decoded.ts[events]

@@ -103,8 +103,8 @@ class HoldBack:
         """Give what is held the attributes of a new version of the schema."""
         self._runs = [_Run(run.arrivals.conformed(schema), run.lowest) for run in self._runs]
 
-    def exchange(self, arrivals: Arrivals, watermark: int) -> Arrivals | None:
-        """Take events in, and give out all with ts <= watermark in order."""
+    def exchange(self, arrivals: Arrivals | None, watermark: int) -> Arrivals | None:
+        """Take events in, if there are any, and give out all with ts <= watermark in order."""
         released = []
         kept = []
         for run in self._runs:
@@ -115,7 +115,7 @@ class HoldBack:
                 rest = run.arrivals.part(stop, len(run.lowest))
                 kept.append(_Run(rest, run.lowest[stop:]) if stop else run)
         self._runs = kept
-        if len(arrivals):
+        if arrivals is not None and len(arrivals):
             ordered = in_order(arrivals)
             stop = int(np.searchsorted(ordered.columns.ts, watermark, side="right"))
             if stop:

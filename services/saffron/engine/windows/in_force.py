@@ -17,13 +17,14 @@ Openings = list[tuple[int, int]]
 
 
 class InForce:
-    """A fold over the own output.
+    """The state in force, as a fold over the own output.
 
     `schema`: record of the schema or None. `queries`: name -> {"name", "version", "added", "text", "slot", "from",
-    "shed", "since", "paused"}; "added" is the version by which it was added, which pausing it leaves as it is; of one
-    that has failed "failure" says why. `open`:
-    name -> openings of its OPEN ON windows. `windows`: by name and version, as far as they are known (texts are bound
-    elsewhere). `since`: from where on names of the schema are known that came later.
+    "shed", "since", "paused"}. "added" is the version by which it was added, which pausing it leaves as it is. A query
+    that has failed also has "failure", which says why.
+
+    `open`: name -> openings of its OPEN ON windows. `windows`: by name and version, as far as they are known (texts are
+    bound elsewhere). `since`: the positions from which on names of the schema are known that came later.
     """
 
     def __init__(self) -> None:

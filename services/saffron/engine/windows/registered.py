@@ -274,7 +274,7 @@ class Standing:
         return True
 
     def _later(self, query: Query, schema: Schema | None) -> str:
-        """What of its names came with later versions, where it sees events from before them."""
+        """The names of a query that came with later versions, as a sentence, where it sees events from before them."""
         if schema is None or query.start == NOW or self.since == KnownSince():
             return ""
         try:

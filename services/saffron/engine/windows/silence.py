@@ -45,5 +45,5 @@ class Silence:
             self.heard = None
 
     def ahead(self, watermark: int) -> int:
-        """How far (ms) silence has raised this watermark."""
+        """The part of this watermark (ms) that silence has raised."""
         return 0 if self.heard is None else max(0, watermark - self.heard)

@@ -1,9 +1,11 @@
-"""The watermark of a routed stream: the lowest of what the sources' partitions have said, each for itself.
+"""The watermark of a routed stream: the lowest that a partition of its sources has reported.
 
-Events of a routed partition come from every partition of the sources, some of which are read faster than others, so
-that their ts says nothing of what is still to come. What does is a `$watermark` of each source partition, which stands
-behind the events that it speaks of. Nothing passes before all have spoken; one that is silent is not waited for.
-Where all are silent, nothing is waited for up to the latest of what they have said.
+Events of a routed partition come from every partition of the sources. Some of these are read faster than others, so the
+ts of an event says nothing of what is still to come. But each source partition sends `$watermark` records of its own,
+behind the events that they speak of.
+
+Nothing passes before all partitions have reported. One that is silent is not waited for. If all are silent, the
+watermark is the latest that any of them has reported.
 """
 
 from __future__ import annotations
@@ -101,7 +103,7 @@ class Sources:
         return found
 
     def heard(self, offset: int, mark: WatermarkRecord) -> WatermarkRecord:
-        """What the record at `offset` means for the partition as a whole."""
+        """The record at `offset` as a watermark record of the partition as a whole."""
         self._since.append((offset, mark))
         end = self._now.take(mark)
         return replace(mark, ts=self._now.lowest, end=end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from saffron.durations import duration
 from saffron.language.binding.conditions import Use
 from saffron.language.patterns.layout import Layout, NotLayout, Order, order
 from saffron.language.patterns.shapes import nullable
@@ -14,7 +15,6 @@ from saffron.language.plan.pattern import Absent, Check, Choice, InOrder, Interl
 from saffron.language.plan.rewrite import mapped, reads
 from saffron.language.scope.scope import Scope
 from saffron.language.syntax import tree
-from saffron.language.syntax.durations import duration
 
 
 def check_due_absences(query: tree.Query, layout: Layout, scope: Scope) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from saffron.durations import duration
 from saffron.language.explain.evaluation_time import evaluation_time
 from saffron.language.patterns.links import Link, positions
 from saffron.language.plan import pattern as plans
@@ -12,7 +13,6 @@ from saffron.language.plan.formulas import formula
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Absence, Check, Shape, Strategy
 from saffron.language.plan.rewrite import reads
-from saffron.language.syntax.durations import duration
 from saffron.language.syntax.paths import attribute_text
 
 SKIPPING = {

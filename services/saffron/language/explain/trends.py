@@ -6,6 +6,7 @@ import math
 import textwrap
 from typing import Any
 
+from saffron.counted import counted
 from saffron.language.cost.complexity import trend_complexity, windows_of
 from saffron.language.explain.delivery import delivery_fields, delivery_json
 from saffron.language.explain.explained import WIDTH, common, cost_line, engine_field, fields_of, key_line
@@ -85,7 +86,7 @@ def _panes_line(plan: TrendPlan) -> str:
     if shares_panes(plan):
         return f"{amount(plan.window, plan.window.slide or 0)} each; an event counts once, in its pane"
     number = plan.window.size // pane
-    lies = "1 window" if windows == 1 else f"{windows} windows"
+    lies = counted(windows, "window")
     return f"{amount(plan.window, pane)} each, {number} to a window; an event lies in {lies}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from saffron.durations import duration
 from saffron.language.plan.clauses import Window
 from saffron.language.plan.expressions import (
     Aggregate,
@@ -25,7 +26,6 @@ from saffron.language.plan.expressions import (
 from saffron.language.plan.pairs import rest_of_name
 from saffron.language.plan.trend_plan import TrendAggregate, TrendPlan
 from saffron.language.syntax import tree
-from saffron.language.syntax.durations import duration
 from saffron.language.syntax.expressions import AND
 from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.printer import expression_text

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from saffron.carets import quoted
+from saffron.durations import UNITS, scaled
 from saffron.language.syntax.calls import is_case, is_timestamp, parse_call, parse_case, parse_timestamp
 from saffron.language.syntax.cursor import RESERVED, Cursor
-from saffron.language.syntax.durations import UNITS, scaled
 from saffron.language.syntax.hints import suggestion
 from saffron.language.syntax.paths import forces_path, parse_path, parse_steps, rest_of_path
 from saffron.language.syntax.predicates import is_predicate, parse_predicate

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from saffron.durations import UNITS, scaled
 from saffron.language.syntax.cursor import Cursor
-from saffron.language.syntax.durations import UNITS, scaled
 from saffron.language.syntax.hints import suggestion
 from saffron.language.syntax.tree import Size, Span
 

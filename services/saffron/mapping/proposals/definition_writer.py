@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import orjson
 
+from saffron.counted import counted
 from saffron.mapping.definition import CsvForm, Envelope, TimeFormat
 from saffron.mapping.mapper import OWN, RESERVED
 from saffron.mapping.paths import Path
@@ -36,7 +37,7 @@ def _head(name: str, sources: Sequence[ProposedSource]) -> Iterator[str]:
 
 
 def _source(one: ProposedSource, sources: Sequence[ProposedSource]) -> Iterator[str]:
-    yield f"- topic: {_text(one.topic)}  # by its newest {one.messages:,} message{'s' * (one.messages != 1)}"
+    yield f"- topic: {_text(one.topic)}  # by its newest {counted(one.messages, 'message')}"
     yield from (f"  # {_comment(line)}" for line in one.told)
     if one.form is None:
         yield "  # format: avro  # or protobuf"

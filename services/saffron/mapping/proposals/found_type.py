@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from types import MappingProxyType
 
+from saffron.counted import counted
 from saffron.mapping.definition import Envelope
 from saffron.mapping.paths import Path
 from saffron.mapping.proposals.fields import Fields
@@ -45,7 +46,7 @@ def found_type(topic: str, own: Fields, envelope: Envelope, form: str | None) ->
     names = {value: _camel(value) for value in values}
     if all(old == new for old, new in names.items()):
         names = {}
-    return ProposedType(Path(steps), names, f"a type for each of its {count} values", is_sure=False)
+    return ProposedType(Path(steps), names, f"a type for each of its {counted(count, 'value')}", is_sure=False)
 
 
 def _camel(value: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from saffron.counted import counted
 from saffron.engine.events.formats.csv_records import csv_records
 from saffron.errors import InputError
 from saffron.mapping.message import MessageError
@@ -56,6 +57,7 @@ def _csv(file: BinaryIO) -> Iterator[tuple[int, Mapping[str, Any] | MessageError
             if twice := [one for one in columns if columns.count(one) > 1]:
                 raise InputError(f"{file.name}: the header line names {twice[0]!r} twice")
         elif len(record.cells) > len(columns):
-            yield record.line, MessageError("not-csv", f"{len(record.cells)} cells, and {len(columns)} columns")
+            cells = f"{counted(len(record.cells), 'cell')} for {counted(len(columns), 'column')}"
+            yield record.line, MessageError("not-csv", cells)
         else:
             yield record.line, dict(zip(columns, record.cells, strict=False))

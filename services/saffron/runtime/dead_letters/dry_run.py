@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from saffron.engine.events.codec import decode_block
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.windows.operator import DeadLetter, WindowingOperator
+from saffron.engine.windows.dead_letters import DeadLetter
+from saffron.engine.windows.operator import WindowingOperator
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.reading import LOOKED_AT
 from saffron.runtime.hops.tags import valid_blocks

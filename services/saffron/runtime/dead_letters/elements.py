@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saffron.engine.windows.bounds import NO_WATERMARK
-from saffron.engine.windows.operator import DeadLetter
+from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.mapping.definition_reader import definition_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.dry_run import DryRun

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from saffron.counted import counted
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.log import Record
 
@@ -95,7 +96,7 @@ def hex_lines(value: bytes) -> str:
         text = "".join(chr(one) if 32 <= one < 127 else "." for one in part)
         rows.append(f"{start:08x}  {part.hex(' '):<{3 * _ROW}} {text}")
     if len(value) > _HEX_BYTES:
-        rows.append(f"… {len(value) - _HEX_BYTES} bytes more")
+        rows.append(f"… {counted(len(value) - _HEX_BYTES, 'byte')} more")
     return "\n".join(rows)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path, PurePosixPath
 
+from saffron.counted import counted
 from saffron.distribution import install
 from saffron.errors import SaffronError
 from saffron.runtime.process.config import user_cache_directory
@@ -90,7 +91,7 @@ def intact(root: Path, jar: Jar) -> bool:
 def _fetch_all(missing: list[Jar], root: Path, name: str, progress: Progress) -> None:
     """Download missing jars into `root`. JarError: the checksum of a jar differs from the lock file."""
     root.mkdir(parents=True, exist_ok=True)
-    progress(f"fetching {len(missing)} jars of {name} into {root} (once)")
+    progress(f"fetching {counted(len(missing), 'jar')} of {name} into {root} (once)")
     done = 0
     with tempfile.TemporaryDirectory(dir=root, prefix="fetch-") as folder, ThreadPoolExecutor(_DOWNLOADS) as pool:
         for jar, path in zip(missing, pool.map(_with_retries(_downloader(Path(folder))), missing), strict=True):

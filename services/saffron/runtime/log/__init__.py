@@ -209,6 +209,9 @@ class Log(Protocol):
     def create_topics(self, specs: Sequence[TopicSpec]) -> list[str]:
         """Creates missing topics; returns their names. LogError: a topic has fewer partitions than specified."""
 
+    def topics(self) -> list[str]:
+        """The full names of all topics that the user may see."""
+
     def partitions(self, topic: str) -> int | None:
         """The topic's number of partitions, or None if it does not exist. DeniedError: no right to see it."""
 

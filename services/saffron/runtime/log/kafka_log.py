@@ -10,6 +10,7 @@ from weakref import WeakSet
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AclOperation, AdminClient, NewPartitions, NewTopic
 
+from saffron.counted import counted
 from saffron.errors import LogError, UnavailableError
 from saffron.runtime.log import TopicPartition, TopicSpec, TopicState, kafka_settings, require_group
 from saffron.runtime.log.end_offsets import end_offsets
@@ -63,7 +64,7 @@ class KafkaLog:
         for spec in specs:
             if (count := have.get(spec.name, spec.partitions)) < spec.partitions:
                 raise LogError(
-                    f"topic {spec.name!r} has {count} partitions, {spec.partitions} are needed: create it anew"
+                    f"topic {spec.name!r} has {counted(count, 'partition')}, not {spec.partitions}: create it anew"
                 )
         missing = [spec for spec in specs if spec.name not in have]
         if not missing:
@@ -80,6 +81,9 @@ class KafkaLog:
                     raise translate(error, f"creating topic {name!r}") from error
         self._appear({spec.name for spec in missing})
         return [spec.name for spec in missing]
+
+    def topics(self) -> list[str]:
+        return list(self._topics())
 
     def partitions(self, topic: str) -> int | None:
         found = self._topics()

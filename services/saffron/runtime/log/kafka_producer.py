@@ -10,6 +10,7 @@ from typing import Any
 import confluent_kafka as ck
 from confluent_kafka import KafkaError, KafkaException
 
+from saffron.counted import counted
 from saffron.errors import DeniedError, LogError, TooLargeError, UnavailableError
 from saffron.runtime.log import Committed, TopicPartition, kafka_settings
 from saffron.runtime.log.kafka_errors import translate
@@ -117,7 +118,8 @@ class KafkaProducer:
         left = self._producer.flush(timeout)
         self._check()
         if left:
-            raise UnavailableError(f"{left} messages are not acknowledged after {timeout:g} s: is the broker there?")
+            waiting = counted(left, "message is", "messages are")
+            raise UnavailableError(f"{waiting} not acknowledged after {timeout:g} s: is the broker there?")
 
     def begin(self) -> None:
         self._check()

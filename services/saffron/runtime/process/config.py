@@ -299,7 +299,8 @@ def _convert(name: str, raw: Any, default: Any, bounds: tuple[int | None, int | 
             if high is not None and number > high:
                 raise SettingsError(f"setting {name!r} is {number} (from {origin}): it must be at most {high}")
             return number
-        raise SettingsError(f"setting {name!r} is {raw!r} (from {origin}): a whole number is needed")
+        unit = " of milliseconds" if name.endswith("_ms") else ""
+        raise SettingsError(f"setting {name!r} is {raw!r} (from {origin}): a whole number{unit} is needed")
     elif isinstance(raw, str):
         return raw
     raise SettingsError(f"setting {name!r} is {raw!r} (from {origin}): a text is needed")

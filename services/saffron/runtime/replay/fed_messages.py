@@ -11,7 +11,7 @@ from typing import Any
 
 from saffron.engine.events.decoding.losses import loss_notices
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.windows.operator import DeadLetter
+from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.errors import InputError
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table import Table

@@ -28,7 +28,8 @@ from saffron.engine.operators.operator import State
 from saffron.engine.operators.standing import Compiler
 from saffron.engine.operators.stopwatch import Stopwatch, no_time
 from saffron.engine.trends.trend_operator import TrendOperator
-from saffron.engine.windows.operator import DeadLetter, WindowingOperator
+from saffron.engine.windows.dead_letters import DeadLetter
+from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import FailedError, SaffronError
 from saffron.language.cost.shedders import NONE
 from saffron.records.query import ADD, QueryRecord

@@ -16,7 +16,7 @@ import numpy as np
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.operators.operator import State
-from saffron.engine.windows.operator import DeadLetter
+from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.errors import FailedError, InputError, SaffronError
 from saffron.runtime.replay.both import Merged
 from saffron.runtime.replay.replay import Replay

@@ -17,7 +17,7 @@ import orjson
 from saffron.engine.events.formats.files import read_events
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.windows.bounds import NO_WATERMARK
-from saffron.engine.windows.operator import DeadLetter
+from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.errors import InputError
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table import Table

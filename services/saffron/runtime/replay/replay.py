@@ -20,7 +20,7 @@ from saffron.engine.explain.kernel_text import kernel_sources
 from saffron.engine.kernels import generated, jit
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.operators.aggregates import registered
-from saffron.engine.windows.operator import DeadLetter
+from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.errors import InputError, QueryError, SaffronError
 from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from saffron.errors import LogError, UnavailableError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
+from saffron.runtime.streams.unknown_names import no_topic
 
 MOST_BYTES = 64 * 2**20
 """Bytes of keys and values of one look, over all its partitions."""
@@ -122,7 +123,7 @@ class _Reading:
 def _partitions(log: Log, topic: str) -> int:
     count = log.partitions(topic)
     if count is None:
-        raise LogError(f"topic {topic!r} does not exist: is that its full name?")
+        raise LogError(no_topic(topic, log.topics()))
     return count
 
 

@@ -61,6 +61,16 @@ class Metrics:
         with self._lock:
             self._numbers[metric.name] = fresh
 
+    def forget(self, label: str, value: str) -> None:
+        """Drops all series that have this value of a label: what they told of is gone."""
+        with self._lock:
+            for metric in METRICS:
+                if label in metric.labels:
+                    place = metric.labels.index(label)
+                    for series in (self._numbers[metric.name], self._buckets[metric.name]):
+                        for labels in [one for one in series if one[place] == value]:
+                            del series[labels]
+
     def value(self, metric: Counter | Gauge, *labels: str) -> float:
         """The present value; 0 if it was never set."""
         return self._numbers[metric.name].get(_key(metric, labels), 0.0)

@@ -126,7 +126,7 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
     ),
     "copies out of step": (
         partitions("load", PartitionFacts(1, (1, 2, 3), (1,))),
-        ERROR, "saffron.load/0", "1 copies are in step, 2 are needed", "start the brokers that are away",
+        ERROR, "saffron.load/0", "1 copy is in step, 2 needed", "start the brokers that are away",
     ),
     "no leader": (
         partitions("events", PartitionFacts(None, (1, 2, 3), ()), GOOD, GOOD), ERROR, "saffron.events/0", "no leader",
@@ -134,7 +134,7 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
     ),
     "another partitioner": (
         lambda look: replace(look, events={"events": (event(b"IBM", partition=2), event(b"IBM", partition=1))}),
-        ERROR, "saffron.events", "1 of the last 2 keyed events are not where murmur2 puts them: key 'IBM'",
+        ERROR, "saffron.events", "murmur2 puts 1 of the last 2 keyed events elsewhere: key 'IBM'",
         "partitioner=murmur2_random",
     ),
     "no keys": (
@@ -232,7 +232,7 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
     ),
     "events that break the schema": (
         lambda look: replace(look, letters=(letter("schema"),)),
-        WARNING, "saffron.events", "1 events of the last hour break the stream's schema; the last: detail of schema",
+        WARNING, "saffron.events", "1 event of the last hour breaks the stream's schema; the last: detail of schema",
         "saffron dlq show saffron.events/0/0",
     ),
     "dead letters that pile up": (

@@ -60,6 +60,14 @@ def test_each_fault_is_named(look: Look, where: str, what: str) -> None:
     assert [one for one in found if what in one.what and one.fix], found
 
 
+def test_a_source_of_one_partition_alone_needs_no_idle_bound() -> None:
+    look = shop("stream: shop\nsources:\n- topic: orders\n")
+    for partitions in (1, 2):
+        facts = TopicFacts(look.topics["saffron.events"].partitions[:1] * partitions, {}, None)
+        found = [one.what for one in bad(check_merged(replace(look, foreign={"orders": facts})))]
+        assert [what.partition(":")[0] for what in found] == ["it has no idle bound"] * (partitions - 1)
+
+
 def test_event_time_that_has_not_begun_is_named() -> None:
     look = shop()
     still = replace(digests("windowing", 0)[-1], stream="shop", watermark=None)

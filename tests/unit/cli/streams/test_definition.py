@@ -16,7 +16,7 @@ from saffron.cli.options import System
 from saffron.cli.streams import applied
 from saffron.cli.streams.samples import of_topics, whole_topic
 from saffron.cli.streams.stream import app
-from saffron.errors import InputError, LogError
+from saffron.errors import InputError, LogError, UnavailableError
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.runtime.log import TopicSpec
@@ -103,6 +103,12 @@ def test_a_wrong_argument_is_named(files: Path, words: tuple[str, ...]) -> None:
     assert isinstance(done.exception, InputError)
 
 
+def test_a_file_that_is_not_there_is_said_where_no_system_has_a_topic(files: Path) -> None:
+    found = saffron("infer", "orders.ndjson", "order.ndjson", "--name", "shop", "--data", str(files / "none"))
+    assert isinstance(found.exception, UnavailableError)
+    assert str(found.exception).startswith("order.ndjson: no such file, so a topic is meant; nothing runs under")
+
+
 def test_of_a_topic_the_newest_messages_of_each_partition_are_read() -> None:
     log = MemoryLog(MemoryBroker(lambda: NOON))
     log.create_topics([TopicSpec("orders", 2, {})])
@@ -116,8 +122,8 @@ def test_of_a_topic_the_newest_messages_of_each_partition_are_read() -> None:
     assert [message.value for message in found] == [b'{"n": %d}' % number for number in (6, 7, 8, 9)]
     assert (found[0].topic, found[0].partition, found[0].offset) == ("orders", 0, 3)
     assert (found[0].key, found[0].time, found[0].headers) == (b"k", NOON + 6, {"trace": b"t"})
-    with pytest.raises(LogError, match="does not exist"):
-        of_topics(Client(Settings(), log), ["missing"], 4)
+    with pytest.raises(LogError, match=r"topic 'order' does not exist.* Did you mean 'orders'\?"):
+        of_topics(Client(Settings(), log), ["order"], 4)
 
 
 def test_an_error_in_the_definition_shows_its_line(files: Path) -> None:

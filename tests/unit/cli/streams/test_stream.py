@@ -144,6 +144,7 @@ def test_a_format_can_change_until_something_was_read(client: Client) -> None:
         ("t.complex-events", "is Saffron's own.*INTO"),
         ("t.streams", "is Saffron's own"),
         ("nowhere", "does not exist: name another with --topic, or create it with --partitions N"),
+        ("othr", r"--partitions N\. Did you mean 'other'\?"),
     ],
 )
 def test_a_topic_that_is_not_the_streams_to_have_is_refused(client: Client, topic: str, why: str) -> None:
@@ -219,7 +220,8 @@ def test_names_are_what_queries_can_say(client: Client) -> None:
 
 def test_tail_says_which_topic_may_be_meant(client: Client) -> None:
     for name, why in (
-        ("complex-event", r"topic 'complex-event' does not exist at memory: Did you mean 'complex-events'\?"),
+        ("complex-event", r"topic 'complex-event' does not exist at memory: .* Did you mean 'complex-events'\?"),
+        ("trade", r"topic 'trade' does not exist .* Did you mean 'trades'\?"),
         ("xyzzy", r"topic 'xyzzy' does not exist at memory: is that its full name\?"),
     ):
         with pytest.raises(LogError, match=why):

@@ -15,7 +15,7 @@ import pytest
 import saffron
 from saffron.api.live import Live
 from saffron.api.result import Match, Result
-from saffron.engine.windows.operator import DeadLetter
+from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.errors import QueryError
 from tests.reference.match import generate
 from tests.reference.match.answers import answers

@@ -9,7 +9,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from saffron.runtime.telemetry.histogram import BOUNDS_MS, Buckets
-from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS, DETECTION_LATENCY, METRICS, PARTIAL_MATCHES
+from saffron.runtime.telemetry.metric_names import (
+    COMPLEX_EVENTS,
+    DETECTION_LATENCY,
+    EVENTS_IN,
+    METRICS,
+    PARTIAL_MATCHES,
+)
 from saffron.runtime.telemetry.metrics import Metrics
 
 
@@ -36,6 +42,21 @@ def test_what_is_no_longer_named_is_no_longer_shown() -> None:
     assert scraped(metrics) == {("saffron_partial_matches", (("partition", "1"), ("query", "fall"))): 3}
     with pytest.raises(ValueError, match="has the labels"):
         metrics.replace(PARTIAL_MATCHES, {("fall",): 3})
+
+
+def test_what_is_gone_is_forgotten_in_every_metric() -> None:
+    metrics = Metrics()
+    for query in ("rally", "fall"):
+        metrics.add(COMPLEX_EVENTS, 2, query)
+        metrics.set(PARTIAL_MATCHES, 7, query, "0")
+        metrics.observe(DETECTION_LATENCY, np.array([0.1]), query)
+    metrics.add(EVENTS_IN, 1, "rally", "0")  # a stream of that name
+    metrics.forget("query", "rally")
+    found = scraped(metrics)
+    assert not [labels for _, labels in found if ("query", "rally") in labels]
+    assert found["saffron_complex_events_total", (("query", "fall"),)] == 2
+    assert found["saffron_events_in_total", (("partition", "0"), ("stream", "rally"))] == 1
+    assert metrics.merged(DETECTION_LATENCY).counts.sum() == 1
 
 
 def test_labels_must_fit() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
+from saffron.counted import counted
 
 _RECENT_MS = 600_000
 _MANY, _SHARE = 10, 0.01
@@ -21,7 +22,7 @@ def check_dead_letters(look: Look) -> Iterator[Finding]:
         return
     events = sum(one.events for one in look.digests if one.service == "windowing" and look.now - one.at < _RECENT_MS)
     reasons = ", ".join(f"{count} {reason}" for reason, count in Counter(one.reason for one in recent).most_common())
-    what = f"{len(recent)} in ten minutes, of {events:,} events: {reasons}"
+    what = f"{len(recent)} in ten minutes, of {counted(events, 'event')}: {reasons}"
     fix = "saffron dlq list, saffron dlq show ID; docs/runbook.md says what each reason means"
     if len(recent) >= _MANY and len(recent) > _SHARE * events:
         yield error("dead letters", f"they pile up: {what}", where, fix)

@@ -11,6 +11,7 @@ import orjson
 
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
+from saffron.counted import counted
 from saffron.engine.events.decoding.exact import WATERMARK_TYPE
 from saffron.runtime.log import Record
 from saffron.runtime.log.murmur2 import partition_of
@@ -28,14 +29,15 @@ def check_keys(look: Look) -> Iterator[Finding]:
         keyless = len(records) - len(keyed)
         strays = [one for one in keyed if count > 1 and partition_of(one.key or b"", count) != one.partition]
         if strays:
-            what = f"{len(strays)} of the last {len(keyed)} keyed events are not where murmur2 puts them: "
+            what = f"murmur2 puts {len(strays)} of the last {counted(len(keyed), 'keyed event')} elsewhere: "
             what += _example(strays[0], count)
             yield error("keys", what, record.topic, _FIX)
         elif record.key and count > 1 and keyless > len(keyed):
-            what = f"the stream's key is {record.key!r}, but {keyless} of {len(records)} events have none"
+            what = f"the stream's key is {record.key!r}, but {keyless} of {counted(len(records), 'event')} have none"
             yield warning("keys", what, record.topic, f"produce with the message key set to the event's {record.key}")
         else:
-            yield ok("keys", f"{len(keyed)} keyed events lie where murmur2 puts them", record.topic)
+            lie = counted(len(keyed), "keyed event lies", "keyed events lie")
+            yield ok("keys", f"{lie} where murmur2 says", record.topic)
 
 
 def _is_mark(record: Record) -> bool:

@@ -8,6 +8,7 @@ from saffron.cli.checks.cluster.look import Look
 from saffron.cli.checks.cluster.permissions import unreadable
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.cli.system.routes import waiting_sentences
+from saffron.counted import counted
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
 from saffron.mapping.definition_reader import definition_of
 from saffron.mapping.yaml_nodes import DefinitionError
@@ -38,7 +39,7 @@ def _stream(look: Look, name: str, applied: AppliedDefinition) -> Iterator[Findi
     found += _event_time(look, name)
     yield from found
     if not found:
-        yield ok(_CHECK, f"{len(definition.sources)} topics have messages", f"stream {name}")
+        yield ok(_CHECK, f"{counted(len(definition.sources), 'topic has', 'topics have')} messages", f"stream {name}")
 
 
 def _event_time(look: Look, name: str) -> Iterator[Finding]:
@@ -65,10 +66,17 @@ def _source(look: Look, definition: StreamDefinition, source: SourceDefinition) 
     if not look.sources_filled[source.topic]:
         fix = "does its producer run, and is this the topic's full name?"
         yield warning(_CHECK, f"topic {source.topic} has no messages", where, fix)
-    if source.idle is None and definition.idle is None:
+    if source.idle is None and definition.idle is None and not _is_alone(look, definition):
         what = "it has no idle bound: while one of its partitions is silent, the stream waits for it"
         yield warning(_CHECK, what, where, f"saffron stream set {name} --idle 10s, or `idle: 10s` in the definition")
     lost = sum(one.mistyped for one in look.routes.lines if (one.stream, one.source) == (name, source.topic))
     if lost:
-        what = f"{lost:,} values since windowing started are not what their rules say, and null"
+        values = counted(lost, "value is not what its rule says", "values are not what their rules say")
+        what = f"since windowing started {values}, and null"
         yield warning(_CHECK, what, where, "saffron stream check FILE names them, and the first message of each")
+
+
+def _is_alone(look: Look, definition: StreamDefinition) -> bool:
+    """Whether the stream has one source partition only, which holds no other one back."""
+    facts = [look.foreign.get(one.topic) for one in definition.sources]
+    return len(facts) == 1 and facts[0] is not None and len(facts[0].partitions) == 1

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.cli.queries.texts import bind_text
+from saffron.counted import counted
 from saffron.engine.events.decoding.losses import loss_notices
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import QueryError, SchemaError
@@ -34,7 +35,7 @@ def check_schemas(look: Look) -> Iterator[Finding]:
     for name, text in texts.items():
         yield from _query(look, name, text, known, composed)
     if known:
-        yield ok("schemas", f"{len(known)} of {len(look.streams)} streams have one")
+        yield ok("schemas", f"{len(known)} of {counted(len(look.streams), 'stream')} have one")
 
 
 def check_broken(look: Look) -> Iterator[Finding]:
@@ -42,7 +43,8 @@ def check_broken(look: Look) -> Iterator[Finding]:
     broken = [one for one in look.letters if one.reason in _BROKEN and look.now - one.at < 3_600_000]
     for topic in sorted({one.topic for one in broken}):
         of = [one for one in broken if one.topic == topic]
-        what = f"{len(of)} events of the last hour break the stream's schema; the last: {of[-1].detail}"
+        breaks = counted(len(of), "event of the last hour breaks", "events of the last hour break")
+        what = f"{breaks} the stream's schema; the last: {of[-1].detail}"
         yield warning(
             "schemas",
             what,

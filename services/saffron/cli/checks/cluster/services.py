@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from saffron.cli.checks.cluster.look import Digest, Look
 from saffron.cli.finding import Finding, error, ok, warning
+from saffron.counted import counted
 
 _SILENT_MS, _INTERVALS = 10_000, 3
 _STUCK_MS = 20_000
@@ -16,7 +17,7 @@ _PATH = ("windowing", "shedder", "matcher", "greta")
 def check_processes(look: Look) -> Iterator[Finding]:
     """Findings on this machine's services, by the state of their supervisor."""
     for one in look.state.services if look.state is not None else ():
-        again = f", started again {one.restarts} times" if one.restarts else ""
+        again = f", started again {counted(one.restarts, 'time')}" if one.restarts else ""
         if one.state == "ready":
             yield ok("services", f"ready{again}", one.name)
         else:
@@ -52,11 +53,12 @@ def check_progress(look: Look) -> Iterator[Finding]:
         span = stood[-1].at - stood[0].at + stood[0].interval_ms
         where = f"{service}/{stream}/{partition}"
         if span >= _STUCK_MS and all(one.lag and not one.events for one in stood):
-            what = f"{last.lag:,} messages wait, none was taken for {span / 1000:.0f} s"
+            what = f"{counted(last.lag, 'message waits', 'messages wait')}, none was taken for {span / 1000:.0f} s"
             fix = f"saffron status says what {service} waits for; kill -USR1 of it writes where it stands to its log"
             yield error("lag", what, where, fix)
         elif span >= _STUCK_MS and all(one.lag for one in stood) and last.lag > 2 * (stood[0].lag or 0):
-            what = f"{last.lag:,} messages wait, twice as many as {span / 1000:.0f} s ago"
+            what = f"{counted(last.lag, 'message waits', 'messages wait')}, twice as many as {span / 1000:.0f} s ago"
             yield warning("lag", what, where, f"add a member (saffron run {service}), or SAFFRON_OVERLOAD=shed")
     if look.digests:
-        yield ok("lag", f"{sum(waiting):,} messages wait, and are being taken" if waiting else "nothing waits")
+        waits = counted(sum(waiting), "message waits, and is", "messages wait, and are")
+        yield ok("lag", f"{waits} being taken" if waiting else "nothing waits")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, warning
+from saffron.counted import counted
 
 _CHECK = "silence"
 
@@ -17,10 +18,12 @@ def check_silence(look: Look) -> Iterator[Finding]:
         if service == "windowing" and late:
             record = look.streams.get(str(stream))
             bound = f" of {record.silence} ms" if record is not None and record.silence is not None else ""
-            what = (
-                f"{late:,} events since windowing started are dead letters only because a silence{bound} had moved "
-                "event time past them"
+            letters = counted(
+                late,
+                "event since windowing started is a dead letter",
+                "events since windowing started are dead letters",
             )
+            what = f"{letters} only because a silence{bound} had moved event time on"
             fix = (
                 f"was the source late, give it a longer one (saffron stream set {stream} --silence 2m); the events: "
                 "saffron dlq list --reason late-by-silence"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok
+from saffron.counted import counted
 from saffron.runtime.log.topics import Topics
 
 _INTERVALS, _LEAST_MS = 6, 60_000
@@ -36,7 +37,7 @@ def check_snapshots(look: Look) -> Iterator[Finding]:
         else:
             good += 1
     if good:
-        yield ok("snapshots", f"{good} partitions have young ones", str(root))
+        yield ok("snapshots", counted(good, "partition has a young one", "partitions have young ones"), str(root))
 
 
 def _newest(folder: Path) -> int | None:

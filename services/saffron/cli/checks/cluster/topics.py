@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.cli.queries.standing import Standing
+from saffron.counted import counted
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
@@ -45,7 +46,11 @@ def check_settings(look: Look) -> Iterator[Finding]:
                 yield error("topics", f"{setting} is {have}, not {value}", name, fix)
     if not bad and not look.missing:
         count = len(look.topics.get(look.settings.topic(DEFAULT_STREAM), next(iter(look.topics.values()))).partitions)
-        yield ok("topics", f"{len(look.topics)}, settings right; {count} partitions of events", look.settings.prefix)
+        yield ok(
+            "topics",
+            f"{len(look.topics)}, settings right; {counted(count, 'partition')} of events",
+            look.settings.prefix,
+        )
 
 
 def check_partitions(look: Look) -> Iterator[Finding]:
@@ -109,7 +114,8 @@ def check_replication(look: Look) -> Iterator[Finding]:
         elif leaderless := [i for i, one in enumerate(facts.partitions) if one.leader is None]:
             yield error("replication", "no leader: its brokers are away", f"{name}/{leaderless[0]}", "start them")
         elif behind := [i for i, one in enumerate(facts.partitions) if len(one.in_sync) < least]:
-            what = f"{len(facts.partitions[behind[0]].in_sync)} copies are in step, {least} are needed to write"
+            are = counted(len(facts.partitions[behind[0]].in_sync), "copy is", "copies are")
+            what = f"{are} in step, {least} needed to write"
             yield error("replication", what, f"{name}/{behind[0]}", "start the brokers that are away; see their logs")
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Column, Columns, is_null, masked
 from saffron.engine.events.key_words import words_of
 from saffron.engine.events.strings import Strings
@@ -50,6 +51,12 @@ class Range:
     @property
     def time(self) -> NDArray[np.int64]:
         return self.columns.time[self.low : self.high]
+
+    def opened(self, block: Block, name: str) -> list[int]:
+        """The positions in the range at which windows of a query open (OPEN ON). `block`: the range's."""
+        low = block.first_seq if self.low == 0 else int(self.columns.seq[self.low])
+        high = block.next_seq if self.high == len(self.columns) else int(self.columns.seq[self.high])
+        return [position for position in block.opened.get(name, ()) if low <= position < high]
 
     def column(self, name: str) -> Column:
         """An attribute's column, `ts` and `type` included; one of kind NUMBER is read as two (`plan.pairs`)."""

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from saffron.engine.match.runs.runs import Runs
 from saffron.engine.operators.composition import Derived
+from saffron.engine.operators.containment import Step
 from saffron.engine.operators.standing import StandingQuery
 from saffron.schema.schema import Kind
 
 
 @dataclass
 class Standing(StandingQuery[Runs]):
-    """A registered match query and its counts. `results`: ever found, `earlier` of them before this operator took over.
+    """A registered match query and its counts.
 
-    `nanoseconds`: what the events took that observations have not told yet, `taken`: all events since this operator
-    took over; `clean`: the instant from which on nothing was dropped that runs could have met.
+    `results`: ever found; `earlier`: those of them found before this operator took over. `nanoseconds`: the time of its
+    events since the last observations. `taken`: the time of all its events since this operator took over. `clean`: the
+    instant from which on nothing was dropped that runs could have met.
 
     `derived`: the types, made by other queries (INTO), that it reads, as they were when it was bound; None before.
     """
@@ -45,3 +47,7 @@ class Standing(StandingQuery[Runs]):
             kinds = {name: {one: kind.value for one, kind in own.items()} for name, own in self.derived.items()}
             record["derived"] = kinds
         return record
+
+
+TakeStep = Callable[[Standing, str], Step]
+"""An operator's step of one query: it ends an exception of the query with the query."""

@@ -1,4 +1,4 @@
-"""What a query has found as the events that it makes of it (INTO): `derived.Made`."""
+"""The matches of a query as the events that it makes of them (INTO): `derived.Made`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which runs in a pool are alive (SASE+), the same whichever engine holds them.
+"""The runs of a pool that are alive (SASE+), the same whichever engine holds them.
 
 A run is alive while its window holds the query's last event. Under strict contiguity the last event must also be the
-run's own. A pool may hold others: a kernel takes those out when it next looks at their key.
+run's own. A pool may hold others until a kernel next looks at their key and takes them out.
 """
 
 from __future__ import annotations

@@ -108,12 +108,12 @@ class Linking(Source):
         while node - tail + beginnings > len(runs.nodes.row):
             runs.nodes.grow(tail, node)
         stop = start + count
-        runs.widen_found(stop)
+        runs.matches.widen(stop)
         listed = np.empty((3, count), np.int64)
         runs.counters[NODE] = graphs.chains(runs.rows.tail, runs.rows.mask, node, runs.nodes, listed)
         runs.counters[FOUND] = stop
-        runs.buffer[[FIRST_ROW, CHAIN, LAST_ROW], start:stop] = listed
-        runs.flat_found(start, stop, shared=graphs.shared)
+        runs.matches.buffer[[FIRST_ROW, CHAIN, LAST_ROW], start:stop] = listed
+        runs.matches.complete_flat(start, stop, shared=graphs.shared)
 
     def enumerated(self) -> tuple[Ints, Ints]:
         """All matches of the block, straight from their graphs."""

@@ -1,4 +1,4 @@
-"""Which partial matches have matched before: told by their first event, of queries whose matches may share it."""
+"""The partial matches that have matched before: told by their first event, of queries whose matches may share it."""
 
 from __future__ import annotations
 

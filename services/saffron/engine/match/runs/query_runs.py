@@ -10,40 +10,30 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.strings import Strings
-from saffron.engine.match.core import chains
 from saffron.engine.match.core.kernel_layout import (
-    AT_ONCE,
-    DEADLINE_OF,
-    FIRST_ROW,
     FOUND,
-    FOUND_ROWS,
     GROW_FOUND,
     GROW_NODES,
     GROW_POOL,
-    LEAD,
     LIVE,
     LONGEST_LIFE,
-    LOW,
     NODE,
     NODE_TAIL,
-    PART,
     counters,
     place,
 )
 from saffron.engine.match.core.nodes import Nodes
 from saffron.engine.match.core.pools import pools
-from saffron.engine.match.core.rows import LINKS, RESULTS, SEQ, SLOT
-from saffron.engine.match.core.runs import LENGTH, START
+from saffron.engine.match.core.rows import LINKS, RESULTS, SLOT
+from saffron.engine.match.core.runs import START
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.core.windows import NEVER
 from saffron.engine.match.general.expired import Expired
-from saffron.engine.match.general.found import settle
-from saffron.engine.match.general.sweep import room, sweep, sweep_all
 from saffron.engine.match.general.watch import Watch
 from saffron.engine.match.planning.table import flat_states
 from saffron.engine.match.runs.adopting import adopt_pool
 from saffron.engine.match.runs.alive import goes_on, strict_states
-from saffron.engine.match.runs.matched import mark, may_match_again
+from saffron.engine.match.runs.match_list import MatchList
 from saffron.engine.match.runs.parts import Reporter, Source
 from saffron.engine.match.runs.program import Program
 from saffron.engine.match.runs.runs import Runs
@@ -60,13 +50,13 @@ Array = NDArray[np.generic]
 Ints = NDArray[np.int64]
 
 AFTER_ALL = 2**62
-_LARGE = 1 << 20  # matches; a longer list is given back after its block
 
 
 class QueryRuns(Runs):
-    """What kernels work on, and the parts that it is composed of: `store`, `source` of matches, `reporter`.
+    """The runs of one match query, composed of a `store` of events, a `source` of matches, and a `reporter` of results.
 
-    `nodes`, `pools`, `counters`, `reached`, `buffer`: see `kernel_layout`. `found` then holds matches.
+    Kernels work on `nodes`, `pools`, `counters` and `reached` (see `kernel_layout`), and write into the list of
+    `matches`.
     """
 
     program: Program
@@ -95,13 +85,12 @@ class QueryRuns(Runs):
         self.clock = 0  # instant of the last event of the stream
         self.swept = NEVER  # up to when waiting matches have been reported
         self._strict = strict_states(program)
-        self._again = not self.composed and (not program.flat or may_match_again(plan))
         self.choice = Choice(plan, late=program.late)
         self.expired = Expired()
         self.watch = None if program.flat or self.composed else Watch(program.tables, program.trailing)
         self.timeouts = Timeouts(*program.tables[:2], windows=self.store.windows.own) if plan.timeouts else None
         self.decided: list[Entries] = []  # of the block at hand, before the query was paused in it
-        self.buffer = np.zeros((FOUND_ROWS, 256), np.int64)
+        self.matches = MatchList(self)
         self.source = source(self)
         self.reporter = reporter(self)
         flat = FlatTransitions(self) if self.pools and program.flat else None
@@ -118,7 +107,7 @@ class QueryRuns(Runs):
             reporter=type(self.reporter),
         )
         own.restore(self.save())
-        own.buffer, own.decided = self.buffer.copy(), list(self.decided)
+        own.matches.buffer, own.decided = self.matches.buffer.copy(), list(self.decided)
         own.counters[FOUND] = self.counters[FOUND]
         return own
 
@@ -128,7 +117,7 @@ class QueryRuns(Runs):
     def found(self) -> Ints:
         """int64 [FOUND_ROWS, n]: see `layout`; those of one call of `advance` in the order of results."""
         self.source.list_found()
-        return self.buffer[:, : self.counters[FOUND]]
+        return self.matches.found
 
     @property
     def stored(self) -> Stored:
@@ -160,7 +149,8 @@ class QueryRuns(Runs):
     def size(self) -> int:
         """Bytes of state."""
         chosen = self.choice.size + (0 if self.timeouts is None else self.timeouts.marks.table.nbytes)
-        return self.rows.size + self.nodes.size + sum(pool.size for pool in self.pools) + self.buffer.nbytes + chosen
+        listed = self.matches.buffer.nbytes
+        return self.rows.size + self.nodes.size + sum(pool.size for pool in self.pools) + listed + chosen
 
     @property
     def droppable(self) -> QueryRuns:
@@ -186,13 +176,11 @@ class QueryRuns(Runs):
         return self.reporter.fired(name, partition, block)
 
     def forget_matches(self) -> None:
-        self.counters[FOUND] = 0
+        self.matches.forget()
         self.decided = []
         self.expired.forget(self.ordinal)
         self.source.forget_matches()
         self.reporter.forget_matches()
-        if self.buffer.shape[1] > _LARGE:
-            self.buffer = np.zeros((FOUND_ROWS, 256), np.int64)
 
     def pause(self) -> None:
         self.reporter.pause()
@@ -233,27 +221,7 @@ class QueryRuns(Runs):
         """Expire the runs whose windows have ended: all events before instant `now` were given."""
         self.swept = now
         if self.program.pending is not None:
-            self._sweep(self.swept, self.program.pending)
-
-    def _sweep(self, now: int, pending: int) -> None:
-        pool, windows = self.pools[0], self.store.windows
-        if self.watch is not None:
-            self.watch.pass_time(pool, self.clock, now)
-        due = self.program.due
-        most = room(pool, now, pending, due) * (1 if self.program.closing is None else windows.most)
-        start = int(self.counters[FOUND])
-        self.widen_found(start + most)
-        if self.program.closing is None:
-            matches = sweep(pool, now, pending, self.buffer, start, due)
-        else:
-            rows = self.store.clock(), np.asarray(self.rows.columns[SEQ], np.int64), self.rows.mask
-            openers = np.ascontiguousarray(windows.openers)
-            matches = sweep_all(
-                pool, now, pending, self.buffer, start, self.nodes, rows, openers, self.program.closing, due
-            )
-        self.counters[FOUND] = matches
-        self.counters[place(0, LIVE)] = int(pool.segments[:, LENGTH].sum())
-        self._sort(0, start)  # together with those that their keys' next events have shown to be over
+            self.matches.sweep(self.swept, self.program.pending)
 
     # ---------------------------------------------------------------- what sources ask
 
@@ -266,50 +234,14 @@ class QueryRuns(Runs):
         for pool in self.pools:
             pool.widen(slots)
 
-    def widen_found(self, size: int) -> None:
-        """Room for so many matches."""
-        while size > self.buffer.shape[1]:
-            self.buffer = np.ascontiguousarray(np.pad(self.buffer, ((0, 0), (0, self.buffer.shape[1]))))
-
     def make_room(self, status: int) -> None:
         """Grow what a kernel that stopped asks for."""
         if status == GROW_NODES:
             self.nodes.grow(int(self.counters[NODE_TAIL]), int(self.counters[NODE]))
         elif status == GROW_FOUND:
-            self.widen_found(self.buffer.shape[1] + 1)
+            self.matches.widen(self.matches.buffer.shape[1] + 1)
         elif status >= GROW_POOL:
             self.pools[status - GROW_POOL].grow()
-
-    def found_from(self, start: int) -> None:
-        """Put the matches from `start` on, which a kernel has found, in order.
-
-        Runs that begin as these matches do are told apart from others (see `matched`).
-        """
-        if self._again:
-            mark(self.rows, self.buffer[FIRST_ROW, start : self.counters[FOUND]])
-        self._sort(start)
-
-    def flat_found(self, start: int, stop: int, *, shared: bool) -> None:
-        """Fill in the values that are equal in all matches of flat plans. `shared`: the matches need sorting."""
-        self.buffer[PART, start:stop] = len(self.plan.components) - 1
-        self.buffer[LEAD, start:stop] = -1
-        self.buffer[DEADLINE_OF : LOW + 1, start:stop] = AT_ONCE
-        if shared:
-            chains.sort(self.buffer, start, stop, int(self.counters[NODE_TAIL]), self.rows.tail, *self.nodes.arrays)
-
-    def _sort(self, start: int, since: int | None = None) -> None:
-        """Put the matches from `start` on in order; `since`: from where on they are new (None: all)."""
-        if self.program.closing is not None:
-            self.counters[FOUND] = self.expired.split(self.buffer, start, int(self.counters[FOUND]))
-        stop = int(self.counters[FOUND])
-        if self.watch is not None and self.program.late:
-            known = self.buffer[DEADLINE_OF, start if since is None else since : stop]
-            self.watch.complete(int(np.count_nonzero(known != AT_ONCE)))
-        if not self.program.flat:
-            new = self.buffer[:, start:stop]
-            self.counters[FOUND] = start + settle(new, self.plan.positive, self.rows.tail, self.nodes)
-            return
-        self.flat_found(start, stop, shared=stop - start > 1)
 
     # ---------------------------------------------------------------- another schema, snapshots
 

@@ -95,13 +95,13 @@ class Scanning(Source):
                     int(runs.counters[AT]), len(part), progress, *keys, *store.keys.arrays().values(),
                     selected, slots, masks, ordinals, np.require(instants, requirements=("C", "A")), until,
                     runs.counters, store.constants, store.strings.ranks(), *runs.nodes.arrays,
-                    node_at, store.touched, runs.reached, runs.buffer, *columns, *pools,
+                    node_at, store.touched, runs.reached, runs.matches.buffer, *columns, *pools,
                 )  # fmt: skip
         if count := int(progress[COUNT]):
             chosen = selected[:count]
             places = store.keep(part, chosen, slots[:count], until[chosen])
             store.rows.write(NODE_AT, places, node_at[:count])
-        runs.found_from(start)
+        runs.matches.complete(start)
 
     def _make_room(self, status: int) -> None:
         if status == GROW_KEYS:

@@ -37,7 +37,7 @@ class Stepping(Source):
                 status = runs.program.step(
                     int(runs.counters[AT]), len(slots), *self._arguments(numbers, slots, masks, ordinals)
                 )
-        runs.found_from(start)
+        runs.matches.complete(start)
 
     def _arguments(self, numbers: Ints, slots: Ints, masks: Ints, ordinals: Ints) -> Iterator[Any]:
         runs, store, program = self.runs, self.runs.store, self.runs.program
@@ -46,7 +46,7 @@ class Stepping(Source):
         yield from (numbers, slots, masks, ordinals)
         yield from (store.clock(), columns[UNTIL], runs.counters)
         yield from (store.constants, store.strings.ranks(), *runs.nodes.arrays)
-        yield from (columns[NODE_AT], store.touched, runs.reached, runs.buffer)
+        yield from (columns[NODE_AT], store.touched, runs.reached, runs.matches.buffer)
         for name in program.step_names.attributes:
             yield columns[column_name(name)]
         for pool in runs.pools:

@@ -14,8 +14,10 @@ BINS = 10
 
 
 def position_bins(window: Window, instants: Ints) -> Ints:
-    """[n] the tenth of SLIDE in which each event stands, which gives its places in all windows that hold it; 0 for all
-    where windows begin with events. `instants`: times or, of EVENTS windows, positions."""
+    """[n] the tenth of SLIDE in which each event stands; 0 for all where windows begin with events.
+
+    It gives the event's places in all windows that hold it. `instants`: times or, of EVENTS windows, positions.
+    """
     if window.slide is None:
         return np.zeros(len(instants), np.int64)
     bins: Ints = instants % window.slide * BINS // window.slide

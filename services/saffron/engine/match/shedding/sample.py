@@ -14,13 +14,16 @@ times as much until enough has been seen."""
 
 @dataclass
 class Sampled:
-    """Sums over a sample of first events, each as many times as it stands for (1 / share).
+    """Sums over a sample of first events, each counted as many times as it stands for (1 / share).
 
-    `true`: matches that came of it where nothing is dropped, and all that were reported while there was no shadow;
-    `missed` of them the query did not report. `false`: reported, and none of the true ones. `compared`: matches that
-    the query itself reported meanwhile, each once, in the sample or not. `begun`: first events that any came of;
-    `squares`: the same, times squared. `firsts`: the same, each once. `events`, `met`: that the shadow took, and
-    partial matches of its own that they met. `halvings`: of the share, since it cost too much.
+    `true`: matches of the sample where nothing is dropped, and all reported matches while there was no shadow.
+    `missed`: those of them that the query did not report. `false`: reported matches of the sample that are not true.
+
+    `begun`: first events with any of these matches. `squares`: the same, times squared. `firsts`: the same, each
+    counted once. `compared`: matches that the query itself reported meanwhile, each counted once, in the sample or not.
+
+    `events`: events that the shadow took. `met`: partial matches of its own that they met. `halvings` of the share: the
+    shadow cost too much so many times.
     """
 
     true: float = 0.0

@@ -30,8 +30,8 @@ _ALL = 1 << 64
 class Seen:
     """One query's counts since the last row. `window`: its window.
 
-    Events and matches are left out that lie within a window behind anything dropped for the query: what they would have
-    made is not known.
+    Events and matches are left out that lie within a window behind anything dropped for the query. Nobody knows what
+    the dropped would have made of them.
     """
 
     def __init__(self, window: Window) -> None:

@@ -1,15 +1,16 @@
-"""The measurement of loss by shadows: a few partial matches live on in a shadow that drops nothing.
+"""The measurement of loss by shadows: a second set of runs, which loses nothing, shows what the query misses.
 
-While something is dropped for a query, a second set of runs goes on from what the query had before: all events come to
-it, no order reaches it, and of its partial matches only those stay whose first event is in a seeded sample. It finds of
-the true matches those that begin so; which of them the query itself does not report in the same block was missed, by
-whatever was dropped, and whatever it found instead; and which of those that it reports begin so and are not among them
-are false (G10): by the same ids by which `replay --truth` compares. All that comes of one first event counts as one
-observation.
+While something is dropped for a query, its shadow goes on from the runs that the query had before. All events come to
+the shadow, and no drop order reaches it. Of its partial matches it keeps only those whose first event is in a seeded
+sample. So it finds the true matches that begin in the sample.
 
-The share is high until enough has been seen and low after, and is halved where it costs more than it may, so that what
-is measured is of all the time in which something is dropped. Only patterns whose matches arise from their first events
-without regard to each other can be sampled so (see `can_shadow`).
+They are compared, block by block, with the matches that the query reports. A true match that the query does not report
+is missed. A reported match that begins in the sample and is not true is false (G10). The ids compared are those of
+`replay --truth`. All matches of one first event count as one observation.
+
+The share of the sample is high until enough has been seen, and low after. It is halved where the shadow costs more than
+it may. So the shadow lives all the time in which something is dropped. Only patterns whose matches depend on no other
+first event can be sampled so (see `can_shadow`).
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ _DRAW = "shadow"
 
 
 def can_shadow(runs: QueryRuns) -> bool:
-    """Whether the matches that come of a first event depend on no other first event: nothing is chosen among them, and
-    no events are consumed but first ones."""
+    """Whether the matches of a first event depend on no other first event.
+
+    That is so where nothing is chosen among matches, and no events are consumed but first ones.
+    """
     plan = runs.plan
     plain = plan.output is Output.ALL and not plan.timeouts and plan.into is None and not runs.composed
     first = (not plan.components[one].closure and runs.program.may_begin(one) for one in plan.consume)
@@ -51,8 +54,11 @@ def can_shadow(runs: QueryRuns) -> bool:
 
 @dataclass
 class Shadow:
-    """The runs of one query that lose nothing. `since`: what begins before is not compared, being incomplete. `until`:
-    an instant behind which all is as if nothing had been dropped."""
+    """The runs of one query that lose nothing.
+
+    `since`: matches that begin before are not compared, being incomplete. `until`: an instant behind which all is as if
+    nothing had been dropped.
+    """
 
     runs: QueryRuns
     sums: Sampled
@@ -122,8 +128,11 @@ class Shadow:
 
 
 class Shadows:
-    """The shadows of an operator's queries. `clean`: nothing was dropped before it began; False for one that goes on
-    from a snapshot, which does not say what was dropped."""
+    """The shadows of an operator's queries.
+
+    `clean`: nothing was dropped before it began. False for an operator that goes on from a snapshot, which does not say
+    what was dropped.
+    """
 
     def __init__(self, *, clean: bool) -> None:
         self._clean = clean
@@ -192,8 +201,11 @@ class Shadows:
             self._unclean.add(name)
 
     def _may_go_on(self, name: str) -> bool:
-        """Whether a query may have a shadow. If its shadow has taken more checks than it may, it samples half as many
-        first events from now on (`halvings`); after `MOST_HALVINGS` it may have none."""
+        """Whether a query may have a shadow.
+
+        If the shadow has taken more checks than it may, it samples half as many first events from now on (`halvings`).
+        After `MOST_HALVINGS` there is none.
+        """
         sums = self._sums.get(name, Sampled())
         if sums.checks <= (1 + _PATIENCE * sums.halvings) * self._allowed.get(name, 0.0):
             return True
@@ -203,13 +215,17 @@ class Shadows:
         return True
 
     def _is_clean(self, name: str) -> bool:
-        """Whether matches that have begun already can be compared, too: nothing that they need was dropped while the
-        query had no shadow."""
+        """Whether matches that have begun already can be compared, too.
+
+        That is so where nothing that they need was dropped while the query had no shadow.
+        """
         return name not in self._unclean and (self._clean or name in self._ended)
 
     def forget(self, name: str, *, gone: bool) -> None:
-        """Drop the shadow and the sums of a query: it begins anew, clean since nothing has been dropped of it, or is
-        `gone`."""
+        """Drop the shadow and the sums of a query that begins anew or is `gone`.
+
+        A query that begins anew is clean: nothing has been dropped of it.
+        """
         if name in self._of:
             self._of.pop(name).runs.close()
         self._sums.pop(name, None)

@@ -1,7 +1,8 @@
-"""Matches whose events are told, so that learned orders of events can be tried on matches that they have not taken.
+"""Traced matches: matches whose events are told, so that learned orders of events can be tried on them.
 
-While something is dropped of a query, these are the true matches of its shadow's sample, whatever is dropped; or all
-that it reports, where none of its events has been dropped within a window: then none is missing for want of one.
+The orders were not learned from them. While something is dropped of a query, the traced matches are the true matches
+that its shadow samples. Where no event of the query has been dropped within a window, they are all matches that it
+reports: none is missing for want of an event.
 """
 
 from __future__ import annotations

@@ -38,12 +38,19 @@ def are_tracked(first: Ints, share: float) -> Flags:
 
 
 class Tracked:
-    """The notes of tracked partial matches of one query, int64 [10, n], in the order of their first events.
+    """The notes of tracked partial matches of one query: int64 [10, n], in the order of their first events.
 
-    The rows: first and last event, position before which it was noted, end of its window, state and age, number of
-    partial matches with the same first and last event, matches since, rest of its window then, bits of its utility
-    (NaN: no order has given it yet), whether an event was dropped since. `tried`: trials of the order of utility,
-    since the start of this operator.
+        _FIRST, _LAST   first and last event
+        _AT             position before which it was noted
+        _UNTIL          end of its window
+        _CELL           state and age
+        _ALIKE          number of partial matches with the same first and last event
+        _FOUND          matches since
+        _LEFT           rest of its window when it was noted
+        _WORTH          bits of its utility (NaN: no order has given it yet)
+        _CENSORED       whether an event was dropped since
+
+    `tried`: trials of the order of utility, since the start of this operator.
     """
 
     def __init__(self, notes: Sequence[Sequence[int]] = ()) -> None:
@@ -160,7 +167,7 @@ def _by_first(notes: Ints) -> Ints:
 
 
 def _chosen(found: Candidates, at: int, share: float) -> Ints:
-    """Which are noted: a draw that is another one at each position."""
+    """The places of the candidates that are noted: by a draw that is another one at each position."""
     spared = are_tracked(found.first, share)
     draw = drawn(at, "note", found.first)
     groups = np.flatnonzero(spared), np.flatnonzero(~spared)

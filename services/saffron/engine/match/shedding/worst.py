@@ -31,8 +31,11 @@ def least(keys: Sequence[NDArray[Any]], count: int) -> NDArray[np.bool_]:
 
 
 def _smallest(values: NDArray[Any], count: int) -> Any:
-    """The `count`-th smallest value; where it is the least or the greatest, as when all are equal, without selecting:
-    NumPy takes ten times as long for few distinct values."""
+    """The `count`-th smallest value.
+
+    Where it is the least or the greatest, it is found without selecting. NumPy's selection takes ten times as long for
+    few distinct values.
+    """
     low, high = values.min(), values.max()
     if int(np.count_nonzero(values == low)) >= count:
         return low

@@ -1,8 +1,8 @@
 """A model of events as records of the `models` topic: parts of a size that every broker takes, put together again.
 
-Each part is sealed by itself and names its version, its number and how many there are. Arrays are little-endian, in
-base64, cut where a part is full. A model is read once all parts of one version are there: while some are still those
-of an older one, the model that was whole before stays.
+Each part is sealed by itself. It names its version, its number and the number of parts. Arrays are little-endian, in
+base64, cut where a part is full. A model is read once all parts of one version are there. While some are still of an
+older version, the last whole model stays in use.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The worth of events that a NOT looks for (papers G2), estimated from means, without following partial matches.
 
-Such an event ends the partial matches that are in its gap: at most those that are alive, and at most those that were
-begun since the last such event. As many of them would have been matches as of all that begin. Each of these is a match
-too many where the event is dropped, which is what its drop loses.
+Such an event ends the partial matches that are in its gap. These are at most those that are alive, and at most those
+that began since the last such event. They are taken to become matches as often as all partial matches that begin. If
+the event is dropped, each of these matches is one too many: that is the loss of the drop.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""The time that dropping an event saves in the long run (not in papers G3): its own, and that of partial matches.
+"""The time that dropping an event saves in the long run: its own time, and that of partial matches (not in papers G3).
 
-An event takes one check, and one for each partial match alive. One that begins a partial match makes every later event
-dearer for as long as that lives; one that a match needs lets a partial match go on to its end, which would else stay
-for the next one of its kind. Both follow from means: with A alive at an event and L begun at it, a partial match lives
-for A / L events (Little's law), and what it lacks comes again after 1 / f events, f being the share of such events.
+An event takes one check, and one more for each partial match alive. An event that begins a partial match makes every
+later event dearer, as long as the partial match lives. An event that a match needs lets a partial match go on to its
+end; without it, the partial match would stay for the next event of that kind.
+
+Both follow from means. With A partial matches alive at an event and L begun at it, a partial match lives for A / L
+events (Little's law). An event of a kind that has the share f of all comes again after 1 / f events.
 """
 
 from __future__ import annotations

@@ -96,11 +96,11 @@ def learn(
     prior: float,
     trees: bool,
 ) -> Learned:
-    """Utilities (G3) of keys, of contents and kinds, and trees fitted to them (G5).
+    """The utilities (G3) of keys, contents and kinds, and the trees fitted to them (G5).
 
-    Contributions count by the time that is `saved` by dropping an event of a key, 1 where that is not known. Trees are
-    fitted to what keys are worth as the table has it, seen with some events of their content's mean before: of what
-    few events contributed itself they make leaves of chance, worth nothing for no reason.
+    A contribution counts by the time that is `saved` by dropping an event of its key, 1 where that is not known. Trees
+    are fitted to the utilities of keys in the table. These are shrunk: each key is treated as if some events of its
+    content's mean had been seen before. Utilities of the few events of a key alone would give leaves that tell chance.
     """
     keys = np.array(sorted(half.occurrences), dtype=np.uint64)
     occurrences = np.array([half.occurrences[key] for key in keys.tolist()], dtype=np.float64)

@@ -26,13 +26,14 @@ def position_table(positions: Mapping[tuple[int, int], Sequence[int]], codes: in
 
 
 def position_curve(half: Half, table: Floats, kinds: Floats, overall: float, refused: Mapping[int, int]) -> Curve:
-    """Thresholds of a table, learned from these counts or from others, and what they lose of these; `kinds` [codes],
-    `overall`: utilities where it has none; `refused`: by kind, the weight of the partial matches that its events end by
-    a NOT, as matches are weighed.
+    """The curve of a table of utilities by kind and position: its thresholds, and what they lose by these counts.
 
-    A match counts as events that fall independently, as often as contributions do:
-    only sums by position are known, not the positions of one match's events. Nor those of what a NOT refuses by, which
-    eSPICE does not know of: they are taken to be where events of their kind are.
+    The table may be learned from these counts or from others. `kinds` [codes], `overall`: utilities where the table has
+    none. `refused`: by kind, the weight of the partial matches that its events end by a NOT, as matches are weighed.
+
+    Only sums by position are known, not the positions of one match's events. So the events of a match are taken to fall
+    independently, as often as contributions do. eSPICE does not know the positions of events that a NOT refuses by.
+    They are taken to be where events of their kind are.
     """
     cells = {place: sums for place, sums in half.positions.items() if 0 <= place[0] < len(kinds)}
     number = {place: index for index, place in enumerate(sorted(cells))}

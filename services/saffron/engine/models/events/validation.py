@@ -17,11 +17,13 @@ _UNSEEN = 0.632
 
 
 def validated(curve: Curve, others: Sequence[tuple[Curve, int]], length: float) -> Curve:
-    """`curve` with losses between its own, of what it was fitted to, and the mean of `others` at equal shares, by the
-    weights of their matches: they were taught by half as much and tried on the other half, and lose more.
+    """The curve with losses between two kinds of losses: its own, and those of `others` at equal shares of events.
 
-    The nearer these are to the losses where any event is as good as any other, a match having `length` events, the more
-    the curve was fitted to chance, and the less of its own losses is left.
+    A curve's own losses are of the matches that it was fitted to. The `others` were learned from half of the matches
+    and tried on the other half, so they lose more. Their mean is weighted by their matches.
+
+    If the others lose as much as dropping at random does, the curve was fitted to chance. The nearer they are to that,
+    the less its own losses weigh. At random, a match of `length` events is lost as soon as one of them is dropped.
     """
     if not others:
         return curve

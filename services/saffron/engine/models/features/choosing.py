@@ -61,8 +61,11 @@ def choose_features(
 
 
 def covers(spec: FeatureSpec, plans: Sequence[Plan], schema: Schema) -> bool:
-    """Whether features that were chosen by another sample of the stream have all that these queries name, compare and
-    ask of an event; only quantiles, and what else is told apart, come from the sample."""
+    """Whether features chosen by another sample of the stream have all that these queries name, compare and ask of an
+    event.
+
+    Only quantiles, and other values that are told apart, come from the sample.
+    """
     asked = asked_of(plans)
     kinds = _kinds(asked, schema)
     if spec.kinds != kinds or set(spec.conditions) != set(asked.comparisons):

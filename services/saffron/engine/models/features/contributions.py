@@ -1,9 +1,12 @@
-"""How often events are part of matches, by their features: what is told to be lost with those dropped rests on it.
+"""Contributions of events to matches: how often events with given features are part of matches.
 
-Contributions come in clumps, all events of a hot spot at once, so that a rate of many events may still rest on little,
-and those that a shedder picks for their low rates would be told to lose nothing. Contents are seen with some events of
-the mean rate before their own, keys with some of their content's: with as many as make the rates of each half of the
-observations foretell those of the other best, as counts of independent events (Poisson's).
+The loss that is reported for dropped events rests on these rates. Contributions come in clumps: all events of a hot
+spot contribute at once. So even a rate of many events may rest on little. A shedder picks the lowest rates, and without
+a correction it would be told that they lose nothing.
+
+So rates are shrunk. A content is treated as if some events of the mean rate had been seen before its own. A key is
+treated as if some events of its content's rate had been seen. How many is learned: with that number the rates of each
+half of the observations foretell the counts of the other half best (Poisson likelihood).
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Which events to drop for a wanted share, and what that loses (papers G6): thresholds of utility with their curves.
+"""Curves of shedding (papers G6): for a share of events to drop, the threshold of utility, and the matches lost.
 
-Events are dropped by ascending utility. Equal utilities, and neighbouring ones that few events have, are one level, of
-which a seeded draw drops the share that is missing: any share of events is reached, not only those at which a utility
-ends. A match is lost when any of its events is dropped; a match that should not be is found when the event that refused
-a partial match is dropped and none of its own is.
+Events are dropped by ascending utility. A *level* holds the events of one utility, or of neighbouring utilities that
+few events have. Of the level at the threshold, a seeded draw drops the part that is still missing. So any share of
+events can be reached, not only the shares at which a utility ends.
+
+A match is lost when any of its events is dropped. A false match is found when the event that refused a partial match is
+dropped, and no event of the partial match is.
 """
 
 from __future__ import annotations

@@ -1,12 +1,15 @@
-"""The model of events' utility to a query (papers G3-G6), by each order of events, as published, and its look-ups.
+"""The published model of the utility of a query's events (papers G3-G6), and its look-ups.
+
+It has the utilities by which each shedder orders events:
 
     gspice-h        the utility of the key, from a hash table
     gspice-tree     a decision tree over the vector
-    gspice-forest   ten of them
+    gspice-forest   ten such trees
     espice          the utility of the kind and of the position in the window
 
-A key that was never observed (which the paper leaves open) is worth the mean of the events with its kind, attributes
-and conditions, whatever their pane; failing that, the mean of its kind; failing that, of all events.
+The paper does not say what a key is worth that was never observed. Here it is worth the mean of the events with its
+kind, attributes and conditions, whatever their pane. If there were none, it is worth the mean of its kind; if there
+were none of its kind either, the mean of all events.
 """
 
 from __future__ import annotations
@@ -54,8 +57,8 @@ class EventModel:
 
     `keys`: utility by key. `contents`: utility by `content_keys`, without the pane. `kinds` [codes]: utility by kind,
     NaN if none was seen. `overall`: utility of all events. `contributions`, `content_contributions`: contribution to
-    matches by key and by content, relative to the mean of all events; utility is contribution by the time that a drop
-    saves.
+    matches by key and by content, relative to the mean of all events. The time that a drop saves makes a utility of a
+    contribution.
 
     `tree`, `forest`: None after too few events. `positions` [codes, bins]: utility by kind and position, NaN if none
     was seen. `curves`: order -> its thresholds. `matches`, `observations`: numbers of matches and events that the model

@@ -16,9 +16,11 @@ Floats = NDArray[np.float64]
 
 
 class KindCodes:
-    """Codes of kinds: the values of each column are numbered, and tables walked column by column tell the code of their
-    combination. Of what the first columns have, only what some known kind begins with is told apart, so that tables are
-    no larger than kinds are many, however many columns there are."""
+    """The codes of events' kinds: tables, walked column by column, give the code of a combination of values.
+
+    Of the first columns only those combinations are told apart with which some known kind begins. So a table has at
+    most as many rows as there are kinds, however many columns there are.
+    """
 
     def __init__(self, spec: FeatureSpec) -> None:
         self._columns = spec.kinds
@@ -95,8 +97,12 @@ def _attribute(columns: Columns, name: str) -> Column:
 
 
 def _tables(spec: FeatureSpec, places: Sequence[Mapping[Value, int]]) -> list[NDArray[np.int32]]:
-    """For each column what its value makes of what the columns before it had, int32 [beginnings + 1, places + 1]; the
-    last of each: no known kind begins so. What the last column makes is the code of the kind."""
+    """The table of each column: int32 [beginnings + 1, places + 1].
+
+    It gives the number of a beginning of a known kind, from that of the columns before and the place of this column's
+    value. Its last row and its last column are for what no known kind begins with. The last table gives the kind's
+    code.
+    """
     tables: list[NDArray[np.int32]] = []
     before: dict[tuple[Value, ...], int] = {(): 0}
     for index, own in enumerate(places):

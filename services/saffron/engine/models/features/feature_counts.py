@@ -1,7 +1,7 @@
-"""Counts of events by their features (papers G2): occurrences, contributions to matches, the matches.
+"""Counts of events by their features (papers G2): occurrences, contributions to matches, and the matches themselves.
 
-Everything is a sum of integers, in two halves of the observations: a utility learned from one half is tried on the
-other, so that the loss that a model promises is not measured on what it was fitted to.
+Every count is a sum of integers, kept in two halves of the observations. A utility learned from one half is tried on
+the other. So the loss that a model promises is not measured on what it was fitted to.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ MOST_KEYS = 1 << 18
 class Half:
     """Sums over half of the observations, and what is estimated from them.
 
-    `occurrences`, `contributions` (in parts, see `WEIGHT`): by key; `begun` (parts): those by a match's first event.
-    `refusing`: of the occurrences those that a NOT may refuse by, whether or not there was something to refuse.
-    `met`: partial matches alive when the events came, added up over them. `matches`: of a match the keys, ascending.
-    `abandoned`: of an abandoned partial match the keys, and last that of the event that refused it; it is not observed,
-    but filled in by `event_refusals`.
-    `positions`: (code of a kind, bin of the position in a window) -> [contributions, occurrences], for eSPICE.
+    `occurrences`: events by key. `contributions`: by key, in parts (see `WEIGHT`). `begun`: the contributions of a
+    match's first event, in parts. `refusing`: the occurrences by which a NOT may refuse, whether or not there was
+    something to refuse. `met`: partial matches alive when an event came, added up over all events. `matches`: the keys
+    of each match, ascending. `abandoned`: the keys of each abandoned partial match, and last the key of the event that
+    refused it; it is not observed, but filled in by `event_refusals`. `positions`: (code of a kind, bin of the position
+    in a window) -> [contributions, occurrences], for eSPICE.
     """
 
     occurrences: dict[int, int] = field(default_factory=dict)
@@ -81,14 +81,20 @@ class FeatureCounts:
     rows: int = 0
 
     def add(self, row: Mapping[str, Any], half: int | None = None) -> bool:
-        """A row of `observations.features` added; False, and nothing added, if it is of another query, version or spec.
+        """Add a row of `observations.features`. False, and nothing is added, if it is of another query, version or
+        spec.
 
-        {"query", "query_version", "spec", "occurrences": {key: n}, "met": partial matches alive at each of these, added
-        up, "begun": {key: matches whose first event it was}, "refusing": {key: events that a NOT may refuse by},
-        "matches": [[key, ...], ...], "weight": matches for each one listed, "features": {key: vector}, "positions":
-        [[code of a kind, bin, contributions, occurrences], ...]}. A missing field is empty; a missing weight is 1.
+            {"query", "query_version", "spec",
+             "occurrences": {key: events},
+             "met": partial matches alive at each of these, added up,
+             "begun": {key: matches whose first event it was},
+             "refusing": {key: events that a NOT may refuse by},
+             "matches": [[key, ...], ...], "weight": matches for each one listed,
+             "features": {key: vector},
+             "positions": [[code of a kind, bin, contributions, occurrences], ...]}
 
-        `half`: the half (0 or 1) to add to; None: the halves take turns.
+        A missing field is empty; a missing weight is 1. `half`: the half (0 or 1) to add to; None: the halves take
+        turns.
         """
         identity = row["query"], int(row["query_version"]), row.get("spec", self.spec)
         if identity != (self.query, self.query_version, self.spec):

@@ -58,7 +58,7 @@ def _leave(state):  # type: ignore[no-untyped-def]
 
 @inlined
 def _bin(value, edges, attribute, count):  # type: ignore[no-untyped-def]
-    """How many edges are not above the value; that of null lies behind all."""
+    """The bin of a value: the number of edges that are not above it. The bin of null lies behind all others."""
     if np.isnan(value):
         return count + 1
     found = 0

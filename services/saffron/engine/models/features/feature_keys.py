@@ -28,9 +28,9 @@ _FIRST_KEYS = 256
 class Features:
     """Features of n events of a block.
 
-    `keys`: uint64 [n]. `slots`: int32 [n], the place of each event's key among the distinct keys met so far, so that
-    what is computed of a key once can be looked up by a place. `vectors`: int16 [distinct, d], by slot; `distinct`:
-    uint64, their keys. `generation` rises when slots begin anew.
+    `keys`: uint64 [n]. `slots`: int32 [n], the place of each event's key among the distinct keys met so far. What is
+    computed of a key once can be looked up by its slot. `vectors`: int16 [distinct, d], by slot. `distinct`: uint64,
+    their keys. `generation` rises when slots begin anew.
     """
 
     keys: Keys

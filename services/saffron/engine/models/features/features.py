@@ -1,7 +1,8 @@
 """The specification of an event's features (papers G1): values that are known before the event is processed.
 
-An event's *kind* is the combined value of a few columns (`FeatureSpec.kinds`), which is the event type of the paper: in
-a stream of one type whose queries name symbols, the symbol belongs to it. Kinds that no query tells apart are one.
+An event's *kind* is the combined value of a few columns (`FeatureSpec.kinds`). It is the event type of the paper. In a
+stream of one type whose queries name symbols, the symbol is part of the kind. Kinds that no query tells apart are one.
+
 Its *vector* holds small numbers, in this order (`FeatureSpec.fields`):
 
     the code of its kind
@@ -50,19 +51,20 @@ class Binned:
 
     @property
     def bins(self) -> int:
-        """How many bins there are, that of null included."""
+        """The number of bins, that of null included."""
         return len(self.edges) + 2
 
 
 @dataclass(frozen=True)
 class FeatureSpec:
-    """Features of a stream's events.
+    """The specification of a stream's features.
 
-    `kinds`: columns ("type" or attributes that are strings or numbers); `known`: combinations of their values, the
-    code of a kind being its place there. None in one of them stands for null and for every value that no combination
-    names in that column. Any other combination has the code len(known).
-    `frequency_edges`: ascending, above 0; a frequency's bin is the number of edges that are not above it.
-    `seed`: of the random numbers behind keys. Equal specifications give equal keys on every machine.
+    `kinds`: columns ("type" or attributes that are strings or numbers). `known`: combinations of their values. The code
+    of a kind is its place there. None in a combination stands for null, and for every value that no combination names
+    in that column. Any other combination has the code len(known).
+
+    `frequency_edges`: ascending, above 0; a frequency's bin is the number of edges that are not above it. `seed`: of
+    the random numbers behind keys. Equal specifications give equal keys on every machine.
     """
 
     kinds: tuple[str, ...] = ("type",)
@@ -80,7 +82,7 @@ class FeatureSpec:
 
     @property
     def codes(self) -> int:
-        """How many codes of kinds there are: the known ones and one for all others."""
+        """The number of codes of kinds: the known ones and one for all others."""
         return len(self.known) + 1
 
     @property
@@ -91,7 +93,7 @@ class FeatureSpec:
 
     @property
     def content(self) -> tuple[int, ...]:
-        """Which numbers of a vector the event alone decides: its kind, attributes and conditions."""
+        """The numbers of a vector that the event alone decides: its kind, attributes and conditions."""
         return (0, *range(1 + self.codes, len(self.fields)))
 
     @property

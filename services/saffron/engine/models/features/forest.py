@@ -65,8 +65,11 @@ def train_forest(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -
 
 
 def trees_of_samples(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -> list[Any]:
-    """scikit-learn's trees of a forest, as its RandomForestRegressor would grow them of `copied` rows; but what was
-    drawn several times is one row with a weight, which is sooner done by as many times as there are copies."""
+    """scikit-learn's trees of a forest, as its RandomForestRegressor would grow them of `copied` rows.
+
+    A row that was drawn several times is given once, with a weight. That takes less time, the less the more copies
+    there are.
+    """
     from sklearn.tree import DecisionTreeRegressor
 
     rows, each = copied(weight)
@@ -93,7 +96,7 @@ def copied(weight: Floats) -> tuple[NDArray[np.int64], Floats]:
 
 
 def _grown(weight: Floats, seed: int) -> dict[str, Any]:
-    """How trees are grown: a leaf stands for `LEAST_EVENTS` at least, or it would tell chance."""
+    """The settings by which trees grow: a leaf stands for `LEAST_EVENTS` at least, since fewer would tell chance."""
     least = min(0.5, LEAST_EVENTS / float(weight.sum()))
     return {"max_depth": MOST_DEPTH, "min_weight_fraction_leaf": least, "random_state": seed % (1 << 32)}
 

@@ -1,10 +1,12 @@
-"""The age of a partial match, which its Markov chain lacks: how long it has waited, whether it has matched before.
+"""The age of a partial match: how long it has waited, whether it has matched before, and what is left of its window.
 
-P(state, events left) by powers of the transition matrix (P3) takes a partial match to forget how it came to where it
-is. Streams are not like that: what has waited long for its next event, or has matched once, is another kind. So some
-partial matches are tracked to the end of their windows (`match.shedding.tracked`), and counted by their state and
-*age*: what is left of the window, the time since their last event, and whether they have matched before. What came of
-them over what the chain expects is their *lift*; the less was seen of an age, the nearer it is to that of others.
+P(state, events left), by powers of the transition matrix (P3), assumes that a partial match forgets how it came to its
+state. Streams are not like that. A partial match that has waited long for its next event, or has matched once, has
+other chances.
+
+So some partial matches are tracked to the end of their windows (`match.shedding.tracked`), and counted by their state
+and *age*. Their matches, divided by those that the chain expects, are the *lift* of an age. The fewer partial matches
+of an age were seen, the nearer its lift is to that of others.
 """
 
 from __future__ import annotations
@@ -62,20 +64,26 @@ def population(followed: Tracked, states: int) -> Matrix:
 
 
 def by_left(table: Matrix, bin_size: int, window: float) -> Matrix:
-    """[LEFT_BINS, m] of a table [bins, m]: its values in the middle of each bin of what is left of a window of so many
-    events."""
+    """[LEFT_BINS, m] of a table [bins, m]: its values in the middle of each bin of what is left.
+
+    `window`: its length in events.
+    """
     middles = (np.arange(LEFT_BINS) + 0.5) / LEFT_BINS * window
     return np.array([[lookup(table, bin_size, state, left) for state in range(table.shape[1])] for left in middles])
 
 
 def lifts(followed: Tracked, expected: Matrix, *, most: float) -> Matrix:
-    """[m, AGES]: by what matches are more than `expected` [LEFT_BINS, m], the chain's in the middle of each bin.
+    """[m, AGES]: matches of each state and age, divided by those `expected` [LEFT_BINS, m] by the chain; [0, m] if not
+    learned.
 
-    Empirical Bayes, from all to each: a state's own lift, then by what is left, by waiting and having matched, and by
-    all of it, each starting from the one before as if so many matches of that had been seen. How many is told by the
-    data: partial matches match in clumps, and what is alike of two stretches of the stream is less than what is seen of
-    one. It is what tells best, learned from one half of stretches, what came in the other; it may be that nothing does,
-    and the chain alone is best. No lift makes more than `most` of what is expected; [0, m] where nothing is learned.
+    `expected` is of the middle of each bin of what is left. Lifts are shrunk by empirical Bayes, in four steps: by
+    state; by what is left of the window; by waiting and having matched; by all of it. Each step starts from the lift
+    before it, as if a number of matches with that lift had been seen.
+
+    That number is learned, since partial matches match in clumps: two stretches of the stream have less in common than
+    one stretch shows. Lifts are learned from one half of the stretches and tried on the other. The number that tells
+    best is taken. If none does better than the chain alone, nothing is learned. No lift makes more than `most` of what
+    is expected.
     """
     states = expected.shape[1]
     if not followed or states > MOST_STATES:

@@ -31,7 +31,7 @@ def matrix_drift(matrix: Matrix, in_use: Matrix) -> float:
 
 
 def distribution_drift(counts: Mapping[int, int], in_use: Mapping[int, int]) -> float:
-    """How far the distribution of features has moved (G8), 0 to 1: total variation between the shares of keys."""
+    """The distance (G8), 0 to 1, between two distributions of features: total variation between the shares of keys."""
     total, before = sum(counts.values()), sum(in_use.values())
     if not total or not before:
         return float(total != before)
@@ -51,17 +51,20 @@ def expectation_drift(expected: Matrix, in_use: Matrix) -> float:
 
 
 def mean_drift(expected: Matrix, in_use: Matrix, seen: Matrix) -> float:
-    """How far expectations by age [m, AGES] have moved, relative to those in use: all partial matches together, as many
-    of each as were `seen`."""
+    """The distance between expectations by age [m, AGES] and those in use, relative to those in use.
+
+    It is a mean over all partial matches, as many of each age as were `seen`.
+    """
     return float((seen * np.abs(expected - in_use)).sum() / max((seen * in_use).sum(), 1e-12))
 
 
 def is_beyond_chance(counts: Cells, in_use: Cells, clump: float) -> bool:
-    """Whether transitions since have other shares than those `in_use`, which are part of `counts`.
+    """Whether transitions since have other shares than those `in_use`, by more than chance. `in_use` is part of
+    `counts`.
 
-    `clump`: how many partial matches do the same at once, see `Clumps`.
-    The G-test of both, added up over all states that had some before and since: of rare transitions, which is what
-    partial matches advance by, it is right where the chi-squared test is not. Bounded as Laurent and Massart do.
+    `clump`: the number of partial matches that do the same at once, see `Clumps`. It is a G-test, added up over all
+    states that had transitions before and since. For rare transitions it is right where the chi-squared test is not,
+    and partial matches advance by rare transitions. Its bound is that of Laurent and Massart.
     """
     since = {cell: count - in_use.get(cell, 0) for cell, count in counts.items()}
     statistic, freedom = 0.0, 0
@@ -74,11 +77,11 @@ def is_beyond_chance(counts: Cells, in_use: Cells, clump: float) -> bool:
 
 @dataclass
 class Clumps:
-    """How many partial matches do the same at once: what is alike of them tells no more than one would.
+    """The number of partial matches that do the same at once: such a clump tells no more than one partial match would.
 
-    Measured by how far one batch is from the next, which is by chance alone (Pearson's statistic over its degrees of
-    freedom) unless the stream changes between the two. `statistic`, `freedom`: sums over batches, `latest`: the last
-    one's transitions.
+    It is measured by the distance between one batch and the next (Pearson's statistic over its degrees of freedom).
+    That distance is by chance alone, unless the stream changes between the two. `statistic`, `freedom`: sums over
+    batches. `latest`: the last one's transitions.
     """
 
     latest: Cells = field(default_factory=dict)

@@ -1,8 +1,8 @@
-"""How long an event takes, given the number of partial matches: the functions f and g of the overload detector (P7).
+"""Latency, given the number of partial matches: the functions f and g of the overload detector (P7).
 
-f(n) is the processing latency of one event while n partial matches live, g(n) the latency of one shedding of them,
-both in ns. Observations are kept as sums over bins of n, so that they add up exactly and stay small; the fit tries
-several shapes a + b * phi(n) by least squares and takes the one that predicts bins it has not seen best.
+f(n) is the time of one event while n partial matches live. g(n) is the time of one shedding of them. Both are in ns.
+Observations are kept as sums over bins of n, so that they add up exactly and stay small. The fit tries several shapes a
++ b * phi(n) by least squares. It takes the shape that best predicts bins that it has not seen.
 """
 
 from __future__ import annotations
@@ -102,9 +102,11 @@ def fit(sums: Sequence[Sequence[int]]) -> LatencyFunction | None:
     """The best function through bins given as (events, load, nanoseconds); None without any events.
 
     Each bin is a point (load / events, nanoseconds / events) that weighs as many events as it holds. A shape's error is
-    the weighted root mean square of leave-one-out residuals: each bin predicted from all others. Where no bin has less
-    than half of the mean n, nothing tells what an event costs without partial matches: all time is taken to be theirs,
-    so that f has an inverse, and what is measured once some were dropped corrects it.
+    the weighted root mean square of leave-one-out residuals: each bin is predicted from all others.
+
+    Nothing tells the cost of an event without partial matches where no bin has less than half of the mean n. Then all
+    time is taken to be that of partial matches, so that f has an inverse. Measurements after some were dropped correct
+    it.
     """
     table = np.array([row for row in sums if row[0] > 0], dtype=np.float64).reshape(-1, 3)
     if len(table) == 0:

@@ -1,11 +1,11 @@
 """Partial matches as a Markov chain: transition matrix (P3), completion probability (P3), processing time (P4).
 
-States are 0-based, the last one is the completed state and absorbs. A row may sum to less than one: what is missing
-is the probability that the run dies within its window (contiguity broken), from which nothing completes.
+States are 0-based. The last one is the completed state and absorbs. A row may sum to less than one: the rest is the
+probability that the run dies within its window (contiguity broken). A dead run completes nothing.
 
-Where runs split (skip-till-any-match, Kleene plus) a run has several successors. They are told in two ways: the
-transition matrix has one of them, each as likely as it is frequent (the paper's T_q); the succession matrix has all of
-them, its rows summing to more than one, and its powers give the expected number of matches that a run leads to.
+Where runs split (skip-till-any-match, Kleene plus), a run has several successors. Two matrices describe them. The
+transition matrix has one successor, each as likely as it is frequent (the paper's T_q). The succession matrix has all
+of them. Its rows may sum to more than one, and its powers give the expected number of matches of a run.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def matches_table(succession: Matrix, bin_size: int, bins: int) -> Matrix:
 def remaining_time_table(succession: Matrix, reward: NDArray[np.float64], bin_size: int, bins: int) -> Matrix:
     """tau [bins, m]: row k is the expected processing time over (k + 1) * bin_size more events (value iteration, P4).
 
-    `reward` [m] is the mean time of an event met in a state, whatever came of it, in the unit wanted; a completed match
-    costs nothing. tau_R(s) = reward(s) + sum over s' of T(s, s') tau_{R-1}(s'), tau_0 = 0; with all successors of runs
-    that split it is the time of all of them. At most `MOST`.
+    `reward` [m] is the mean time of an event met in a state, whatever came of it, in the unit wanted. A completed match
+    costs nothing. tau_R(s) = reward(s) + sum over s' of T(s, s') tau_{R-1}(s'), tau_0 = 0. With all successors of runs
+    that split, it is the time of all of them. At most `MOST`.
     """
     alive = succession.copy()
     alive[-1] = alive[:, -1] = 0.0

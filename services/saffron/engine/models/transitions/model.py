@@ -25,16 +25,20 @@ Offsets = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class TransitionModel:
-    """How likely a partial match of a query is to complete (P3), and what it still costs (P4).
+    """The learned chances of a query's partial matches to complete (P3), and the time that they still cost (P4).
 
-    `query_version`: version of the query that was observed. `states`: m, the last one completed.
-    `window_size`, `window_events`: the query's window, in events or ms; `expected_events`: ws, the events that a
-    partial match meets in a whole window. `matrix` [m, m]: T_q. `completion` [bins, m]: P after each multiple of
-    `bin_size` events. `matches` [bins, m]: expected matches after as many, where runs split; [0, m] where none does:
-    it is P then. `remaining_ns` [bins, m]: tau after as many events, ns; [0, m] where no times were measured.
-    `met` [m]: events that runs met in each state, `observations` all together. `lift` [m, AGES]: by what more comes of
-    partial matches of each age (see `ages`), `seen` [m, AGES]: how many of each there were; [0, AGES] both where none
-    was tracked. `trials`: of its order on what it was not learned from. Its key in the topic is "QUERY/transitions".
+    `query_version`: version of the query that was observed. `states`: m, the last one completed. `window_size`,
+    `window_events`: the query's window, in events or ms. `expected_events`: ws, the events that a partial match meets
+    in a whole window.
+
+    `matrix` [m, m]: T_q. `completion` [bins, m]: P after each multiple of `bin_size` events. `matches` [bins, m]:
+    expected matches after as many events, where runs split; [0, m] where none does, since it is P then. `remaining_ns`
+    [bins, m]: tau after as many events, ns; [0, m] where no times were measured. `met` [m]: events that runs met in
+    each state; `observations`: of all states together.
+
+    `lift` [m, AGES]: see `ages`. `seen` [m, AGES]: partial matches of each age. Both are [0, AGES] where none was
+    tracked. `trials`: of its order, on partial matches that it was not learned from. Its key in the topic is
+    "QUERY/transitions".
     """
 
     query: str
@@ -76,8 +80,11 @@ class TransitionModel:
         return 0.0 if self.window_events else self.expected_events / self.window_size
 
     def misfit(self, states: int | None, window: tuple[int, bool]) -> str:
-        """How the query that it was learned of differs from one with so many states (None: not known) and this window
-        (size, whether in events); "" where nothing says that it is another."""
+        """The difference, in words, between the query that it was learned of and another one; "" where nothing says
+        that it is.
+
+        `states`: of the other query (None: not known). `window`: its size, and whether that is in events.
+        """
         if states is not None and states != self.states:
             return f"it has {self.states} states, the query {states}"
         if window != (self.window_size, self.window_events):

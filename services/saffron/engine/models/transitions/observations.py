@@ -1,18 +1,19 @@
-"""Observations from the last hop for the model builder: an operator's rows, packed into messages.
+"""Observations for the model builder: rows of an operator in the last hop, packed into messages.
 
-`observations.transitions` (P2), one JSON object per query and commit interval (fields: schemas/). States are 0-based:
-in 0 nothing is bound yet and every event meets it once; m - 1 is the completed state; a state after of -1 says that the
-run died before its window ended. One count is one event met by one partial match; where a run split, each successor
-beyond the first is a count more, and counted under the state after -2 besides. `lived` is the event time (ms) that
-partial matches lived through meanwhile, summed over them: with the counts it says how many events a partial match meets
-in a ms, and so how many a window in time holds. `nanoseconds` is what the query's blocks took in all: a sample for the
-fit of what each transition takes. `followed` tells what came of partial matches that were noted (see
-`ages`).
+`observations.transitions` (P2) has one JSON object per query and commit interval (fields: schemas/). One count is one
+event met by one partial match. States are 0-based. In state 0 nothing is bound yet, and every event meets it once.
+State m - 1 is the completed one. A state after of -1 says that the run died before its window ended. Where a run split,
+each successor beyond the first is one more count, and is counted under the state after -2 besides.
 
-`observations.features` (G2), one JSON object per query and commit interval, as the operator's row has it: how often
-each key occurred, the keys of the events of matches, and the vectors behind keys.
+`lived` is the event time (ms) that partial matches lived through meanwhile, summed over them. With the counts it gives
+the events that a partial match meets in a ms, and so the events in a window of time. `nanoseconds` is the time that the
+query's blocks took in all. It is a sample for the fit of what each transition takes. `followed` has the outcomes of
+partial matches that were tracked (see `ages`).
 
-`observations.latency` (P7), one JSON object per chain and commit interval, from `latency.LatencySamples`.
+`observations.features` (G2) has one JSON object per query and commit interval: the operator's row. It says how often
+each key occurred, and has the keys of the events of matches, and the vectors behind keys.
+
+`observations.latency` (P7) has one JSON object per chain and commit interval, from `latency.LatencySamples`.
 
 All numbers are integers, so that their sums are exact in any order.
 """
@@ -35,8 +36,9 @@ FORKED = -2
 def transition_messages(rows: Iterable[Mapping[str, Any]], *, stream: str, partition: int) -> list[tuple[bytes, bytes]]:
     """(key, value) of each message that the matcher's rows make: one per query and version, in order of appearance.
 
-    A row is {"query", "query_version", "states", "window": {"size", "events"}, "from", "to", "count"} and, where known,
-    "nanoseconds", "events" and "lived" (of the query: the greatest of its rows is taken), and "followed".
+    A row is {"query", "query_version", "states", "window": {"size", "events"}, "from", "to", "count"}. Where known it
+    has "nanoseconds", "events", "lived" and "followed". The first three are of the query: the greatest of its rows is
+    taken.
     """
     messages: dict[tuple[str, int], dict[str, Any]] = {}
     cells: dict[tuple[str, int], dict[tuple[int, int], int]] = {}

@@ -49,8 +49,7 @@ def partial_match_models(
     """The model of utility of each query: U = w * P / tau (P5), or w * P where no times were measured.
 
     P is the expected number of matches where runs split. P and tau are brought to one scale by their means over all
-    states of all `models`, each state weighing what its runs met.
-    `weights`: by query, 1 where none is given.
+    states of all `models`. There each state weighs what its runs met. `weights`: by query, 1 where none is given.
     """
     scale = _mean(models, [model.expected for model in models])
     measured = [model for model in models if len(model.remaining_ns)]

@@ -1,4 +1,4 @@
-"""How well the order of a model of partial matches does on partial matches that it was not learned from."""
+"""The proof of a model of partial matches: trials of its order on partial matches that it was not learned from."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from saffron.engine.models.transitions.trials import LEAST_MATCHES, Trials, gain
 
 
 def cross_validated(followed: Tracked, expected: Matrix, times: Matrix, *, most: float) -> Trials:
-    """Trials of an order of utility, each on the partial matches of one fold of the stream by what all others teach
-    (cross-validation); folds with few matches are tried together.
+    """Trials of an order of utility by cross-validation: each fold of the stream is ranked by what all others teach.
 
-    `expected`, `times` [LEFT_BINS, m]: matches of a partial match by the chain, and the time that it still takes. What
-    age adds is learned anew without the fold; the chain, a few numbers, is that of the whole stream.
+    Folds with few matches are tried together. `expected`, `times` [LEFT_BINS, m]: matches of a partial match by the
+    chain, and the time that it still takes. The lift of ages is learned anew without the fold. The chain, a few
+    numbers, is that of the whole stream.
     """
     states = expected.shape[1]
     if not followed or states > MOST_STATES:

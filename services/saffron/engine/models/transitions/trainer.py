@@ -38,8 +38,10 @@ LONGEST_WINDOW = 10_000_000
 
 @dataclass
 class TransitionCounts:
-    """The transitions observed of one version of a query: cells (from, to) -> count, and samples of their times (P2);
-    and what came of partial matches that were tracked (see `ages.Tracked`)."""
+    """The observations of one version of a query: transitions, their times, and outcomes of tracked partial matches.
+
+    `cells`: (from, to) -> count (P2). `costs`: samples of times. `followed`: see `ages.Tracked`.
+    """
 
     query: str
     query_version: int
@@ -72,7 +74,7 @@ class TransitionCounts:
         return any(target == FORKED for _, target in self.cells)
 
     def met_by_state(self) -> list[int]:
-        """How many events were met in each state: successors less those beyond the first."""
+        """The number of events met in each state: all successors less those beyond the first."""
         met = [0] * self.states
         for (source, target), count in self.cells.items():
             met[source] += -count if target == FORKED else count
@@ -113,8 +115,10 @@ class TransitionCounts:
         self.costs.add({cell: count for cell, count in counts.items() if cell[1] != FORKED}, nanoseconds)
 
     def times(self) -> tuple[float, ...]:
-        """ns of an event that meets a partial match, by its state: the fitted times of transitions by how often they
-        were taken; empty where none were measured."""
+        """ns of an event that meets a partial match, by its state; empty where none were measured.
+
+        These are the fitted times of transitions, each by how often it was taken.
+        """
         costs = self.costs.fit()
         if not costs:
             return ()

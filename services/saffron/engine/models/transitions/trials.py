@@ -1,8 +1,9 @@
 """Trials of a learned order: what dropping by it would have lost of matches that it was not learned from.
 
-A trial takes partial matches or matches whose outcome became known after they were ranked (prequential evaluation:
-A. P. Dawid, *Statistical theory: the prequential approach*, 1984). Its *gain* is the share of the losses of even
-dropping that the order avoids: 1 if it loses nothing, 0 if it is as good as chance, below 0 if it is worse.
+A trial takes partial matches, or matches, whose outcome became known after they were ranked (prequential evaluation: A.
+P. Dawid, *Statistical theory: the prequential approach*, 1984). Its *gain* is a share of the losses of even dropping:
+the share that the order avoids. It is 1 if the order loses nothing, 0 if it is as good as chance, below 0 if it is
+worse.
 """
 
 from __future__ import annotations

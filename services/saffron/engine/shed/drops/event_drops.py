@@ -170,8 +170,8 @@ class EventDrops:
         return found
 
     def marks(self, columns: Columns, query: str, traits: Traits, share: float, belief: float = 1.0) -> Marks:
-        """[n] whether each event of the block that was applied last goes. `belief`: the part (0 to 1) of the share that
-        goes by the model; the rest is drawn evenly, behind what does not fit."""
+        """[n] whether each event of the block that was applied last goes. What does not fit the query goes first, then
+        the part `belief` (0 to 1) of the share by the model, and the rest evenly."""
         choice = self._of(query, traits.by, share)
         features = None if choice is None else self._features.get(choice.model.spec.identity)
         marks, learned = np.zeros(len(columns), np.bool_), 0.0
@@ -180,11 +180,9 @@ class EventDrops:
             places = position_bins(window, columns.seq if traits.counts else columns.ts)
             learned = belief * share
             marks = choice.dropped(features, columns.seq, learned, self.seed, places)
-        if learned == share:
-            return marks
-        drawn = chance(self.seed, columns.seq)
         if not traits.by.evenly:
-            return drawn < share
+            return marks if learned == share else chance(self.seed, columns.seq) < share
+        drawn = chance(self.seed, columns.seq)
         return self.taking.evenly(columns, query, share, marks, learned, drawn)
 
     def _of(self, query: str, by: Shedder, share: float) -> EventChoice | None:

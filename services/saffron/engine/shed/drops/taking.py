@@ -108,10 +108,12 @@ class Taking:
         type."""
         fits, spare = self.fits(query, len(columns)), self.spare_now(query)
         if share <= spare:
-            return ~fits & (drawn < share / spare)
+            return ~fits & (drawn * spare < share)
         going = max(learned, spare)
-        rates = self._rates(columns, query, (share - going) / (1.0 - going))
-        return marks | (~fits if spare > 0 else False) | (drawn < rates)
+        found = _unfit_first(marks, fits, drawn)
+        if share <= going:
+            return found
+        return found | (drawn < self._rates(columns, query, (share - going) / (1.0 - going)))
 
     def _rates(self, columns: Columns, query: str, share: float) -> Floats:
         """[n] the rates of the events' types that drop this share of those that fit."""
@@ -123,6 +125,17 @@ class Taking:
         by_code = np.array([*(rates.get(value, other) for value in values), 1.0])
         found: Floats = by_code[columns.type.data]
         return found
+
+
+def _unfit_first(marks: Marks, fits: Marks, drawn: Floats) -> Marks:
+    """[n] as many events as `marks`, but all that do not fit: each of these that is not marked goes instead of a marked
+    one that fits, while there are any."""
+    unfit = ~fits
+    found = marks | unfit
+    fitting = np.flatnonzero(marks & fits)
+    instead = np.argsort(-drawn[fitting], kind="stable")[: np.count_nonzero(unfit & ~marks)]
+    found[fitting[instead]] = False
+    return found
 
 
 def _fits(own: _Query, count: int, features: tuple[FeatureSpec, Features] | None) -> Marks:

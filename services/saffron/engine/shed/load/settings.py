@@ -27,8 +27,8 @@ class Overload:
     events begins (the paper's 80 %). `safety`: b_s as a share of the bound. `interval`: T, over which a share of events
     is planned; None: as long as the bound.
 
-    `exempt`: share of the spans of the stream in which no event is dropped, so that models stay true. `spared`: share
-    of the partial matches that an order would drop but retains, to measure the loss. `followed`: share of all partial
+    `exempt`: share of the spans of the stream in which no event is dropped, so that models stay true. `retained`: share
+    of the partial matches that an order would drop but retains, to measure the loss. `tracked`: share of all partial
     matches that orders drop last and that are tracked, to train models. `weights`: of queries, in place of their own.
     """
 
@@ -38,8 +38,8 @@ class Overload:
     safety: float = 0.1
     interval: float | None = None
     exempt: float = 0.02
-    spared: float = 0.05
-    followed: float = 0.02
+    retained: float = 0.05
+    tracked: float = 0.02
     seed: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)
 
@@ -50,8 +50,8 @@ class Overload:
             raise InputError(f"after an outage there is {' or '.join(POLICIES)}, not {self.policy!r}")
         if not 0 < self.start < 1 or not 0 < self.safety < 1 or not self.horizon > 0:
             raise InputError("start and safety lie in (0, 1), and the interval is above 0 ms")
-        if not all(0 <= share < 1 for share in (self.exempt, self.spared, self.followed)):
-            raise InputError("what is exempt, spared or followed is a share in [0, 1)")
+        if not all(0 <= share < 1 for share in (self.exempt, self.retained, self.tracked)):
+            raise InputError("what is exempt, retained or tracked is a share in [0, 1)")
         if not 0 <= self.seed < MOST_SEEDS:
             raise InputError(f"a seed is a whole number from 0 to {MOST_SEEDS - 1}, not {self.seed}")
 

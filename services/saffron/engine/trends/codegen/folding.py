@@ -15,11 +15,14 @@ STRUCTURES = ("store", "batch")
 
 @dataclass(frozen=True)
 class Known:
-    """Facts on a query that its code may rely on. `wiring`: its arrays by name; `shapes`: sizes of the store's arrays
-    by name and axis; `told`: sizes on which the text does not depend, for the compiler that optimises it;
-    `names`: constants; `unrolled`: how long a loop may be to be unrolled; `common`: functions that are the same for
-    many queries: of literals no use is made in them, and what they read of the wiring's `params` is handed to them
-    where it is `varied` (places) or more than 1.
+    """Facts on a query that its code may rely on.
+
+    `wiring`: its arrays by name. `shapes`: sizes of the store's arrays by name and axis. `told`: sizes on which the
+    text does not depend, for the compiler that optimises it. `names`: constants. `unrolled`: the longest loop that is
+    unrolled.
+
+    `common`: functions whose text is the same for many queries. No use is made of literals in them. They are handed the
+    values of the wiring's `params` that they read, if a value is more than 1 or its place is in `varied`.
     """
 
     wiring: Mapping[str, Any]

@@ -67,7 +67,7 @@ def test_rows_are_what_results_and_events_say(shed: str) -> None:
             state = run.snapshot()  # what is counted is not in it, keys of stored events are
             fresh = operator(made)
             fresh.restore(state)
-            fresh._features = run._features
+            fresh._effects.features = run._effects.features
             run = fresh
         rows = {row["query"]: row for row in run.observations().get("observations.features", [])}
         occurred = Counter(keys.values())

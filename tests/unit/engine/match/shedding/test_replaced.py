@@ -45,7 +45,7 @@ def test_another_query_of_its_name_counts_from_none(monkeypatch: pytest.MonkeyPa
 
 def test_a_removed_one_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     operator = dropping(monkeypatch, cases.query_control("remove", position=15))
-    shadows = operator._shadows
+    shadows = operator._effects.shadows
     assert not any((shadows._of, shadows._sums, shadows._allowed, shadows._unclean, shadows._ended))
     assert operator.statistics()["dropped"] == operator.statistics()["loss"] == {}
 

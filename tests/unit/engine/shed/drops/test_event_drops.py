@@ -47,8 +47,8 @@ def kinds(columns: Columns) -> NDArray[np.int64]:
     return columns.type.data.astype(np.int64)
 
 
-def counted(columns: Columns) -> FeatureCounts:
-    """Every A and every B is in some match."""
+def counted(columns: Columns, *, needed: tuple[int, int] = (0, 1)) -> FeatureCounts:
+    """Every event of the types `needed` is in some match."""
     found = FeatureKeys(SPEC).apply(columns)
     keys, counts = np.unique(found.keys, return_counts=True)
     of = {kind: int(found.keys[columns.type.data == kind][0]) for kind in (0, 1)}
@@ -57,7 +57,7 @@ def counted(columns: Columns) -> FeatureCounts:
         "query_version": 1,
         "spec": SPEC.identity,
         "occurrences": dict(zip(keys.tolist(), counts.tolist(), strict=True)),
-        "matches": [[of[0], of[1]]] * 600,
+        "matches": [[of[kind] for kind in needed]] * 600,
         "features": dict(zip(found.distinct.tolist(), map(tuple, found.vectors.tolist()), strict=True)),
     }
     counts_ = FeatureCounts("q", 1, SPEC.identity)
@@ -66,8 +66,8 @@ def counted(columns: Columns) -> FeatureCounts:
     return counts_
 
 
-def model(columns: Columns) -> EventModel:
-    return train_events(counted(columns), SPEC, (1, 1), {}, trees=False)
+def model(columns: Columns, *, needed: tuple[int, int] = (0, 1)) -> EventModel:
+    return train_events(counted(columns, needed=needed), SPEC, (1, 1), {}, trees=False)
 
 
 @cache
@@ -221,26 +221,62 @@ def test_all_that_no_match_needs_goes_where_enough_matches_were_seen(name: str, 
     assert shed.share == pytest.approx(share, abs=0.05), "two thirds of the events are of a type that no match needs"
 
 
-@pytest.mark.parametrize("name", ["auto", "gspice-h", "bl"])
-@pytest.mark.parametrize("share", [0.2, 0.6, 0.9])
-def test_without_a_model_what_the_query_cannot_take_goes_first(name: str, share: float) -> None:
-    """Of every cut of the stream; baselines know of none."""
-    columns = stream()
+def sequences() -> EventDrops:
+    """Drops of events for a query that can take every A and B, and no X."""
     schema = Schema({}, {"A": (), "B": (), "X": ()}, {}, given=True)
     plan = compile_query("PATTERN SEQ(A a, B b) WITHIN 90 EVENTS", schema)
     assert isinstance(plan, MatchPlan)
     drops = EventDrops(3)
     drops.watch(SPEC)
     drops.taking.serve({"q": plan})
+    return drops
+
+
+def marked(drops: EventDrops, columns: Columns, name: str, share: float) -> NDArray[np.bool_]:
+    """Which events go, block by block."""
     gone = []
     for begin in range(0, len(columns), 40):
         block = slice_columns(columns, begin, begin + 40)
         drops.apply(block)
         gone.append(drops.marks(block, "q", Traits(by(name)), share))
-    marks = np.concatenate(gone)
+    return np.concatenate(gone)
+
+
+@pytest.mark.parametrize("name", ["auto", "gspice-h", "bl"])
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.9])
+def test_without_a_model_what_the_query_cannot_take_goes_first(name: str, share: float) -> None:
+    """Of every cut of the stream; baselines know of none."""
+    columns, drops = stream(), sequences()
+    marks = marked(drops, columns, name, share)
     assert marks.mean() == pytest.approx(share, abs=0.04)
     needed = marks[kinds(columns) < 2].mean()
     expected = share if name == "bl" else max(0.0, (share - 2 / 3) / (1 / 3))
     assert needed == pytest.approx(expected, abs=0.06)
     spare = drops.even("q", by(name)).spare
     assert spare == pytest.approx(0.0 if name == "bl" else 2 / 3, abs=0.03)
+
+
+@pytest.mark.parametrize("name", ["auto", "gspice-h"])
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.8])
+def test_what_the_query_cannot_take_goes_before_what_a_model_calls_worthless(name: str, share: float) -> None:
+    """Nothing that it was learned from needed a B, which is no proof that nothing will."""
+    columns, drops = stream(), sequences()
+    drops.use({"q": model(columns, needed=(0, 0))})
+    marks = marked(drops, columns, name, share)
+    gone = [float(marks[kinds(columns) == kind].mean()) for kind in range(3)]
+    beyond = max(0.0, share - 2 / 3) / (1 / 6)
+    assert gone == pytest.approx([0.0, beyond, min(1.0, share / (2 / 3))], abs=0.08)
+
+
+def test_no_more_goes_early_than_what_the_query_cannot_take_where_that_is_enough() -> None:
+    columns, drops = stream(), sequences()
+    drops.use({"q": model(columns, needed=(0, 0))})
+    detector = Detector(model=LatencyModel("events", (0, 0), LatencyFunction("linear", 1e6, 0.0, 0.0), None, 1, {}))
+    shedding = Shedding(Overload(1000.0, exempt=0.0), detector, drops)
+    shedding.arrivals.arrived(1100, 0.0)
+    block = take_columns(columns, np.arange(100))
+    drops.apply(block)
+    shed = shedding.plan(Block(block, 0, 100, 0), 820.0, 820.0, Queries({"q": Traits(by("auto"))}, {"q": 0}, {}))
+    assert shed.events.mask is not None
+    assert set(kinds(block)[shed.events.mask != 0].tolist()) == {2}
+    assert shed.share == pytest.approx(2 / 3, abs=0.1)

@@ -20,7 +20,7 @@ def test_little_work_is_in_flight_but_more_for_a_reader_that_waits(idle: float, 
         ({"bound": 1.0, "policy": "wait"}, "shed or catch-up, not 'wait'"),
         ({"bound": 1.0, "start": 1.0}, r"lie in \(0, 1\)"),
         ({"bound": 1.0, "seed": -1}, "a seed is a whole number from 0 to 9223372036854775807, not -1"),
-        ({"bound": 1.0, "exempt": -0.1}, r"exempt, spared or followed is a share in \[0, 1\)"),
+        ({"bound": 1.0, "exempt": -0.1}, r"exempt, retained or tracked is a share in \[0, 1\)"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float], message: str) -> None:
