@@ -71,13 +71,12 @@ def _flatten_one(buffer, start, end, time, plan, scratch, text, at):
     if at + 1 > len(text):
         return FULL
     text[at] = OPEN
-    begun = at + 1
-    at, p = _flatten_object(buffer, p + 1, end, plan, scratch, text, begun)
+    at, p = _flatten_object(buffer, p + 1, end, plan, scratch, text, at + 1)
     if p < 0:
         return p
     if behind_blanks(buffer, p, end) != end or (scratch.wide[0] and not is_utf8(buffer, start, end)):
         return EXACT
-    return close_event(buffer, time, plan, scratch, text, at, begun)
+    return close_event(buffer, time, plan, scratch, text, at)
 
 
 @inlined
