@@ -14,7 +14,6 @@ import base64
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -131,17 +130,6 @@ class Broker:
             process.send(signal.SIGKILL)
             processes.end([process], _STOP_SECONDS)
         self._reap()
-
-    def restart(self) -> None:
-        """Starts it again on the same ports, whether it runs or not."""
-        self.stop()
-        self.start()
-
-    def erase(self) -> None:
-        """Deletes all data and the ports. The broker must not run."""
-        if self.process is not None:
-            raise BrokerError(f"the broker over {self.directory} still runs: stop it first")
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     # ------------------------------------------------------------ preparation
 

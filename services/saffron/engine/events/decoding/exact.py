@@ -59,11 +59,6 @@ class Event:
     fresh: bool = False
     growth: Mapping[str, Kind] = field(default_factory=dict)
 
-    @property
-    def mistyped(self) -> int:
-        """How many values are of another kind."""
-        return len(self.misfits)
-
 
 @dataclass(frozen=True)
 class Source:
