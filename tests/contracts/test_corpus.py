@@ -22,9 +22,9 @@ from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.topics import Topics, topic_files
 from saffron.runtime.results.snapshots import Snapshots
 from saffron.schema.numbers import number_of_text
-from saffron.testing.memory_broker import Entry, MemoryBroker, PartitionLog
-from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import blocks, expected, makers, settings, undated
+from tests.memory.memory_broker import Entry, MemoryBroker, PartitionLog
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World
 

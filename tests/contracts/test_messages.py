@@ -32,8 +32,8 @@ from saffron.runtime.log.topics import Topics
 from saffron.runtime.streams.statuses import Statuses
 from saffron.runtime.telemetry.digest import Digest, send
 from saffron.runtime.telemetry.histogram import Buckets
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 TOPICS = Topics("")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
+from saffron.schema.likely_times import DAY, moment_of
+
 EVENTS_SHOWN = 50
-_DAY = 86_400_000
 _CELL = "padding:2px 10px 2px 0;text-align:left;font-variant-numeric:tabular-nums"
 
 
@@ -79,12 +79,9 @@ def number(value: Any) -> str:
 
 
 def moment(ts: int) -> str:
-    """A time (ms) as date and time of day. A time within a day of 1970 is probably made up, and stays a number."""
-    if abs(ts) <= _DAY:
-        return str(ts)
-    try:
-        when = datetime.fromtimestamp(ts / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
+    """A time (ms) as date and time of day; one that is no moment stays a number."""
+    when = moment_of(ts)
+    if when is None:
         return str(ts)
     return f"{when:%Y-%m-%d %H:%M:%S}" + (f".{ts % 1000:03d}" if ts % 1000 else "")
 
@@ -95,7 +92,7 @@ def duration(ms: int) -> str:
         return f"{ms} ms"
     if ms < 60_000:
         return f"{ms / 1000:.6g} s"
-    for size, unit, below, name in ((_DAY, "d", 3_600_000, "h"), (3_600_000, "h", 60_000, "min")):
+    for size, unit, below, name in ((DAY, "d", 3_600_000, "h"), (3_600_000, "h", 60_000, "min")):
         if ms >= size:
             return f"{ms // size} {unit}" + (f" {rest} {name}" if (rest := ms % size // below) else "")
     return f"{ms // 60_000} min" + (f" {rest} s" if (rest := ms % 60_000 // 1000) else "")
@@ -111,7 +108,7 @@ def window_span(window: tuple[int, int] | None) -> str:
     if window is None:
         return ""
     low, high = window
-    return f"[{low}, {high})" if abs(low) <= _DAY else f"{moment(low)} + {duration(high - low)}"
+    return f"[{low}, {high})" if abs(low) <= DAY else f"{moment(low)} + {duration(high - low)}"
 
 
 def shortened(text: str, most: int) -> str:

@@ -190,7 +190,7 @@ def line_pieces(numbers: Mapping[str, int]) -> Pieces:
             blocks = np.asarray(batch.column("block").to_numpy(zero_copy_only=False))
             for file, start, stop in _runs(batch, blocks):
                 at = (numbers[file], int(blocks[start]))
-                records = _lines(batch.column("value").slice(start, stop - start), *at, seen[at])
+                records = _lines(batch.column("value").slice(start, stop - start), at[1], seen[at])
                 seen[at] += len(records)
                 if len(records):
                     yield Piece(*at, records)
@@ -198,7 +198,7 @@ def line_pieces(numbers: Mapping[str, int]) -> Pieces:
     return pieces
 
 
-def _lines(values: Any, file: int, block: int, before: int) -> RawBatch:
+def _lines(values: Any, block: int, before: int) -> RawBatch:
     """The lines that are not blank, numbered from `before` on."""
     _, bounds, data = values.buffers()
     limits = np.frombuffer(bounds, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)

@@ -1,6 +1,6 @@
 """The query language: from the text of a query to its plan, in the order of the steps.
 
-syntax     tokens -> cursor -> parser (clauses, patterns, expressions, references) -> tree; printer: tree -> text
+syntax     tokens -> cursor -> parser (clauses, patterns, expressions, references) -> tree; printers: tree -> text
 scope      look-up of names (scope), type check (typed), windows, names of results, INTO
 patterns   shapes (absences: NOT) -> layout; positions of a run -> successors, states; links for drawings
 binding    match queries: match_plan; conditions -> list_conditions and not_conditions (checks), placement (flat plans),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,11 +13,22 @@ EARLIEST, LATEST = 315_532_800_000, 4_102_444_800_000
 """1980 and 2100, in ms since 1970."""
 FIRST, LAST = EARLIEST // 1000, LATEST // 1000
 """Likely times in seconds."""
+DAY = 86_400_000
 
 
 def is_likely(ts: float) -> bool:
     """Whether a time (ms) is likely."""
     return EARLIEST <= ts <= LATEST
+
+
+def moment_of(ts: int) -> datetime | None:
+    """The moment of a time (ms). None: it lies within a day of 1970, and is probably made up; or outside all years."""
+    if abs(ts) <= DAY:
+        return None
+    try:
+        return datetime.fromtimestamp(ts / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 class SecondsCount:

@@ -24,7 +24,7 @@ _FORM = re.compile(
     flags=re.ASCII | re.VERBOSE,
 )
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
-_MS_OF_DAY, _MS_OF_MINUTE, _NS_OF_DAY = 86_400_000, 60_000, 86_400_000_000_000
+_MS_OF_DAY, _NS_OF_DAY = 86_400_000, 86_400_000_000_000
 
 
 def parse_iso(text: str) -> int | None:

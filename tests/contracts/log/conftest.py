@@ -9,9 +9,9 @@ import pytest
 
 from saffron.runtime.log.kafka_log import KafkaLog
 from saffron.runtime.log.kafka_settings import Cluster
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
 from tests.contracts.log.subject import KafkaTools, Subject
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.log import Log
 from saffron.runtime.process.config import Settings
 from saffron.runtime.telemetry.health import Health
-from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import TOPICS
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.world import World
 
 ESTIMATED = {

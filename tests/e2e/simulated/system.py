@@ -38,8 +38,8 @@ from saffron.runtime.results.result_service import ResultService, ServiceKind
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.shedder.service import ShedderService
-from saffron.testing.memory_log import MemoryLog, raw_batch
 from saffron.windowing.service import WindowingService
+from tests.memory.memory_log import MemoryLog, raw_batch
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import Make, Service, World
 

@@ -20,9 +20,9 @@ from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.runtime.log import Record, TopicPartition
-from saffron.testing.memory_log import Killed
 from saffron.windowing import hop
 from tests.e2e.simulated.system import ANY, FALLS, RALLY, TOPICS, Source, at_rest, blocks, close, make_system, undated
+from tests.memory.memory_log import Killed
 from tests.unit.engine.containment.faults import SHARED, Fault, injected
 from tests.unit.runtime.world import Chaos, World
 from tests.unit.windowing.fake_registry import running

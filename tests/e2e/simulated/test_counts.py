@@ -25,7 +25,6 @@ from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.telemetry import metric_names as names
 from saffron.runtime.telemetry.metric_names import METRICS, Counter
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import (
     ANY,
     FALLS,
@@ -39,6 +38,7 @@ from tests.e2e.simulated.system import (
     makers,
     settings,
 )
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import NO_CHAOS, World
 from tests.unit.windowing.test_merging import NAME, SHOP, TARGETS, TOPIC

@@ -24,8 +24,8 @@ from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.merged import MergedFiles
 from saffron.runtime.replay.replay import Replay
 from saffron.runtime.streams.messages import record_in
-from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import TOPICS, blocks, makers, settings, undated
+from tests.memory.memory_log import MemoryLog
 from tests.unit.cli.page import NOW, blocks_of
 from tests.unit.runtime.world import World
 

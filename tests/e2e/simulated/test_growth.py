@@ -17,8 +17,8 @@ from saffron.engine.events.tables import column_values
 from saffron.records.table import Applied, version_table
 from saffron.runtime.streams.schema_versions import SchemaVersions
 from saffron.schema.schema import Schema
-from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import FALLS, RALLY, SYMBOLS, TOPICS, Source, at_rest, blocks, check, close, make_system
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.world import World
 
 PARTITIONS = 2

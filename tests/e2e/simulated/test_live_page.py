@@ -18,10 +18,10 @@ import pytest
 from saffron.control import api
 from saffron.control.openapi import document
 from saffron.runtime.log import TopicSpec
-from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.browser import Tab, browser
 from tests.e2e.simulated.served import click, count, fill, serving, text
 from tests.e2e.simulated.system import FALLS, RALLY, TOPICS, Source, make_system
+from tests.memory.memory_log import MemoryLog
 from tests.unit.control.described import METHODS
 from tests.unit.engine.events.test_framed import FIRST, MS, WHEN, avro, framed
 from tests.unit.runtime.world import NO_CHAOS, World

@@ -26,9 +26,9 @@ from saffron.runtime.replay.merged import InnerFiles, MergedFiles
 from saffron.runtime.replay.replay import Replay
 from saffron.schema.schema import Kind
 from saffron.schema.table_names import Lookup
-from saffron.testing.memory_log import MemoryLog
 from saffron.windowing import lookup_wait
 from tests.e2e.simulated.system import TOPICS, blocks, makers, settings, undated
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World
 

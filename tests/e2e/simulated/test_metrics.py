@@ -31,8 +31,8 @@ from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import METRICS, MODEL_BATCHES, Counter
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import ANY, FALLS, RALLY, RESULT_BYTES, TOPICS, Source, at_rest, close, makers, settings
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.world import NO_CHAOS, World
 from tests.unit.windowing.test_routing import System
 

@@ -26,8 +26,8 @@ from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.replay import fused
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.replay import Replay
-from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import TOPICS, Source, at_rest, blocks, close, makers, settings, undated
+from tests.memory.memory_log import MemoryLog
 from tests.patterns.aggregates import known
 from tests.patterns.case import Case
 from tests.patterns.test_cases import RUNNABLE, ids

@@ -18,8 +18,8 @@ from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
-from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import TOPICS, blocks, expected, makers, settings, undated
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import NO_CHAOS, Chaos, World
 

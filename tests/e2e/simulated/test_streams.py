@@ -17,8 +17,8 @@ from saffron.records.stream import StreamRecord
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.topics import stream_topics
 from saffron.runtime.streams.generations import compiler_of
-from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import TOPICS, blocks, close, expected, make_system, undated
+from tests.memory.memory_log import MemoryLog
 
 PARTITIONS = 2
 SEEDS = range(4)

@@ -24,8 +24,8 @@ from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
 from saffron.runtime.process.config import Settings
 from saffron.runtime.telemetry.metric_names import INPUT_INCIDENTS, LOST_OFFSETS, STREAMS_STANDING
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import TOPICS, blocks, makers, settings
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import NO_CHAOS, Process, World
 

@@ -17,8 +17,8 @@ from saffron.engine.why.trace import Trace
 from saffron.errors import InputError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.replay.recent import Answer, Question, why_now
-from saffron.testing.memory_log import MemoryLog
 from tests.e2e.simulated.system import FALLS, RALLY, TOPICS, Source, at_rest, close, make_system
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.world import World
 
 PARTITIONS = 2

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saffron.language.syntax import tree
+from saffron.language.syntax.expression_printer import expression_text
 from saffron.language.syntax.paths import steps_text
-from saffron.language.syntax.printer import expression_text
 from saffron.language.syntax.tree import Index
 from tests.reference.match.conditions import is_length, read, references
 from tests.reference.match.deadlines import deadline

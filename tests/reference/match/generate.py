@@ -16,8 +16,8 @@ WORDS = ("a", "b", "ba", "é", "z")
 STRATEGIES = (STRICT, PARTITION, NEXT, ANY)
 
 
-def stream(rng: random.Random, size: int, types: str = "AABBC") -> list[dict[str, Any]]:
-    """Events with ties in time, gaps in seq, and nulls."""
+def stream(rng: random.Random, size: int, types: str = "AABBC", *, nulls: float = 0.05) -> list[dict[str, Any]]:
+    """Events with ties in time, gaps in seq, and nulls. `nulls`: how likely an attribute is one."""
     events = []
     ts, seq = rng.choice([-7, 0, 1000]), rng.choice([0, 0, 5])
     for _ in range(size):
@@ -33,7 +33,7 @@ def stream(rng: random.Random, size: int, types: str = "AABBC") -> list[dict[str
             "g": rng.choice(WORDS[:2]),
         }
         for name in ("x", "f", "s", "t", "k", "g"):
-            if rng.random() < 0.05:
+            if rng.random() < nulls:
                 event[name] = None
         events.append(event)
         ts += rng.choice([0, 1, 1, 2, 3])

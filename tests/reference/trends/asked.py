@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from saffron.language.syntax import tree
-from saffron.language.syntax.printer import expression_text
+from saffron.language.syntax.expression_printer import expression_text
 from saffron.language.syntax.tree import Index
 from tests.reference.match.conditions import Pair
 from tests.reference.match.question import ANY, Question, question

@@ -16,8 +16,8 @@ import pytest
 import saffron
 from saffron.runtime.log import kafka_log
 from saffron.runtime.log.topics import topic_specs
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 NOTEBOOK = Path(__file__).parents[3] / "docs" / "live.ipynb"
 SYSTEM = "Results from Kafka"

@@ -19,8 +19,8 @@ from saffron.records.query import ADD, QueryRecord
 from saffron.runtime.log import Producer, TopicSpec, kafka_log
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 from tests.unit.api.samples import EVENTS, MATCHES, TRENDS
 
 

@@ -21,8 +21,8 @@ from saffron.runtime.log import TopicPartition, TopicSpec, kafka_log
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.messages import record_in
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 BLOCK = re.compile(r"^```(?P<kind>\w*)(?: (?P<name>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 NOW = 1_777_800_000_000

@@ -19,8 +19,8 @@ from saffron.runtime.dead_letters.sending import ORIGIN
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.written import write_letter, write_result_letter
 
 TOPICS = Topics("t.")

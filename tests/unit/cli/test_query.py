@@ -26,8 +26,8 @@ from saffron.records.version import VersionRecord
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
 from saffron.schema.schema import Kind, Schema
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 TEXT = "PATTERN SEQ(Stock a, Stock b) WHERE [symbol] WITHIN 1 hour"
 

@@ -18,9 +18,9 @@ from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
 from tests.contracts.test_schemas import validator
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 SHOP = """stream: shop   # of the web shop
 key: order_id

@@ -8,8 +8,8 @@ from saffron.control.tail import Tail
 from saffron.errors import UnavailableError
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.result_formats.forms import codec, dataschema
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 
 @pytest.fixture

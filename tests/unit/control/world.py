@@ -27,8 +27,8 @@ from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings
 from saffron.runtime.telemetry.health import Health
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 from tests.unit.control import described
 
 TOPICS = Topics("p.")

@@ -116,8 +116,7 @@ def _until(rng: random.Random) -> str:
 
 
 def _ask_match(rng: random.Random, text: str) -> None:
-    plan = compile_query(text, cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
+    plan = cases.plan_of(text)
     events = generate.stream(rng, rng.randrange(5, 9 if ANY in text else 12), rng.choice(["AABBC", "ABC", "AAB"]))
     wanted = question(text)
     texts = _results(wanted, plan, events, rng)

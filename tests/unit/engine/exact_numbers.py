@@ -57,6 +57,15 @@ def comparison(rng: random.Random, sides: Sequence[str]) -> str:
     return f"{left} {rng.choice(OPERATORS)} {right}"
 
 
+def condition(rng: random.Random, sides: Sequence[str]) -> str:
+    """A comparison that a pattern with a closure may have: not of a whole list and of its current event at once."""
+    while True:
+        text = comparison(rng, sides)
+        closed = any(f"{name}[]" in text or "[last]" in text for name in "ab")
+        if not (closed and "[i" in text) and text.count("..") <= 1:
+            return text
+
+
 def batch(events: Sequence[Event]) -> RawBatch:
     """Their JSON, without positions."""
     return batch_of_values([record(event) for event in events])

@@ -9,8 +9,8 @@ from saffron.engine.models.transitions.trainer import TransitionCounts, train_tr
 from saffron.errors import LogError
 from saffron.model_builder.publisher import Publisher, newest_epoch
 from saffron.runtime.log import Log, Record, TopicPartition, TopicSpec
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 
 def model(query: str, version: tuple[int, int]) -> TransitionModel:

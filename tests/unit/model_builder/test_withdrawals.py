@@ -18,8 +18,8 @@ from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 TOPICS = Topics("")
 KEYS = [b"q/transitions", b"q/events", part_key("q", 1), b"r/transitions", b"@q/latency"]

@@ -25,7 +25,7 @@ from saffron.runtime.results.chain_plan import ChainPlan, Limits
 from saffron.runtime.results.published import PublishedTopics
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.shedder.hop import ShedderHop
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeWindowing, decode, encode
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World

@@ -14,8 +14,8 @@ from typing import Protocol
 
 from saffron.errors import AbortableError, FencedError, LogError
 from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
-from saffron.testing.memory_broker import MemoryBroker, Wire
-from saffron.testing.memory_log import Killed, MemoryLog
+from tests.memory.memory_broker import MemoryBroker, Wire
+from tests.memory.memory_log import Killed, MemoryLog
 
 _CHATTER = ("load", "health")
 

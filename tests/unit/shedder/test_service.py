@@ -17,8 +17,8 @@ from saffron.runtime.process.config import Settings
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.shedder.service import ShedderService
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.fakes import columns
 
 TOPICS = Topics("t.")

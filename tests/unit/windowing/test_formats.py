@@ -23,9 +23,9 @@ from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.registry import Registry, over_http
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
 from saffron.windowing.service import WindowingService
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 from tests.unit.engine.events.test_framed import FIRST, MS, SECOND, WHEN, avro, framed
 from tests.unit.windowing.fake_registry import FakeRegistry, running
 

@@ -23,10 +23,10 @@ from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.streams.schema_versions import announce
 from saffron.runtime.streams.statuses import Statuses
 from saffron.schema.schema import Kind, Schema
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
 from saffron.windowing.control_follower import ControlFollower
 from saffron.windowing.hop import Pace, Sinks, WindowingHop
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 TOPICS = Topics("t.")
 MATCH = "PATTERN SEQ(A a, A b) WITHIN 1 second"

@@ -32,8 +32,8 @@ from saffron.runtime.telemetry.metric_names import (
 )
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.schema.origin import NUMBER, OFFSET, PARTITION, SOURCE
-from saffron.testing.memory_log import MemoryLog
 from saffron.windowing.service import WindowingService
+from tests.memory.memory_log import MemoryLog
 from tests.unit.engine.events.test_framed import avro
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import NO_CHAOS, Chaos, World

@@ -26,8 +26,8 @@ from saffron.runtime.telemetry.metric_names import (
     TRANSACTION_ABORTS,
 )
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.testing.memory_log import MemoryLog
 from saffron.windowing.service import WindowingService
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import NO_CHAOS, Chaos, World
 

@@ -18,9 +18,9 @@ from saffron.runtime.process.config import Settings
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import DEAD_LETTERS
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
 from saffron.windowing.service import WindowingService
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 TOPICS = Topics("t.")
 

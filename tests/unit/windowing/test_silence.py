@@ -21,9 +21,9 @@ from saffron.runtime.process.config import Settings
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import DEAD_LETTERS, LATE_BY_SILENCE, LATE_EVENTS, SILENCE
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import Killed, MemoryLog
 from saffron.windowing.service import WindowingService
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import Killed, MemoryLog
 
 TOPICS = Topics("t.")
 BOUND, DISORDER = 10_000, 2_000

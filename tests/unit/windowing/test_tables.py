@@ -23,7 +23,7 @@ from saffron.runtime.telemetry.metric_names import (
     TABLE_MISSES,
     TABLE_ROWS,
 )
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.world import NO_CHAOS, Chaos
 from tests.unit.windowing.test_merging import NAME, SHOP, TARGETS, TOPIC, Shop
 

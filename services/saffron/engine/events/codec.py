@@ -7,13 +7,12 @@ arrays, as large strings. Numbers of kind NUMBER are
 16 bytes, two float64 (see `schema.numbers`). Nulls are Arrow nulls, and
 under them the buffers hold the kind's sentinel (see `Kind`), so that reading is a copy of the buffers. All else is in
 the metadata of the Arrow schema: the format's version under "saffron.version", the header as JSON
-(schemas/windows.yaml) under "saffron"; `peek_header` reads only that.
+(schemas/windows.yaml) under "saffron".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,27 +44,6 @@ _TEXTS = {Kind.STRING: pa.utf8(), Kind.ARRAY: pa.large_utf8()}
 """The type of the texts tells arrays from strings."""
 _KIND = {arrow: kind for kind, arrow in _ARROW.items()}
 _KIND |= {pa.dictionary(pa.int32(), texts): kind for kind, texts in _TEXTS.items()}
-
-
-@dataclass(frozen=True)
-class Header:
-    """A block but for its columns: see `Block` for the meaning of each part."""
-
-    first_seq: int
-    next_seq: int
-    watermark: int
-    claim: int
-    counter: int
-    end: bool
-    controls: tuple[Control, ...]
-    opened: Mapping[str, tuple[int, ...]]
-    input: Mapping[str, Any]
-    features: Mapping[int, tuple[int, ...]]
-
-    @property
-    def next_counter(self) -> int:
-        """The counter that the block after this one must carry."""
-        return self.counter + (self.next_seq - self.first_seq) + len(self.controls)
 
 
 def encode_block(block: Block) -> bytes:
@@ -106,35 +84,11 @@ def decode_block(message: bytes) -> Block:
         with pa.ipc.open_stream(message) as reader:
             header = _parse_header(reader.schema.metadata)
             batch = reader.read_next_batch()
-        columns = _columns(batch, header)
+        return Block(_columns(batch, header["first_seq"], header["next_seq"]), **header)
     except LogError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, IndexError, StopIteration) as error:
         raise LogError(f"a message of {len(message)} bytes is no whole block: {error}") from error
-    return Block(
-        columns=columns,
-        first_seq=header.first_seq,
-        next_seq=header.next_seq,
-        watermark=header.watermark,
-        claim=header.claim,
-        counter=header.counter,
-        end=header.end,
-        controls=header.controls,
-        opened=header.opened,
-        input=header.input,
-        features=header.features,
-    )
-
-
-def peek_header(message: bytes) -> Header:
-    """The header alone, without the columns; LogError as `decode_block`."""
-    try:
-        with pa.ipc.open_stream(message) as reader:
-            return _parse_header(reader.schema.metadata)
-    except LogError:
-        raise
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
-        raise LogError(f"a message of {len(message)} bytes is no block: {error}") from error
 
 
 def _header(block: Block) -> dict[str, Any]:
@@ -156,8 +110,8 @@ def _header(block: Block) -> dict[str, Any]:
     }
 
 
-def _parse_header(metadata: Mapping[bytes, bytes] | None) -> Header:
-    """The header of a block's Arrow message. LogError: it is not Saffron's, or of another format."""
+def _parse_header(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    """What a `Block` has but columns, of its Arrow message. LogError: it is not Saffron's, or of another format."""
     if not metadata or _KEY not in metadata:
         raise LogError("an Arrow message without a header of Saffron's: it was not written by `windowing` or `shedder`")
     version = metadata.get(_VERSION_KEY, b"?").decode("utf-8", "replace")
@@ -167,18 +121,12 @@ def _parse_header(metadata: Mapping[bytes, bytes] | None) -> Header:
             "upgrade every service before the one that writes"
         )
     data = orjson.loads(metadata[_KEY])
-    return Header(
-        first_seq=data["first_seq"],
-        next_seq=data["next_seq"],
-        watermark=data["watermark"],
-        claim=data["claim"],
-        counter=data["counter"],
-        end=data["end"],
-        controls=tuple(Control(item["position"], item["kind"], item["body"]) for item in data["controls"]),
-        opened={name: tuple(positions) for name, positions in data["opened"].items()},
-        input=data["input"],
-        features={int(key): tuple(vector) for key, vector in data.get("features", {}).items()},
-    )
+    return {
+        **{name: data[name] for name in ("first_seq", "next_seq", "watermark", "claim", "counter", "end", "input")},
+        "controls": tuple(Control(item["position"], item["kind"], item["body"]) for item in data["controls"]),
+        "opened": {name: tuple(positions) for name, positions in data["opened"].items()},
+        "features": {int(key): tuple(vector) for key, vector in data.get("features", {}).items()},
+    }
 
 
 def _buffer(data: Any) -> pa.Buffer:
@@ -210,15 +158,15 @@ def _texts(values: tuple[str, ...], kind: Any) -> Any:
     return pa.Array.from_buffers(kind, len(encoded), buffers, 0)
 
 
-def _columns(batch: Any, header: Header) -> Columns:
+def _columns(batch: Any, first_seq: int, next_seq: int) -> Columns:
     """The columns of a block. LogError: its positions do not fit its number of events."""
     fields = list(zip(batch.schema.names, batch.columns, strict=True))
     if fields[0][0] == _SEQ:
         seq = _copy(fields.pop(0)[1], np.dtype(np.int64))
-    elif header.next_seq - header.first_seq == batch.num_rows:
-        seq = np.arange(header.first_seq, header.next_seq, dtype=np.int64)
+    elif next_seq - first_seq == batch.num_rows:
+        seq = np.arange(first_seq, next_seq, dtype=np.int64)
     else:
-        raise LogError(f"a block of {batch.num_rows} events that covers {header.next_seq - header.first_seq}")
+        raise LogError(f"a block of {batch.num_rows} events that covers {next_seq - first_seq}")
     latest = _copy(fields.pop(0)[1], np.dtype(np.int64)) if fields[0][0] == _LATEST else None
     (_, ts), (_, time), (_, kind) = fields[:3]
     del fields[:3]

@@ -1,4 +1,4 @@
-"""JSON Schema to the schema of a stream, and back."""
+"""JSON Schema to the schema of a stream."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 from saffron.errors import SchemaError
 from saffron.schema.schema import COMPUTED_MARK, Distribution, Kind, Schema, widened
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
 _KINDS = {kind.json_type: kind for kind in (Kind.STRING, Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.ARRAY)}
 _REMARKS = frozenset({"$schema", "$id", "$comment", "title", "description", "examples", "default"})
 _OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
@@ -19,7 +17,6 @@ _ARRAY = frozenset({"type", "items"})
 _TYPE_PROPERTY = frozenset({"type", "const", "enum"})
 _TS_TYPES = frozenset({"integer", "number", "string", "array", "null"})
 _TS = frozenset({"type", "items", "minItems", "maxItems", "x-time"})
-_INTERVAL = {"items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
 _SHAPES = ("uniform", "triangular")
 
 
@@ -52,32 +49,6 @@ def from_json_schema(document: Any) -> Schema:
         place = f"#/{keyword}/{number}"
         draft.add(_mapping(branch, place), place, _OBJECT)
     return draft.schema()
-
-
-def to_json_schema(schema: Schema) -> dict[str, Any]:
-    """The JSON Schema of a schema: one object where there is one event type, `oneOf` otherwise."""
-    branches = [_branch(schema, name) for name in schema.types]
-    if len(branches) == 1:
-        return {"$schema": DIALECT, **branches[0]}
-    return {"$schema": DIALECT, "oneOf": branches}
-
-
-def _branch(schema: Schema, type_name: str) -> dict[str, Any]:
-    required = schema.required.get(type_name, frozenset())
-    properties: dict[str, Any] = {"type": {"const": type_name}, "ts": {"type": ["integer", "string"]}}
-    law = schema.times.get(type_name)
-    if law is not None:
-        given = law if isinstance(law, str) else list(law)
-        properties["ts"] = {"type": ["integer", "string", "array"], **_INTERVAL, "x-time": {"distribution": given}}
-    for name in schema.types[type_name]:
-        kind = schema.kinds[name].json_type
-        properties[name] = {"type": kind if name in required else [kind, "null"]}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": ["type", *(name for name in schema.types[type_name] if name in required)],
-        "additionalProperties": not schema.closed,
-    }
 
 
 class _Draft:

@@ -10,17 +10,10 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column
 from saffron.engine.events.tables import converted
-from saffron.language.plan.pairs import rest_name
 from saffron.schema.schema import Kind
 
 Words = NDArray[np.int64]
 Kinds = Mapping[str, Kind]
-
-
-def key_names(key: Sequence[str], kinds: Kinds) -> tuple[str, ...]:
-    """The attributes of a key, and behind each of kind NUMBER its rest: a word for each."""
-    pairs = ((name, rest_name(name)) if kinds.get(name) is Kind.NUMBER else (name,) for name in key)
-    return tuple(name for pair in pairs for name in pair)
 
 
 def words_of(kind: Kind, values: NDArray[Any]) -> Words:

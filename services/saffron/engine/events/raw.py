@@ -58,32 +58,26 @@ class RawBatch:
 
     def part(self, start: int, stop: int) -> RawBatch:
         """Records start..stop-1, sharing the buffer."""
-        times = None if self.times is None else self.times[start:stop]
         rows = slice(start, stop)
-        return RawBatch(
-            self.buffer,
-            self.starts[rows],
-            self.ends[rows],
-            self.offsets[rows],
-            times,
-            None if self.traces is None else self.traces[rows],
-            None if self.originals is None else self.originals.part(start, stop),
-            self.refused,
-            self.absent,
-        )
+        traces = None if self.traces is None else self.traces[rows]
+        return self._rows(rows, traces, None if self.originals is None else self.originals.part(start, stop))
 
     def take(self, rows: NDArray[np.int64]) -> RawBatch:
         """The records of these rows, sharing the buffer."""
-        return RawBatch(
-            self.buffer,
-            self.starts[rows],
-            self.ends[rows],
-            self.offsets[rows],
-            None if self.times is None else self.times[rows],
-            None if self.traces is None else [self.traces[row] for row in rows.tolist()],
-            None if self.originals is None else self.originals.take(rows),
-            self.refused,
-            self.absent,
+        traces = None if self.traces is None else [self.traces[row] for row in rows.tolist()]
+        return self._rows(rows, traces, None if self.originals is None else self.originals.take(rows))
+
+    def _rows(
+        self, rows: slice | NDArray[np.int64], traces: Sequence[str | None] | None, originals: RawBatch | None
+    ) -> RawBatch:
+        return replace(
+            self,
+            starts=self.starts[rows],
+            ends=self.ends[rows],
+            offsets=self.offsets[rows],
+            times=None if self.times is None else self.times[rows],
+            traces=traces,
+            originals=originals,
         )
 
     def numbered(self, first: int) -> RawBatch:
@@ -159,11 +153,11 @@ def split_lines(
     return starts[filled], ends[filled], numbers[filled], len(newlines)
 
 
-def batch_of_lines(data: bytes | NDArray[np.uint8], first: int = 0) -> RawBatch:
-    """A batch of newline-delimited events; `offsets` count the events (not the blank lines) from `first`."""
+def batch_of_lines(data: bytes | NDArray[np.uint8]) -> RawBatch:
+    """A batch of newline-delimited events; `offsets` count the events (not the blank lines)."""
     buffer = np.frombuffer(data, dtype=np.uint8) if isinstance(data, bytes) else data
     starts, ends, _, _ = split_lines(buffer)
-    return RawBatch(buffer, starts, ends, np.arange(first, first + len(starts), dtype=np.int64))
+    return RawBatch(buffer, starts, ends, np.arange(len(starts), dtype=np.int64))
 
 
 def trim_lines(buffer: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -169,16 +169,6 @@ def lowest(typingctx: Any, number: Any) -> Any:
     return types.int64(types.int64), code
 
 
-@intrinsic  # type: ignore[misc]
-def set_bits(typingctx: Any, number: Any) -> Any:
-    """How many bits of an integer are set."""
-
-    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.int64(types.int64), code
-
-
 # ---------------------------------------------------------------- numbers
 
 

@@ -51,11 +51,6 @@ def lowest(number: int) -> int:
     return (number & -number).bit_length() - 1
 
 
-def set_bits(number: int) -> int:
-    """How many bits of an integer are set."""
-    return number.bit_count()
-
-
 def count_up(start: int) -> Array:
     """uint32 lanes start, start + 1, ..."""
     return ((int(start) + np.arange(LANES)) & 0xFFFFFFFF).astype(np.uint32)

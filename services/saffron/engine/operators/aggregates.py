@@ -14,7 +14,7 @@ import dis
 import hashlib
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, FunctionType
@@ -22,6 +22,7 @@ from typing import Any
 
 from saffron.errors import AggregateError
 from saffron.language.plan.pairs import OF_EXTREME
+from saffron.schema.functions.registry import Registry
 from saffron.schema.functions.table import find as find_function
 
 Step = Callable[[float, float], float]
@@ -81,7 +82,8 @@ class UserAggregate:
         return digest.hexdigest()
 
 
-_registry: dict[str, UserAggregate] = {}
+_own = Registry[UserAggregate]("an aggregate", AggregateError)
+require, registered, forget = _own.require, _own.registered, _own.forget
 
 
 def register(name: str, step: Step, *, initial: float = 0.0, final: Final | None = None) -> UserAggregate:
@@ -90,11 +92,7 @@ def register(name: str, step: Step, *, initial: float = 0.0, final: Final | None
     Raises AggregateError: a name that is taken or none, wrong parameters, an initial value that is not finite, or a
     function that does not give a number for numbers.
     """
-    word = name.isascii() and name.isidentifier() and name == name.lower()
-    taken = name in TAKEN or find_function(name) is not None
-    if not word or taken:
-        why = "is a function of the language" if taken else "is no lower-case name"
-        raise AggregateError(f"an aggregate cannot be called {name!r}: it {why}")
+    _own.check_name(name, taken=name in TAKEN or find_function(name) is not None)
     if isinstance(initial, bool) or not isinstance(initial, int | float) or not math.isfinite(initial):
         raise AggregateError(f"aggregate {name!r}: initial is {initial!r}; it must be a finite number")
     ends = _unchanged if final is None else final
@@ -103,31 +101,8 @@ def register(name: str, step: Step, *, initial: float = 0.0, final: Final | None
     _check_number(name, "step", lambda: step(float(initial), 1.0))
     _check_number(name, "final", lambda: ends(float(step(float(initial), 1.0)), 1))
     aggregate = UserAggregate(name, float(initial), step, ends)
-    _registry[name] = aggregate
+    _own.add(name, aggregate)
     return aggregate
-
-
-def find(name: str) -> UserAggregate | None:
-    """The registered aggregate of that name."""
-    return _registry.get(name)
-
-
-def require(name: str) -> UserAggregate:
-    """The user's aggregate of this name; AggregateError if it is not registered in this process."""
-    aggregate = _registry.get(name)
-    if aggregate is None:
-        raise AggregateError(f"aggregate {name!r} is not known in this process; register it with @saffron.aggregate")
-    return aggregate
-
-
-def registered() -> Mapping[str, UserAggregate]:
-    """All of them by name."""
-    return dict(_registry)
-
-
-def forget(name: str) -> None:
-    """Take one out; queries that are bound already keep it."""
-    _registry.pop(name, None)
 
 
 def _unchanged(acc: float, n: int) -> float:

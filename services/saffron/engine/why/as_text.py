@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -14,12 +13,12 @@ from saffron.engine.why.decisions import What
 from saffron.engine.why.makers import made_of
 from saffron.engine.why.trace import Outcome, Row, Trace
 from saffron.language.plan.formulas import attribute_shown
+from saffron.schema.likely_times import moment_of
 
 MOST_ROWS = 120
 """The number of events shown of a longer trace: half of them its first, half its last."""
 MOST_OUTCOMES = 6
 """Outcomes shown of one event; the others are counted."""
-_DAY = 86_400_000
 
 
 def lines(trace: Trace) -> Iterator[str]:
@@ -155,14 +154,9 @@ def _likely(outcome: Outcome, chance: float) -> str:
 
 
 def _time(ts: int) -> str:
-    """A time as UTC text; times within a day of 1970 are made up and stay numbers."""
-    if abs(ts) <= _DAY:
-        return str(ts)
-    try:
-        when = datetime.fromtimestamp(ts / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return str(ts)
-    return f"{when:%Y-%m-%d %H:%M:%S}.{ts % 1000:03d}"
+    """A time as UTC text; one that is no moment stays a number."""
+    when = moment_of(ts)
+    return str(ts) if when is None else f"{when:%Y-%m-%d %H:%M:%S}.{ts % 1000:03d}"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

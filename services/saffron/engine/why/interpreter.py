@@ -37,7 +37,6 @@ class Run:
     """
 
     number: int
-    parent: int
     bindings: Bindings
     edges: tuple[Edge, ...]
     until: int
@@ -120,7 +119,7 @@ class Interpreter:
 
     def _begin(self, event: Event, kept: dict[tuple[object, ...], Run]) -> Iterator[Decision]:
         until = self._until(event)
-        root = Run(0, 0, (), (), until, (0,) * self._loops)
+        root = Run(0, (), (), until, (0,) * self._loops)
         refusals: list[tuple[Edge, list[Refusal]]] = []
         for edge in dict.fromkeys(edge for stance in self._positions.first() for edge in stance.edges):
             if until < self._clock(event) or event["type"] not in self._types(edge):
@@ -164,7 +163,7 @@ class Interpreter:
             refused += untimely(self.plan, bindings, self._history)
         if refused:
             return refused, []
-        taken = Run(0, run.number, bindings, (), run.until, turns)
+        taken = Run(0, bindings, (), run.until, turns)
         made: list[int] = []
         decisions: list[Decision] = []
         for stance in self._positions.after(edge.position):

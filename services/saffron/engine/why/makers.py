@@ -35,7 +35,6 @@ def read_beside(
     compiler: Compiler,
     *,
     partition: int = 0,
-    compiled: bool = True,
 ) -> tuple[Schema, Makers | None]:
     """The schema that a query is bound to, and what makes the events in it that are none of the stream.
 
@@ -46,10 +45,7 @@ def read_beside(
         return schema, None
     bound_to = with_types(schema, read)
     chosen = [(name, texts[name]) for name in makers_of(plan, others)]
-    makers = Makers(
-        chosen, schema, tuple(read), kinds=bound_to.kinds, compiler=compiler, partition=partition, compiled=compiled
-    )
-    return bound_to, makers
+    return bound_to, Makers(chosen, schema, tuple(read), kinds=bound_to.kinds, compiler=compiler, partition=partition)
 
 
 class Makers:
@@ -69,9 +65,8 @@ class Makers:
         kinds: Mapping[str, Kind],
         compiler: Compiler,
         partition: int = 0,
-        compiled: bool = True,
     ) -> None:
-        self._operator = MatchOperator(partition=partition, compiler=compiler, compiled=compiled)
+        self._operator = MatchOperator(partition=partition, compiler=compiler)
         self._types = list(types)
         self._kinds = kinds
         self._opening: tuple[tuple[str, dict[str, Any]], ...] = (

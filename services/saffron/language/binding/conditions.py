@@ -10,8 +10,8 @@ from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Sort, Typed
 from saffron.language.scope.typed import attribute, bind_condition
 from saffron.language.syntax import tree
+from saffron.language.syntax.expression_printer import reference_text
 from saffron.language.syntax.paths import attribute_text
-from saffron.language.syntax.printer import reference_text
 from saffron.language.syntax.tree import Index
 
 WHICH = {

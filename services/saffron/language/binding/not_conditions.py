@@ -36,7 +36,7 @@ def checks_of_not(conjunct: Conjunct, number: int, layout: Layout, scope: Scope)
         if layout.leaves[use.component].absence is None:
             _check_outside(use, ruled, layout, scope)
         else:
-            _check_inside(use, ruled, layout, scope)
+            _check_inside(use, ruled, scope)
     taken = {use.component for use in inside if use.index is Index.CURRENT}
     if not taken:
         return [Check(_single(conjunct.expr, {use.component: use.component for use in inside}), conjunct.text)]
@@ -56,7 +56,7 @@ def checks_of_not(conjunct: Conjunct, number: int, layout: Layout, scope: Scope)
     return checks
 
 
-def _check_inside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> None:
+def _check_inside(use: Use, ruled: NotLayout, scope: Scope) -> None:
     """Raise QueryError unless a reference inside the NOT reads a single event, as no list is built there."""
     name = scope.places[use.component].variable
     if use.aggregate or use.index is Index.ALL:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saffron.language.explain.explained import variables_of
 from saffron.language.plan.formulas import attribute_written, formula, window_line
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Condition, Edge, Strategy
@@ -60,7 +61,7 @@ def _on(plan: MatchPlan, component: int, edge: Edge) -> list[str]:
 
 def _text(plan: MatchPlan, condition: Condition) -> str:
     """The conjunct as written, in brackets where a row of ANDs needs them."""
-    canonical = formula(condition.expr, [part.variable for part in plan.components], conjunct=True)
+    canonical = formula(condition.expr, variables_of(plan), conjunct=True)
     return f"({condition.text})" if canonical.startswith("(") and " OR " in canonical else condition.text
 
 

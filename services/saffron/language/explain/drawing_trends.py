@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from saffron.language.explain.drawing import Arrow, Node, draw
+from saffron.language.explain.explained import variables_of
 from saffron.language.explain.template_text import Graph, between, dependencies, found_by, graphs, nots, state_names
 from saffron.language.plan.formulas import formula
 from saffron.language.plan.trend_plan import TrendPlan
@@ -27,7 +28,7 @@ def draw_trends(plan: TrendPlan, title: str) -> str:
 
 def _note(graph: Graph, plan: TrendPlan, name: str, at: int) -> str:
     """The legend's line about a state: type, local conditions, leading and trailing NOTs."""
-    variables = [component.variable for component in plan.components]
+    variables = variables_of(plan)
     state = graph.template.states[at]
     text = f"{name}: type = {plan.components[state.component].types}"
     text += "".join(f" AND {formula(expr, variables, conjunct=True)}" for expr in graph.template.local[at])
@@ -38,7 +39,7 @@ def _note(graph: Graph, plan: TrendPlan, name: str, at: int) -> str:
 
 def _arrows(graph: Graph, plan: TrendPlan, names: list[str], first: int) -> list[Arrow]:
     """The edges of a graph; `first` is the index of its first state in the drawing."""
-    variables = [component.variable for component in plan.components]
+    variables = variables_of(plan)
     found = []
     for link, index in zip(graph.template.transitions, graph.indexes, strict=True):
         conditions = " AND ".join(formula(expr, variables, conjunct=True) for expr in link.conditions) or "true"

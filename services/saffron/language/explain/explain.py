@@ -12,7 +12,16 @@ from saffron.language.explain.automaton import FINAL, Move, build, within_formul
 from saffron.language.explain.delivery import delivery_fields, delivery_json
 from saffron.language.explain.drawing import draw_automaton, draw_pattern
 from saffron.language.explain.drawing_trends import draw_trends
-from saffron.language.explain.explained import WIDTH, common, cost_line, engine_field, fields_of, key_line, wrapped
+from saffron.language.explain.explained import (
+    WIDTH,
+    common,
+    cost_line,
+    engine_field,
+    fields_of,
+    key_line,
+    variables_of,
+    wrapped,
+)
 from saffron.language.explain.outline import condition_lines, link_lines, outline, outline_json, strategy_line
 from saffron.language.explain.trends import trend_json, trend_text
 from saffron.language.plan.clauses import Output, ReturnItem
@@ -60,7 +69,7 @@ def _match_text(plan: MatchPlan, shed: str, engine: str) -> list[str]:
             key=key_line(plan.key),
             window=window_line(plan.window, trends=False),
             **_output_fields(plan),
-            **delivery_fields(plan.delivery, _names(plan)),
+            **delivery_fields(plan),
             cost=cost_line(cost),
             **engine_field(engine),
             **({"merging": merging(plan).reason} if plan.flat else {}),
@@ -115,7 +124,7 @@ def _automaton_lines(plan: MatchPlan) -> list[str]:
 def _timing_lines(plan: MatchPlan) -> list[str]:
     """The evaluation times of conditions that could be postponed."""
     found = condition_timings(plan)
-    names = _names(plan)
+    names = variables_of(plan)
     texts = [formula(one.check.expr, names) for one in found]
     width = max(map(len, texts), default=0)
     lines = [
@@ -157,7 +166,7 @@ def _move_lines(move: Move, source: str, within: str) -> list[str]:
 def _return_lines(plan: MatchPlan) -> list[str]:
     if not plan.returns:
         return ["", "returns the events of each match"]
-    names = _names(plan)
+    names = variables_of(plan)
     items = [f"  {item.name} = {formula(item.expr, names)}" for item in plan.returns]
     plain = [
         line.split(" = ")[0] if _is_plain(item, names) else line for line, item in zip(items, plan.returns, strict=True)
@@ -171,7 +180,7 @@ def _is_plain(item: ReturnItem, names: list[str]) -> bool:
 
 
 def _match_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
-    names = _names(plan)
+    names = variables_of(plan)
     return {
         "kind": "match",
         **common(plan, match_complexity(plan)),
@@ -183,7 +192,7 @@ def _match_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
         **_merging_json(plan),
         **_partial_json(plan, shed),
         **_output_json(plan),
-        **delivery_json(plan.delivery, names),
+        **delivery_json(plan),
         "returns": [{"name": item.name, "expression": formula(item.expr, names)} for item in plan.returns],
     }
 
@@ -203,7 +212,7 @@ def _partial_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
 
 def _timing_json(plan: MatchPlan) -> dict[str, Any]:
     """The content of `_timing_lines` as JSON."""
-    names = _names(plan)
+    names = variables_of(plan)
     found = [
         {
             "condition": formula(one.check.expr, names),
@@ -235,7 +244,3 @@ def _automaton_json(plan: MatchPlan) -> dict[str, Any]:
         ]
         + [{"name": FINAL, "component": None, "edges": []}],
     }
-
-
-def _names(plan: MatchPlan) -> list[str]:
-    return [component.variable for component in plan.components]

@@ -23,6 +23,11 @@ def wrapped(line: str) -> list[str]:
     return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 11, break_long_words=False, break_on_hyphens=False)
 
 
+def variables_of(plan: Plan) -> list[str]:
+    """The variable of each component."""
+    return [component.variable for component in plan.components]
+
+
 def key_line(key: tuple[str, ...]) -> str:
     return f"[{', '.join(map(attribute_written, key))}], each value on its own" if key else "none"
 

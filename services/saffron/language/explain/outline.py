@@ -7,6 +7,7 @@ from typing import Any
 
 from saffron.durations import duration
 from saffron.language.explain.evaluation_time import evaluation_time
+from saffron.language.explain.explained import variables_of
 from saffron.language.patterns.links import Link, positions
 from saffron.language.plan import pattern as plans
 from saffron.language.plan.formulas import formula
@@ -109,7 +110,7 @@ def absence_line(absence: Absence, plan: MatchPlan) -> str:
 def link_lines(plan: MatchPlan) -> list[str]:
     """Lines of the possible successions of components, each with its strategy and its NOTs."""
     found = positions(plan.pattern)
-    names = [part.variable for part in plan.components]
+    names = variables_of(plan)
     lines = [f"begin -> {names[one]}" + _nots(absent, plan) for one, absent in found.first.items()]
     lines += [
         f"{names[link.source]} -> {names[link.target]}  {'again, ' * link.again}{skipping(link, plan)}"
@@ -130,7 +131,7 @@ def _nots(absent: frozenset[int], plan: MatchPlan) -> str:
 
 def condition_lines(plan: MatchPlan) -> list[str]:
     """Lines of the checks, each with its evaluation time; those of a NOT have its number."""
-    names = [part.variable for part in plan.components]
+    names = variables_of(plan)
     lines = [f"{formula(check.expr, names)}  ({evaluation_time(check, plan)})" for check in plan.checks]
     for rule in plan.distinct:
         inside = f" of one iteration of the repetition around {names[rule.components[0]]}" if rule.loops else ""
@@ -193,7 +194,7 @@ def _lasting_json(absence: Absence) -> dict[str, Any]:
 
 def outline_json(plan: MatchPlan) -> dict[str, Any]:
     """The content of `outline`, `link_lines` and `condition_lines` as JSON values."""
-    names = [part.variable for part in plan.components]
+    names = variables_of(plan)
     found = positions(plan.pattern)
     return {
         "pattern": shape_json(plan.pattern, plan),

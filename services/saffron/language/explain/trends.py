@@ -9,7 +9,7 @@ from typing import Any
 from saffron.counted import counted
 from saffron.language.cost.complexity import trend_complexity, windows_of
 from saffron.language.explain.delivery import delivery_fields, delivery_json
-from saffron.language.explain.explained import WIDTH, common, cost_line, engine_field, fields_of, key_line
+from saffron.language.explain.explained import WIDTH, common, cost_line, engine_field, fields_of, key_line, variables_of
 from saffron.language.explain.template_text import (
     Graph,
     between,
@@ -39,7 +39,7 @@ def trend_text(plan: TrendPlan, engine: str = "") -> list[str]:
             window=window_line(plan.window, trends=True),
             panes=_panes_line(plan),
             **numbers,
-            **delivery_fields(plan.delivery, _names(plan), plan),
+            **delivery_fields(plan),
             cost=cost_line(trend_complexity(plan)),
             **engine_field(engine),
         ),
@@ -49,15 +49,11 @@ def trend_text(plan: TrendPlan, engine: str = "") -> list[str]:
     waiting = dependencies(plan)
     if waiting:
         lines += ["", "dependencies", *(f"  {name}: {', '.join(others)} first" for name, others in waiting.items())]
-    names = _names(plan)
+    names = variables_of(plan)
     lines += ["", "returns", *_return_lines(plan, names)]
     if plan.having is not None:
         lines += ["", "having", f"  {formula(plan.having, names, trends=plan)}"]
     return lines
-
-
-def _names(plan: TrendPlan) -> list[str]:
-    return [component.variable for component in plan.components]
 
 
 def _strategy_line(plan: TrendPlan) -> str:
@@ -94,7 +90,7 @@ def _template_lines(graph: Graph, plan: TrendPlan) -> list[str]:
     template = graph.template
     if not template.states:
         return ["  none: no sequence of events matches both"]
-    variables, names = _names(plan), state_names(template, plan)
+    variables, names = variables_of(plan), state_names(template, plan)
     lines: list[str] = []
     for at, state in enumerate(template.states):
         local = "".join(f" AND {formula(expr, variables, conjunct=True)}" for expr in template.local[at])
@@ -123,7 +119,7 @@ def _return_lines(plan: TrendPlan, names: list[str]) -> list[str]:
 
 def trend_json(plan: TrendPlan) -> dict[str, Any]:
     """The content of `trend_text` as JSON values. `states` and `transitions` are those of the (left) template."""
-    names = _names(plan)
+    names = variables_of(plan)
     first, *others = graphs(plan)
     return {
         "kind": "aggregate",
@@ -131,7 +127,7 @@ def trend_json(plan: TrendPlan) -> dict[str, Any]:
         "group": list(map(attribute_shown, plan.group)),
         "strict": plan.strict,
         "exact": plan.exact,
-        **delivery_json(plan.delivery, names, plan),
+        **delivery_json(plan),
         "panes": {"size": _pane(plan), "windows": windows_of(plan.window)},
         **_template_json(first, plan),
         "graphs": [{"title": one.title, "negative": one.negative, **_template_json(one, plan)} for one in others],
@@ -142,7 +138,7 @@ def trend_json(plan: TrendPlan) -> dict[str, Any]:
 
 
 def _template_json(graph: Graph, plan: TrendPlan) -> dict[str, Any]:
-    template, variables = graph.template, _names(plan)
+    template, variables = graph.template, variables_of(plan)
     names = state_names(template, plan)
     return {
         "states": [

@@ -54,7 +54,7 @@ def condition_timings(plan: MatchPlan) -> tuple[ConditionTiming, ...]:
         ConditionTiming(
             check,
             consistency(check.expr, plan.components),
-            EvaluationTime.EARLY if _is_of_one(check.expr, plan) else late,
+            EvaluationTime.EARLY if _is_of_one(check.expr) else late,
         )
         for check in plan.checks
     )
@@ -162,7 +162,7 @@ def _is_light(expr: Expr) -> bool:
     return all(not isinstance(leaf, Aggregate) or leaf.function in FOLDED for leaf in reads(expr))
 
 
-def _is_of_one(expr: Expr, plan: MatchPlan) -> bool:
+def _is_of_one(expr: Expr) -> bool:
     """Whether each event decides an expression by itself."""
     read = {(leaf.component, leaf.which if isinstance(leaf, Attribute) else None) for leaf in reads(expr)}
     return len(read) <= 1 and all(which in (Which.SINGLE, Which.CURRENT, Which.FIRST) for _, which in read)

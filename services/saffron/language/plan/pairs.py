@@ -59,8 +59,8 @@ def exact_trend(plan: TrendPlan, kinds: Mapping[str, Kind]) -> TrendPlan:
     """
     return replace(
         plan,
-        key=_exact_key(plan.key, kinds),
-        group=_exact_key(plan.group, kinds),
+        key=key_names(plan.key, kinds),
+        group=key_names(plan.group, kinds),
         template=_exact_template(plan.template),
         negatives=tuple(map(_exact_template, plan.negatives)),
         sides=tuple(map(_exact_template, plan.sides)),
@@ -68,9 +68,9 @@ def exact_trend(plan: TrendPlan, kinds: Mapping[str, Kind]) -> TrendPlan:
     )
 
 
-def _exact_key(names: Sequence[str], kinds: Mapping[str, Kind]) -> tuple[str, ...]:
-    """Attributes of a key, each of kind NUMBER followed by its rest."""
-    pairs = ((name, rest_name(name)) if kinds.get(name) is Kind.NUMBER else (name,) for name in names)
+def key_names(key: Sequence[str], kinds: Mapping[str, Kind]) -> tuple[str, ...]:
+    """The attributes of a key, each of kind NUMBER followed by its rest."""
+    pairs = ((name, rest_name(name)) if kinds.get(name) is Kind.NUMBER else (name,) for name in key)
     return tuple(name for pair in pairs for name in pair)
 
 

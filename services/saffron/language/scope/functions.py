@@ -41,7 +41,7 @@ _WRITTEN = {"like": "a.x LIKE 'abc%'", "regexp": "a.x REGEXP '^abc'"}
 Bind = Callable[[tree.Expression], Typed]
 
 
-def settle(typed: Typed, sort: Sort, scope: Scope) -> Typed:
+def settle(typed: Typed, sort: Sort) -> Typed:
     """The expression, with an attribute's unknown kind guessed from the `sort` that is wanted of it."""
     expr = typed.expr
     if is_open(expr):
@@ -62,7 +62,7 @@ def bind_function(call: tree.Call, row: Function, bind: Bind, scope: Scope, *, r
     if call.function in _CASTS and arguments[0].sort is _CASTS[call.function]:
         return arguments[0]
     # An element whose kind nothing tells is whatever it is.
-    arguments = [settle(one, Sort.ARRAY, scope) for one in arguments]
+    arguments = [settle(one, Sort.ARRAY) for one in arguments]
     assert kind is not None
     made = _placed(call, row, [one.expr for one in arguments], kind, scope, returned=returned)
     return Typed(made, SORTS[kind])
@@ -98,7 +98,7 @@ def _argument(row: Function, place: int, argument: tree.Expression, bind: Bind, 
     if takes is Takes.VALUE:
         return typed
     wanted = _SORTS[takes]
-    typed = settle(typed, wanted, scope)
+    typed = settle(typed, wanted)
     fits = typed.sort in (wanted, Sort.UNKNOWN) or (takes is Takes.SERIES and typed.sort is Sort.STRING)
     if not fits:
         word = row.name.upper() if row.name in _WRITTEN else row.name
@@ -135,7 +135,7 @@ def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[
     values = [place for place in places if place not in tests]
     made = list(arguments)
     for place in tests:
-        made[place] = settle(made[place], Sort.BOOLEAN, scope)
+        made[place] = settle(made[place], Sort.BOOLEAN)
         if made[place].sort not in (Sort.BOOLEAN, Sort.UNKNOWN):
             message = f"WHEN takes what is true or false, this is {made[place].sort.noun}"
             raise scope.schema_error(message, call.arguments[place].span, "Compare it with something.")
@@ -144,7 +144,7 @@ def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[
         return made, Kind.NULL  # as of an element of an array: its use tells the kind
     sort = known[0]
     for place in values:
-        made[place] = settle(made[place], sort, scope)
+        made[place] = settle(made[place], sort)
         if made[place].sort not in (sort, Sort.UNKNOWN):
             message = f"{call.function.upper()} mixes {sort.noun} with {made[place].sort.noun}"
             raise scope.schema_error(message, call.arguments[place].span, "All its values are of one kind.")

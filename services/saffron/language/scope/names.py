@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from saffron.language.scope.scope import Scope
+from saffron.language.syntax.expression_printer import expression_text
 from saffron.language.syntax.paths import own_name, steps_text
-from saffron.language.syntax.printer import expression_text
 from saffron.language.syntax.tree import Item, Reference
 
 

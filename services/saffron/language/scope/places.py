@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from saffron.language.syntax.printer import types_text
 from saffron.language.syntax.tokens import name_text
-from saffron.language.syntax.tree import Event, Span
+from saffron.language.syntax.tree import Event
 from saffron.schema.event_types import EventTypes
 
 
@@ -20,7 +20,6 @@ class Place:
     variable: str
     types: EventTypes
     closure: bool
-    span: Span
     original: int | None = None
 
     @property

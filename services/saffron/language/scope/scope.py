@@ -156,7 +156,7 @@ class Scope:
                 base = name_of(event) if slot.original is None else places[slot.original].variable
                 variable = default_name(base, count, taken)
                 taken.add(variable)
-            places.append(Place(variable, self._types(event), slot.closure, event.span, slot.original))
+            places.append(Place(variable, self._types(event), slot.closure, slot.original))
         self.places = tuple(places)
         self._by_name = {place.variable: index for index, place in enumerate(places) if place.original is None}
 

@@ -49,7 +49,7 @@ def bind_condition(expression: tree.Expression, scope: Scope, leaves: Leaves, *,
 
     `returned`: Python evaluates it on results (HAVING).
     """
-    typed = settle(_Binder(scope, leaves, returned=returned).bind(expression), Sort.BOOLEAN, scope)
+    typed = settle(_Binder(scope, leaves, returned=returned).bind(expression), Sort.BOOLEAN)
     if typed.sort in (Sort.NUMBER, Sort.STRING, Sort.ARRAY):
         message = f"a condition is true or false, this is {typed.sort.value}"
         raise scope.schema_error(message, expression.span, "Compare it with something: =, !=, <, <=, >, >= or IN.")
@@ -62,7 +62,7 @@ def bind_value(expression: tree.Expression, scope: Scope, leaves: Leaves, *, of_
     `of_event`: references to a list are to one event of it, over which an aggregate around the expression runs.
     """
     bound = _Binder(scope, leaves, returned=True, of_event=of_event).bind(expression)
-    return _noted(settle(bound, Sort.ARRAY, scope), scope)
+    return _noted(settle(bound, Sort.ARRAY), scope)
 
 
 def _noted(typed: Typed, scope: Scope) -> Typed:
@@ -133,7 +133,7 @@ class _Binder:
 
     def _number(self, expression: tree.Expression, verb: str) -> Expr:
         """An operand that must be a number. `verb`: for the error, "cannot add a string"."""
-        typed = settle(self.bind(expression), Sort.NUMBER, self.scope)
+        typed = settle(self.bind(expression), Sort.NUMBER)
         if typed.sort in (Sort.STRING, Sort.BOOLEAN, Sort.ARRAY):
             raise self.scope.schema_error(
                 f"cannot {verb} {typed.sort.noun}", expression.span, "Arithmetic takes numbers."
@@ -142,7 +142,7 @@ class _Binder:
 
     def _truth(self, expression: tree.Expression, operator: str) -> Expr:
         """An operand of AND, OR or NOT, which must be true or false."""
-        typed = settle(self.bind(expression), Sort.BOOLEAN, self.scope)
+        typed = settle(self.bind(expression), Sort.BOOLEAN)
         if typed.sort in (Sort.NUMBER, Sort.STRING, Sort.ARRAY):
             message = f"{operator} joins what is true or false, this is {typed.sort.value}"
             raise self.scope.schema_error(message, expression.span, "Compare it with something.")
@@ -155,7 +155,7 @@ class _Binder:
             return self._of_any_kind(operation.operator, left, right)
         if is_open(right.expr) and left.sort is Sort.UNKNOWN:
             return self._of_any_kind(operation.operator, left, right)
-        left, right = settle(left, right.sort, self.scope), settle(right, left.sort, self.scope)
+        left, right = settle(left, right.sort), settle(right, left.sort)
         if operation.operator not in ("=", "!="):
             for typed, side in ((left, operation.left), (right, operation.right)):
                 if typed.sort is Sort.BOOLEAN:
@@ -169,7 +169,7 @@ class _Binder:
     def _of_any_kind(self, operator: str, left: Typed, right: Typed) -> Typed:
         """A comparison of values of unknown kinds: it holds if it does of strings, numbers or truth values."""
         sorts = [Sort.STRING, Sort.NUMBER, *([Sort.BOOLEAN] if operator in ("=", "!=") else [])]
-        pairs = [[settle(side, sort, self.scope).expr for side in (left, right)] for sort in sorts]
+        pairs = [[settle(side, sort).expr for side in (left, right)] for sort in sorts]
         return Typed(balanced("or", [Binary(operator, one, two) for one, two in pairs]), Sort.BOOLEAN)
 
     def _compared(self, expression: tree.Expression) -> Typed:
@@ -186,7 +186,7 @@ class _Binder:
             if sort is not sorts[0]:
                 message = f"IN mixes {sorts[0].noun} with {sort.noun}"
                 raise self.scope.schema_error(message, choice.span, "All choices are of one kind.")
-        operand = settle(self._compared(membership.operand), sorts[0], self.scope)
+        operand = settle(self._compared(membership.operand), sorts[0])
         if operand.sort not in (sorts[0], Sort.UNKNOWN):
             message = f"{operand.sort.noun} is compared with {sorts[0].noun}: always false"
             self.scope.warn(message, membership.span)

@@ -15,7 +15,7 @@ from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import SORTS, Sort, Typed
 from saffron.language.scope.typed import bind_condition, bind_value, kind_or_guess
 from saffron.language.syntax import tree
-from saffron.language.syntax.printer import TREND_FUNCTIONS, expression_text
+from saffron.language.syntax.expression_printer import TREND_FUNCTIONS, expression_text
 from saffron.language.trends.layout import TrendLayout
 from saffron.schema.schema import Kind
 

@@ -11,17 +11,27 @@ from __future__ import annotations
 
 import numpy as np
 
+from saffron.engine.events.decoding.json_bytes import (
+    CLOSE,
+    CLOSE_LIST,
+    COMMA,
+    DOLLAR,
+    OPEN,
+    OPEN_LIST,
+    POINT,
+    add_name,
+    behind_blanks,
+)
 from saffron.engine.events.decoding.nesting import MAX_DEPTH
 from saffron.engine.events.decoding.utf8 import is_utf8
 from saffron.engine.kernels.hashing import no_bytes, with_byte
 from saffron.engine.kernels.jit import inlined, kernel
 from saffron.mapping.flat.flatten_plan import NONE
-from saffron.mapping.flat.read_json import ARRAY_VALUE, EXACT, FULL, after_value, blanks, read_name, read_value
+from saffron.mapping.flat.read_json import ARRAY_VALUE, EXACT, FULL, after_value, read_name, read_value
 from saffron.mapping.flat.write_event import close_event, write_leaf
 from saffron.schema.origin import ORIGIN
 from saffron.schema.schema import MAX_EVENT_BYTES
 
-_COMMA, _DOT, _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST, _DOLLAR = 44, 46, 123, 125, 91, 93, 36
 _SHORT_OWN, _LONG_OWN = min(map(len, ORIGIN)), max(map(len, ORIGIN))
 
 
@@ -49,8 +59,8 @@ def flatten(buffer, starts, ends, times, first, plan, scratch, out):
 @inlined
 def _flatten_one(buffer, start, end, time, plan, scratch, text, at):
     """Write one message's event at `at`; the position behind it, EXACT or FULL."""
-    p = blanks(buffer, start, end)
-    if p >= end or buffer[p] != _OPEN:
+    p = behind_blanks(buffer, start, end)
+    if p >= end or buffer[p] != OPEN:
         return EXACT
     for output in range(len(scratch.met)):
         scratch.met[output] = 0
@@ -60,14 +70,13 @@ def _flatten_one(buffer, start, end, time, plan, scratch, text, at):
     scratch.node[0], scratch.prefix_end[0], scratch.is_list[0], scratch.hash[0] = 0, 0, 0, no_bytes()
     if at + 1 > len(text):
         return FULL
-    text[at] = _OPEN
-    begun = at + 1
-    at, p = _flatten_object(buffer, p + 1, end, plan, scratch, text, begun)
+    text[at] = OPEN
+    at, p = _flatten_object(buffer, p + 1, end, plan, scratch, text, at + 1)
     if p < 0:
         return p
-    if blanks(buffer, p, end) != end or (scratch.wide[0] and not is_utf8(buffer, start, end)):
+    if behind_blanks(buffer, p, end) != end or (scratch.wide[0] and not is_utf8(buffer, start, end)):
         return EXACT
-    return close_event(buffer, time, plan, scratch, text, at, begun)
+    return close_event(buffer, time, plan, scratch, text, at)
 
 
 @inlined
@@ -79,12 +88,12 @@ def _flatten_object(buffer, p, end, plan, scratch, text, at):
     name, name_end = np.int64(0), np.int64(0)
     scratch.wide[0] = 0
     while True:
-        p = blanks(buffer, p, end)
+        p = behind_blanks(buffer, p, end)
         if p >= end:
             return at, EXACT
         in_list = scratch.is_list[depth] != 0
-        if buffer[p] == (_CLOSE_LIST if in_list else _CLOSE):
-            if not opened and buffer[p - 1] == _COMMA:
+        if buffer[p] == (CLOSE_LIST if in_list else CLOSE):
+            if not opened and buffer[p - 1] == COMMA:
                 return at, EXACT
             p += 1
             depth -= 1
@@ -118,19 +127,19 @@ def _flatten_object(buffer, p, end, plan, scratch, text, at):
                 elif plan.keeps and not _is_new(buffer, name, name_end, depth, plan, scratch):
                     return at, EXACT
         byte = buffer[p]
-        if byte == _OPEN or byte == _OPEN_LIST:
+        if byte == OPEN or byte == OPEN_LIST:
             if depth + 1 >= MAX_DEPTH:
                 return at, EXACT
-            if byte == _OPEN_LIST and list_from < 0:
+            if byte == OPEN_LIST and list_from < 0:
                 list_from, list_child, list_depth = p, child, depth
                 scratch.list_name[0], scratch.list_name[1] = name, name_end
-            elif byte == _OPEN and list_from < 0:
+            elif byte == OPEN and list_from < 0:
                 if child != NONE and plan.first_use[child] < plan.first_use[child + 1]:
                     return at, EXACT
-                if not _push_prefix(buffer, name, name_end, depth, scratch):
+                if not add_name(buffer, name, name_end, scratch.prefix, scratch.prefix_end, scratch.hash, depth):
                     return at, EXACT
             depth += 1
-            scratch.is_list[depth] = byte == _OPEN_LIST
+            scratch.is_list[depth] = byte == OPEN_LIST
             scratch.node[depth] = child if list_from < 0 else NONE
             opened = True
             p += 1
@@ -178,11 +187,11 @@ def _is_new(buffer, name, name_end, depth, plan, scratch):
 
     False, too, where there are too many to tell, and for names of a message that may be Saffron's own.
     """
-    if depth == 0 and name < name_end and buffer[name] == _DOLLAR and _SHORT_OWN <= name_end - name <= _LONG_OWN:
+    if depth == 0 and name < name_end and buffer[name] == DOLLAR and _SHORT_OWN <= name_end - name <= _LONG_OWN:
         return False
     value = scratch.hash[depth]
     for k in range(name, name_end):
-        if buffer[k] == _DOT and plan.dotted:
+        if buffer[k] == POINT and plan.dotted:
             return False
         value = with_byte(value, buffer[k])
     count = scratch.seen_names[0]
@@ -193,21 +202,4 @@ def _is_new(buffer, name, name_end, depth, plan, scratch):
             return False
     scratch.seen_names[np.int64(count) + 1] = value
     scratch.seen_names[0] = count + np.uint64(1)
-    return True
-
-
-@inlined
-def _push_prefix(buffer, name, name_end, depth, scratch):
-    """Append `name.` to the prefix for the object one level deeper; False where it is too long."""
-    at = scratch.prefix_end[depth]
-    if at + (name_end - name) + 1 > len(scratch.prefix):
-        return False
-    value = scratch.hash[depth]
-    for k in range(name, name_end):
-        scratch.prefix[at] = buffer[k]
-        value = with_byte(value, buffer[k])
-        at += 1
-    scratch.prefix[at] = _DOT
-    scratch.hash[depth + 1] = with_byte(value, _DOT)
-    scratch.prefix_end[depth + 1] = at + 1
     return True

@@ -150,7 +150,7 @@ def _instant(buffer, begin, end, is_text, plan):
 
 
 @inlined
-def close_event(buffer, time, plan, scratch, text, at, begun):
+def close_event(buffer, time, plan, scratch, text, at):
     """Write the event's type and time; the position behind it, EXACT or FULL."""
     ts = scratch.ts[0]
     if plan.time_by == BY_MESSAGE:

@@ -14,7 +14,6 @@ import base64
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -31,6 +30,7 @@ from saffron.runtime.local import broker_settings, jars, jvm, processes
 from saffron.runtime.local.broker_settings import FENCED, JVM, LOGGING, STARTED
 from saffron.runtime.local.jars import Progress
 from saffron.runtime.local.ports import free_ports
+from saffron.runtime.local.service_process import log_tail
 from saffron.runtime.process.config import user_cache_directory
 
 _START_SECONDS = 60.0
@@ -107,7 +107,7 @@ class Broker:
             state = "did not start in time" if self.process else "ended while starting"
             if not self.process:
                 self._reap()
-            last_lines = _last_lines(self.log_path)
+            last_lines = log_tail(self.log_path, 15)
             raise BrokerError(f"the broker {state}. Its last words, from {self.log_path}:\n{last_lines}")
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
@@ -130,17 +130,6 @@ class Broker:
             process.send(signal.SIGKILL)
             processes.end([process], _STOP_SECONDS)
         self._reap()
-
-    def restart(self) -> None:
-        """Starts it again on the same ports, whether it runs or not."""
-        self.stop()
-        self.start()
-
-    def erase(self) -> None:
-        """Deletes all data and the ports. The broker must not run."""
-        if self.process is not None:
-            raise BrokerError(f"the broker over {self.directory} still runs: stop it first")
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     # ------------------------------------------------------------ preparation
 
@@ -298,7 +287,3 @@ def _cluster_id() -> str:
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not text.startswith("-"):
             return text
-
-
-def _last_lines(path: Path, count: int = 15) -> str:
-    return "\n".join(path.read_text("utf-8", "replace").splitlines()[-count:])

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from saffron.errors import SettingsError
 from saffron.runtime.log import TopicSpec
@@ -23,14 +22,9 @@ class TopicFile:
     """
 
     topic: str
-    description: str
     producers: tuple[str, ...]
-    consumers: tuple[str, ...]
-    format: str
     partitions: int | None
-    per_stream: bool
     config: Mapping[str, str]
-    schema: Mapping[str, Any]
 
     def spec(self, name: str, partitions: int) -> TopicSpec:
         """The settings to create the topic with. `partitions`: number of the stream's source topic."""
@@ -133,12 +127,7 @@ def _read(path: Path) -> TopicFile:
     partitions = raw["partitions"]
     return TopicFile(
         topic=raw["topic"],
-        description=raw["description"],
         producers=tuple(raw["producers"]),
-        consumers=tuple(raw["consumers"]),
-        format=raw["format"],
         partitions=None if partitions == "stream" else int(partitions),
-        per_stream=raw["per_stream"],
         config={name: str(value) for name, value in raw["config"].items()},
-        schema=raw["schema"],
     )

@@ -9,6 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from saffron.errors import FunctionError
 from saffron.schema.functions.function import Function, Takes
+from saffron.schema.functions.registry import Registry
 from saffron.schema.numbers import fits
 from saffron.schema.schema import Kind
 
@@ -16,7 +17,8 @@ _TAKES: Mapping[Any, Takes] = {str: Takes.TEXT, float: Takes.NUMBER, int: Takes.
 _GIVES: Mapping[Any, Kind] = {str: Kind.STRING, float: Kind.FLOAT, int: Kind.LONG, bool: Kind.BOOL}
 _WRITE = "write def f(text: str, number: float) -> str, with str, float, int or bool"
 
-_registry: dict[str, Function] = {}
+_own = Registry[Function]("a function", FunctionError)
+find, require, registered, forget = _own.find, _own.require, _own.registered, _own.forget
 
 
 def register(name: str, function: Callable[..., Any], taken: frozenset[str]) -> Function:
@@ -25,10 +27,7 @@ def register(name: str, function: Callable[..., Any], taken: frozenset[str]) -> 
     Its annotations say what it takes and gives. `taken`: names that it cannot have. FunctionError: such a name, or
     annotations that say something else.
     """
-    word = name.isascii() and name.isidentifier() and name == name.lower()
-    if not word or name in taken:
-        why = "is a function of the language" if name in taken else "is no lower-case name"
-        raise FunctionError(f"a function cannot be called {name!r}: it {why}")
+    _own.check_name(name, taken=name in taken)
     if not isinstance(function, FunctionType):
         raise FunctionError(f"function {name!r} is a {type(function).__name__}; {_WRITE}")
     try:
@@ -51,30 +50,7 @@ def register(name: str, function: Callable[..., Any], taken: frozenset[str]) -> 
 
 def add(made: Function) -> None:
     """Make known a function that another process has registered."""
-    _registry[made.name] = made
-
-
-def find(name: str) -> Function | None:
-    """The registered function of that name."""
-    return _registry.get(name)
-
-
-def require(name: str) -> Function:
-    """The user's function of this name; FunctionError if it is not registered in this process."""
-    function = _registry.get(name)
-    if function is None:
-        raise FunctionError(f"function {name!r} is not known in this process; register it with @saffron.function")
-    return function
-
-
-def registered() -> Mapping[str, Function]:
-    """All of them by name."""
-    return dict(_registry)
-
-
-def forget(name: str) -> None:
-    """Take one out."""
-    _registry.pop(name, None)
+    _own.add(made.name, made)
 
 
 def _without_none(hint: Any) -> Any:

@@ -23,8 +23,8 @@ from saffron.runtime.local.state import ServiceState, SystemState
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.inspect import PartitionFacts, TopicFacts
 from saffron.runtime.log.topics import topic_specs
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 from tests.unit.cli.checks.sound import (
     NOW,
     PARTITIONS,

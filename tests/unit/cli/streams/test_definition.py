@@ -22,8 +22,8 @@ from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 NOON = 1_777_629_600_000
 

@@ -19,8 +19,8 @@ from saffron.mapping.definition_reader import read_definition
 from saffron.runtime.log import TopicSpec, kafka_log
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 from tests.unit.engine.events.test_framed import avro, framed
 from tests.unit.windowing.fake_registry import FakeRegistry, running
 

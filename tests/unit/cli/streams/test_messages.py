@@ -9,8 +9,8 @@ from saffron.cli.streams.lines import LeftOut
 from saffron.cli.streams.messages import produce_messages
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.process.config import Settings
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 
 def test_lines_are_values_or_whole_records(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ from saffron.records.stream import StreamRecord
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
 from tests.contracts.test_schemas import validator
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 GIVEN = StreamChange("quotes", key="symbol", partitions=3)
 SCHEMA = {"type": "object", "properties": {"type": {"const": "A"}, "x": {"type": "integer"}}}

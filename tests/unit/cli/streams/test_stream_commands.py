@@ -30,8 +30,8 @@ from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import stream_topics, topic_specs
 from saffron.runtime.process.config import Settings
 from saffron.schema.schema import Kind, Schema
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 from tests.unit.cli.checks.sound import SCHEMA, TEXT, digests, query, sound
 
 ROOT = Path(__file__).parents[4]

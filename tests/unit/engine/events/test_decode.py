@@ -76,7 +76,7 @@ def check(values: list[bytes], schema: Schema, times: list[int] | None = None) -
             wanted = {name: shown(item) for name, item in exact.values.items()}
             assert repr(sorted(found.values.items())) == repr(sorted(wanted.items())), value
             assert (found.type, found.ts) == (exact.type, exact.ts), value
-            mistyped += exact.mistyped
+            mistyped += len(exact.misfits)
             unknown += exact.unknown
             for name, kind in exact.growth.items():
                 growth[name] = widened(growth.get(name, Kind.NULL), kind) or kind

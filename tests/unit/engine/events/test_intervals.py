@@ -15,12 +15,13 @@ from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.exact import Bad, Event, decode_exactly
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.decoding.ndjson import decode_ndjson
-from saffron.engine.events.json_schema import from_json_schema, to_json_schema
+from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.engine.events.tables import concat_columns, slice_columns
 from saffron.errors import SchemaError
 from saffron.schema.schema import Schema
+from tests.unit.engine.events.schema_documents import to_json_schema
 
 
 def described(ts: dict[str, Any]) -> dict[str, Any]:

@@ -8,11 +8,12 @@ import pytest
 
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.decoding.ndjson import decode_ndjson
-from saffron.engine.events.json_schema import from_json_schema, to_json_schema
+from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.errors import InputError, LogError, SchemaError
 from saffron.schema.schema import Kind, Schema
+from tests.unit.engine.events.schema_documents import to_json_schema
 
 
 def typed(name: Any, properties: dict[str, Any], **rest: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.planning.engine import engine_of_runs
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
+from saffron.language import compile_query
 from saffron.language.plan.clauses import OpenOn, ReturnItem, Window
 from saffron.language.plan.expressions import (
     Aggregate,
@@ -37,6 +38,7 @@ from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Component, Condition, Edge, Strategy
 from saffron.schema.event_types import one_type
 from saffron.schema.schema import NULL_INT, Kind, Schema
+from tests.reference.match import generate
 from tests.reference.match.answers import answers, returned
 from tests.reference.match.events import Event as Bound
 from tests.reference.match.events import events_of
@@ -61,27 +63,7 @@ Case = tuple[MatchPlan, list[dict[str, Any]], tuple[int, ...]]
 
 def stream(rng: random.Random, size: int, types: str = "AABBC") -> list[dict[str, Any]]:
     """Events in order, with ties in time, gaps in seq and nulls."""
-    events = []
-    ts, seq = rng.choice([-7, 0, 1000]), rng.choice([0, 0, 5])
-    for _ in range(size):
-        event: dict[str, Any] = {
-            "seq": seq,
-            "ts": ts,
-            "type": rng.choice(types),
-            "x": rng.randrange(-3, 6),
-            "f": rng.choice([0.0, -0.0, 0.5, 1.5, 2.5, 4.0]),
-            "s": rng.choice(WORDS),
-            "t": rng.random() < 0.5,
-            "k": rng.randrange(2),
-            "g": rng.choice(WORDS[:2]),
-        }
-        for name in KINDS:
-            if rng.random() < 0.06:
-                event[name] = None
-        events.append(event)
-        ts += rng.choice([0, 1, 1, 2, 3])
-        seq += 1 if rng.random() < 0.9 else 3
-    return events
+    return generate.stream(rng, size, types, nulls=0.06)
 
 
 def columns(events: Sequence[Event], dropped: Sequence[int] | None = None) -> Columns:
@@ -257,6 +239,13 @@ def choice(engine: Engine, made: MatchPlan) -> EngineChoice:
     return replace(engine_of_runs(made, SCHEMA), engine=engine)
 
 
+def plan_of(text: str) -> MatchPlan:
+    """The plan of a match query over the streams of this module."""
+    found = compile_query(text, SCHEMA, name="q")
+    assert isinstance(found, MatchPlan)
+    return found
+
+
 def asked(made: MatchPlan) -> Question:
     """The plan's query as the reference reads it: from its text."""
     return question(text_of(made))
@@ -316,6 +305,14 @@ def blocks(
             )
         )
     return made
+
+
+def blocks_of(
+    made: MatchPlan, events: Sequence[Any], cuts: Sequence[int], controls: Sequence[Control] = ()
+) -> list[Block]:
+    """The blocks of a stream at whose beginning the query is added, before these controls."""
+    first = (schema_control(), query_control("add"), *controls)
+    return blocks(events, cuts, {"q": openers(made, events)}, first)
 
 
 def results(run: MatchOperator, stream_blocks: Sequence[Block]) -> list[bytes]:

@@ -7,9 +7,7 @@ from collections import Counter
 import pytest
 
 from saffron.engine.match import match_operator as operator
-from saffron.engine.match.core import merged
 from saffron.engine.match.flat.states import ends_with_first
-from saffron.engine.match.merging import merge
 from saffron.engine.match.queries.fastest import started
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
@@ -23,13 +21,6 @@ Way = tuple[Engine, bool]
 """An engine, and whether equivalent runs merge."""
 
 WAYS = ((Engine.SCAN, False), (Engine.FLAT, False), (Engine.TABLE, False), (Engine.SCAN, True), (Engine.FLAT, True))
-
-
-@pytest.fixture
-def _any_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs of a key are compared as soon as there are two (of kernels as plain Python)."""
-    monkeypatch.setattr(merged, "LEAST", 2)
-    monkeypatch.setattr(merge, "LEAST", 1)
 
 
 def counts(

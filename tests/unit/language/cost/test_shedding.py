@@ -17,7 +17,6 @@ from saffron.language import compile_query, explain_json, explain_text
 from saffron.language.cost.shedders import AUTO, BY_EVENTS, BY_PARTIAL_MATCHES, NONE, SHEDDERS, refusal
 from saffron.language.cost.shedding import cannot_act, partial_matches
 from saffron.language.plan.consistency import is_collapsible
-from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Strategy
 from saffron.language.plan.plan import Plan
 from saffron.records.query import SUCCESSORS
@@ -28,12 +27,6 @@ ROOT = Path(__file__).resolve().parents[4]
 LISTS = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match { a.x < c.x } WITHIN 9 ms"
 PAIRS = "PATTERN SEQ(A a, B b) WHERE skip-till-any-match WITHIN 9 ms"
 SUMS = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match { c.x > sum(b[].x) } WITHIN 9 ms"
-
-
-def plan_of(text: str) -> MatchPlan:
-    plan = compile_query(text, cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
-    return plan
 
 
 @pytest.mark.parametrize("topic", ["queries", "windows", "admitted"])
@@ -69,7 +62,7 @@ def test_a_baseline_is_refused_with_what_to_choose_instead(name: str, instead: s
     ],
 )
 def test_runs_are_kept_where_they_may_be_shed(text: str, with_runs: set[str]) -> None:
-    plan = plan_of(text)
+    plan = cases.plan_of(text)
     for shed in (NONE, AUTO, "gspice-h", "pspice"):
         found = fastest(plan, cases.SCHEMA, Strings(), compiled=False, shed=shed)
         assert isinstance(found.source, Linking) is (shed not in with_runs)
@@ -100,24 +93,24 @@ def test_a_shedder_of_partial_matches_cannot_act_where_there_are_none(
 
 
 def test_over_imprecise_time_it_cannot_act_either() -> None:
-    assert cannot_act(plan_of(PAIRS), "pspice") == ""
-    assert "events with intervals of time" in cannot_act(plan_of(PAIRS), "pspice", imprecise=True)
+    assert cannot_act(cases.plan_of(PAIRS), "pspice") == ""
+    assert "events with intervals of time" in cannot_act(cases.plan_of(PAIRS), "pspice", imprecise=True)
 
 
 def test_explanations_say_so() -> None:
-    assert "\n  partial matches: none, graphs; sheds events only, for " in explain_text(plan_of(LISTS))
-    assert "\n  partial matches: runs; with --shed none, " in explain_text(plan_of(LISTS), "pspice")
-    assert "\n  partial matches: none, graphs; nothing is shed\n" in explain_text(plan_of(PAIRS), NONE)
-    found = explain_json(plan_of(SUMS), NONE)["partial_matches"]
+    assert "\n  partial matches: none, graphs; sheds events only, for " in explain_text(cases.plan_of(LISTS))
+    assert "\n  partial matches: runs; with --shed none, " in explain_text(cases.plan_of(LISTS), "pspice")
+    assert "\n  partial matches: none, graphs; nothing is shed\n" in explain_text(cases.plan_of(PAIRS), NONE)
+    found = explain_json(cases.plan_of(SUMS), NONE)["partial_matches"]
     assert found == {"shed": NONE, "kept": True, "reason": "runs"}
-    likely = plan_of(f"{PAIRS} CONFIDENCE >= 0.5")
+    likely = cases.plan_of(f"{PAIRS} CONFIDENCE >= 0.5")
     assert "partial matches: none, events with intervals" in explain_text(likely)
 
 
 def test_what_can_be_a_graph_is_what_the_engine_takes() -> None:
     rng, seen = random.Random(11), Counter[tuple[bool, bool]]()
     while len(seen) < 4 or min(seen.values()) < 2:
-        plan = plan_of(text_of(cases.plan(rng, Strategy.ANY)))
+        plan = cases.plan_of(text_of(cases.plan(rng, Strategy.ANY)))
         slots, closures = Slots(plan), any(component.closure for component in plan.components)
         taken = slots.possible and (closures or not slots.most)
         assert is_collapsible(plan) is taken, plan.text

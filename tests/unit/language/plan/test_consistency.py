@@ -121,9 +121,7 @@ def test_conditions_of_the_paper(text: str, found: Consistency) -> None:
 
 def _plan(conditions: str) -> MatchPlan:
     text = f"PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match {{ {conditions} }} WITHIN 9 ms"
-    plan = compile_query(text, cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
-    return plan
+    return cases.plan_of(text)
 
 
 def test_explanations_say_when_conditions_are_asked() -> None:
@@ -144,8 +142,7 @@ def test_explanations_say_when_conditions_are_asked() -> None:
 def test_what_is_postponed_is_what_graphs_take() -> None:
     rng, seen = random.Random(7), {True: 0, False: 0}
     while min(seen.values()) < 60:
-        made = compile_query(text_of(cases.plan(rng, Strategy.ANY)), cases.SCHEMA, name="q")
-        assert isinstance(made, MatchPlan)
+        made = cases.plan_of(text_of(cases.plan(rng, Strategy.ANY)))
         if not any(component.closure for component in made.components):
             continue
         asked = {one.time for one in condition_timings(made)}

@@ -10,7 +10,8 @@ import pytest
 from saffron.errors import QueryError
 from saffron.language import is_name, parse
 from saffron.language.syntax import tree
-from saffron.language.syntax.printer import expression_text, pattern_text, query_text
+from saffron.language.syntax.expression_printer import expression_text
+from saffron.language.syntax.printer import pattern_text, query_text
 from tests.unit.language.samples import PAPERS, RALLY
 
 HOUR = " WITHIN 1 hour"

@@ -22,8 +22,8 @@ from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.background import at_once
 from saffron.runtime.streams.stream_formats import Formats
 from saffron.runtime.telemetry.health import Health
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 from tests.unit.engine.events.test_framed import FIRST, MS, WHEN, avro, framed
 from tests.unit.runtime.written import write_block, write_letter
 from tests.unit.windowing.fake_registry import FakeRegistry, running

@@ -18,9 +18,9 @@ from saffron.runtime.hops.route_position import RoutePosition
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.streams.places import Place
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
 from tests.contracts.test_schemas import validator
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 TOPICS = Topics("t.")
 NOW = 5_000_000

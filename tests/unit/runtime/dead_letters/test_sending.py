@@ -17,8 +17,8 @@ from saffron.runtime.dead_letters.sending import ORIGIN, ResendRefusedError, Sen
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import Topics, topic_specs
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import Killed, MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import Killed, MemoryLog
 from tests.unit.runtime.written import write_block, write_letter, write_result_letter
 
 TOPICS = Topics("p.")

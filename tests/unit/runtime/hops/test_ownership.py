@@ -10,8 +10,8 @@ from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.hops.ownership import ClaimState, Ownership
 from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import TopicPartition, TopicSpec
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.fakes import columns, decode, encode
 
 WHERE = TopicPartition("windows", 0)

@@ -7,8 +7,8 @@ import pytest
 from saffron.errors import DeniedError, LogError
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.rights import require_joinable, require_readable
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 
 @pytest.fixture

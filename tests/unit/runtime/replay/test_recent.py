@@ -17,8 +17,8 @@ from saffron.runtime.hops.tags import BlockTag
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.replay.recent import Question, why_now
 from saffron.runtime.result_formats.forms import codec, dataschema
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 TOPICS = Topics("t.")
 QUERY = "PATTERN SEQ(A a, B b) WHERE b.x > a.x WITHIN 1 second CONFIDENCE >= 0.1"

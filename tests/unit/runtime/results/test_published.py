@@ -14,8 +14,8 @@ from saffron.runtime.log import TopicSpec
 from saffron.runtime.process.config import Settings
 from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.results.published import PublishedTopics, cycle, readers, refusal, topics_in
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.fakes import columns
 
 RECORDS = (

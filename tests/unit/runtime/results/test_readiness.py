@@ -18,8 +18,8 @@ from saffron.runtime.results.readiness import QueryRegistration, Readiness
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.streams.statuses import Statuses
 from saffron.schema.schema import Kind, Schema
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 TOPICS = Topics("t.")
 MATCH = "PATTERN SEQ(A a, A b) WITHIN 1 second"

@@ -32,8 +32,8 @@ from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
 from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS, EVENTS_APPLIED, TRANSACTION_ABORTS
 from saffron.runtime.telemetry.metrics import Metrics
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import Killed, MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import Killed, MemoryLog
 from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeResults, columns, decode, encode
 from tests.unit.runtime.some_time import Later
 

@@ -12,8 +12,8 @@ from saffron.errors import LogError, UnavailableError
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.streams import newest_messages
 from saffron.runtime.streams.newest_messages import from_one_moment, in_order_of_time, newest_records
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 Sent = list[tuple[int, int, bool]]
 """By message its partition, the number of messages in its transaction, and whether that is committed."""

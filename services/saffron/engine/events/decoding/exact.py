@@ -5,15 +5,13 @@ The scanner (`scan.py`) leaves to this what it is not sure of; the tests hold th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-import orjson
-
+from saffron.engine.events.decoding.exact_json import parsed, shown
 from saffron.engine.events.decoding.nesting import ArrayText, Flat, TooDeepError, flattened
-from saffron.schema.numbers import EXACT, NO_NUMBERS, kind_of_number, number_of, number_of_text
+from saffron.schema.numbers import NO_NUMBERS, kind_of_number, number_of
 from saffron.schema.schema import MAX_EVENT_BYTES, MAX_INSTANTS, MAX_TS, Kind, Schema, widened
 from saffron.schema.times import parse_iso
 
@@ -60,11 +58,6 @@ class Event:
     latest: int | None = None
     fresh: bool = False
     growth: Mapping[str, Kind] = field(default_factory=dict)
-
-    @property
-    def mistyped(self) -> int:
-        """How many values are of another kind."""
-        return len(self.misfits)
 
 
 @dataclass(frozen=True)
@@ -172,59 +165,16 @@ def _parse(value: bytes) -> Flat:
         raise _Refused("too-large", f"the event is {most}; is there one event on each line, or in each message?")
     if not value:
         raise _Refused("not-json", "the message is empty")
-    event = _parsed(value)
+    try:
+        event = parsed(value)
+    except ValueError as error:
+        raise _Refused("not-json", f"not JSON: {error}") from None
     if not isinstance(event, dict):
-        raise _Refused("not-an-object", f"an event is a JSON object, and this is {_shown(event)}")
+        raise _Refused("not-an-object", f"an event is a JSON object, and this is {shown(event)}")
     try:
         return flattened(event)
     except TooDeepError as error:
         raise _Refused("too-deep", str(error)) from None
-
-
-def _parsed(value: bytes) -> Any:
-    """The JSON in a message, every number of an event's attributes being a value of `number_of`, or `_NoValue`."""
-    try:
-        found = orjson.loads(value)
-    except orjson.JSONDecodeError as error:
-        if "infinity" not in str(error):
-            raise _Refused("not-json", f"not JSON: {error}") from None
-        return _parsed_by_text(value)
-    return _parsed_by_text(value) if _may_be_rounded(found) else found
-
-
-def _may_be_rounded(found: Any) -> bool:
-    """Whether the parser may have rounded a whole number in what it found."""
-    if isinstance(found, dict | list):
-        return any(map(_may_be_rounded, found.values() if isinstance(found, dict) else found))
-    return isinstance(found, float) and abs(found) >= EXACT
-
-
-def _parsed_by_text(value: bytes) -> Any:
-    """As `_parsed`, slowly: each number is made from its text."""
-    try:
-        found = json.loads(value, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
-        orjson.dumps(found, default=str)  # Python takes half surrogates for text
-    except (ValueError, RecursionError, orjson.JSONEncodeError) as error:
-        raise _Refused("not-json", f"not JSON: {error}") from None
-    return found
-
-
-def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is no JSON")
-
-
-class _NoValue(float):
-    """Infinity, in the place of a number that is no value."""
-
-    text: str
-
-
-def _number(text: str) -> int | float:
-    number = number_of_text(text)
-    if number is None:
-        number = _NoValue("inf")
-        number.text = text
-    return number
 
 
 def _type_of(event: Mapping[str, Any]) -> str:
@@ -232,9 +182,9 @@ def _type_of(event: Mapping[str, Any]) -> str:
     kind = event.get("type")
     if isinstance(kind, str) and kind:
         if kind.startswith("$") and kind != WATERMARK_TYPE:
-            raise _Refused("no-type", f"type {_shown(kind)} begins with $, as Saffron's own do, and is none of them")
+            raise _Refused("no-type", f"type {shown(kind)} begins with $, as Saffron's own do, and is none of them")
         return kind
-    found = "it has none" if kind is None else f"this is {_shown(kind)}"
+    found = "it has none" if kind is None else f"this is {shown(kind)}"
     raise _Refused("no-type", f"an event needs a 'type' that is a string and not empty, and {found}")
 
 
@@ -254,12 +204,12 @@ def _times_of(event: Mapping[str, Any], time: int | None, max_future: int) -> tu
 def _interval(given: list[Any]) -> tuple[int, int]:
     """Imprecise time [lo, hi] in ms, both included. _Refused: it is no interval, or too long."""
     if len(given) != 2 or None in given or any(isinstance(bound, list) for bound in given):
-        raise _Refused("bad-ts", f"ts {_shown(given)}: imprecise time is [lo, hi], two times and both included")
+        raise _Refused("bad-ts", f"ts {shown(given)}: imprecise time is [lo, hi], two times and both included")
     low, high = _timestamp(given[0]), _timestamp(given[1])
     if low > high:
-        raise _Refused("bad-ts", f"ts {_shown(given)}: imprecise time is [lo, hi], and here lo is later than hi")
+        raise _Refused("bad-ts", f"ts {shown(given)}: imprecise time is [lo, hi], and here lo is later than hi")
     if high - low >= MAX_INSTANTS:
-        raise _Refused("bad-ts", f"ts {_shown(given)}: imprecise time has at most {MAX_INSTANTS} ms from lo to hi")
+        raise _Refused("bad-ts", f"ts {shown(given)}: imprecise time has at most {MAX_INSTANTS} ms from lo to hi")
     return low, high
 
 
@@ -274,7 +224,7 @@ def _spread(event: Event, given: Any, latest: int, schema: Schema) -> Event:
         why = f'the schema gives {event.type} exact times; "type": ["integer", "array"] of its ts allows intervals'
     else:
         why = "the stream's first events had exact times; give it a schema whose ts may be an array"
-    raise _Refused("bad-ts", f"ts {_shown(given)} is an interval: {why}")
+    raise _Refused("bad-ts", f"ts {shown(given)} is an interval: {why}")
 
 
 def _timestamp(given: Any) -> int:
@@ -282,11 +232,11 @@ def _timestamp(given: Any) -> int:
     if isinstance(given, str):
         ts = parse_iso(given)
         if ts is None:
-            raise _Refused("bad-ts", f"ts {_shown(given)} is not ISO 8601 (as 2024-05-01T12:30:00.250Z)")
+            raise _Refused("bad-ts", f"ts {shown(given)} is not ISO 8601 (as 2024-05-01T12:30:00.250Z)")
     else:
         ts = _whole(given)
         if ts is None:
-            raise _Refused("bad-ts", f"ts {_shown(given)} is neither whole milliseconds since 1970 nor ISO 8601 text")
+            raise _Refused("bad-ts", f"ts {shown(given)} is neither whole milliseconds since 1970 nor ISO 8601 text")
     if abs(ts) > MAX_TS:
         raise _Refused("bad-ts", f"ts {ts} is beyond 2^53 ms; is it in microseconds or nanoseconds?")
     return ts
@@ -317,7 +267,7 @@ def _source(event: Mapping[str, Any]) -> Source | None:
         raise _Refused(
             "schema",
             f"'source' and 'sources' of a {WATERMARK_TYPE} should be a partition of the source and how many it has, "
-            f"and are {_shown(event.get('source'))} and {_shown(event.get('sources'))}",
+            f"and are {shown(event.get('source'))} and {shown(event.get('sources'))}",
         )
     lookups = tuple(filter(None, str(event.get("lookups", "")).split("\n")))
     return Source(number, count, _flag(event, "silent"), of, tuple(map(int, among)), version, lookups)
@@ -331,7 +281,7 @@ def _whole(given: Any) -> int | None:
 def _flag(event: Mapping[str, Any], name: str) -> bool:
     given = event.get(name, False)
     if not isinstance(given, bool):
-        raise _Refused("schema", f"{name!r} of a {WATERMARK_TYPE} should be true or false, and is {_shown(given)}")
+        raise _Refused("schema", f"{name!r} of a {WATERMARK_TYPE} should be true or false, and is {shown(given)}")
     return given
 
 
@@ -373,7 +323,7 @@ def _wider(value: Scalar, kind: Kind) -> Kind | None:
 def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:
     """Under a given schema: any breach makes the event bad."""
     if kind not in schema.types:
-        raise _Refused("schema", f"type {_shown(kind)} is not in the schema, which has {', '.join(schema.types)}")
+        raise _Refused("schema", f"type {shown(kind)} is not in the schema, which has {', '.join(schema.types)}")
     attributes = schema.types[kind]
     values: dict[str, Scalar] = {}
     growth: dict[str, Kind] = {}
@@ -392,7 +342,7 @@ def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Even
                 growth[name] = wider
             elif fitted is None:
                 expected = schema.kinds[name].noun
-                detail = f"attribute {name!r} of type {kind} should be {expected}, and is {_shown(item)}"
+                detail = f"attribute {name!r} of type {kind} should be {expected}, and is {shown(item)}"
                 raise _Refused("schema", detail + _why_no_value(item))
             if fitted is not None:
                 values[name] = fitted
@@ -407,13 +357,3 @@ def _why_no_value(item: Scalar) -> str:
     if isinstance(item, bool | str) or item is None or number_of(item) is not None:
         return ""
     return f", {_NO_NUMBER}"
-
-
-def _shown(value: Any) -> str:
-    """A parsed value for a message, at most 60 characters."""
-    text = str(value) if isinstance(value, ArrayText) else orjson.dumps(value, default=_as_written).decode()
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _as_written(number: _NoValue) -> orjson.Fragment:
-    return orjson.Fragment(number.text)

@@ -206,7 +206,7 @@ def _read(plan: MatchPlan, checks: tuple[Asked, ...]) -> Iterator[Feature]:
         if not asked.is_local:
             for leaf in leaves(asked.expr):
                 if leaf.component < plan.positive:
-                    yield from features_of(leaf, plan)
+                    yield from features_of(leaf)
 
 
 def _looked_back(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> Iterator[Feature]:
@@ -233,7 +233,7 @@ def _moments(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> Iterat
             yield None, joint(plan.absences[number])
 
 
-def features_of(leaf: Attribute | Aggregate | Length, plan: MatchPlan) -> Iterator[Feature]:
+def features_of(leaf: Attribute | Aggregate | Length) -> Iterator[Feature]:
     """Where a run may find what an expression reads."""
     if isinstance(leaf, Length):
         yield Feature(leaf.component, What.LENGTH)

@@ -37,11 +37,6 @@ class CollapsedMatches(Matches):
         row = self._chunks[:, 0]
         super().__init__(runs, entries.only(row), name, partition, None if position is None else position[row])
 
-    @property
-    def graph(self) -> Ints:
-        """[n] the graph of each result."""
-        return self._chunks[:, 0]
-
     def json(self, chosen: Ints) -> list[bytes]:
         """These results as JSON objects."""
         if not len(chosen):

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.key_words import key_names
 from saffron.engine.events.strings import Pinned, Strings
 from saffron.engine.kernels.jit import Function
 from saffron.engine.match.core.classify import OPENS, TypeMasks
@@ -21,6 +20,7 @@ from saffron.engine.match.core.windows import Windows
 from saffron.engine.match.runs.adopting import adopt_keys, adopt_rows
 from saffron.engine.match.runs.feature_keys import keep_keys
 from saffron.language.plan.match_plan import MatchPlan
+from saffron.language.plan.pairs import key_names
 from saffron.schema.schema import Schema
 
 Array = NDArray[np.generic]

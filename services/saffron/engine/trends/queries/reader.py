@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,11 +41,6 @@ class Reader:
         self.key_kinds = kinds_of(plan.key, kinds)
         self._measures = measures_of(plan)
         self.returns = Returns(plan, self._measures, kinds_of(plan.group, kinds))
-
-    def is_like(self, other: Reader) -> bool:
-        """Whether the two mean the same, under the schemas to which they are bound."""
-        same = replace(self.plan, waits=()) == replace(other.plan, waits=())
-        return same and self.key_kinds == other.key_kinds
 
     @property
     def counting(self) -> TrendQuery:

@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.match.core import merged
 from saffron.engine.match.core.runs import LENGTH
 from saffron.engine.match.match_operator import MatchOperator
-from saffron.engine.match.merging import merge
 from saffron.engine.match.runs.query_runs import QueryRuns
-from saffron.language import compile_query
 from saffron.language.plan.clauses import Output, Window
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.merging import merging
@@ -24,13 +21,6 @@ from tests.unit.engine.match import cases
 
 STRATEGIES = (Strategy.NEXT, Strategy.NEXT, Strategy.PARTITION, Strategy.STRICT)
 OUTPUTS = (Output.ALL, Output.ALL, Output.FIRST, Output.LONGEST, Output.NON_OVERLAP)
-
-
-@pytest.fixture
-def _any_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs of a key are compared as soon as there are two (of kernels as plain Python)."""
-    monkeypatch.setattr(merged, "LEAST", 2)
-    monkeypatch.setattr(merge, "LEAST", 1)
 
 
 def plan_of(rng: random.Random) -> MatchPlan:
@@ -45,13 +35,6 @@ def plan_of(rng: random.Random) -> MatchPlan:
 
 def operator(plan: MatchPlan, merges: bool, compiled: bool = False) -> MatchOperator:
     return MatchOperator(partition=3, compiled=compiled, compiler=lambda *_: plan, merges=merges)
-
-
-def stream(
-    plan: MatchPlan, events: Sequence[Any], cuts: Sequence[int], controls: Sequence[Control] = ()
-) -> list[Block]:
-    first = (cases.schema_control(), cases.query_control("add"), *controls)
-    return cases.blocks(events, cuts, {"q": cases.openers(plan, events)}, first)
 
 
 def runs(run: MatchOperator) -> Iterator[QueryRuns]:
@@ -82,7 +65,7 @@ def test_results_and_counts_are_the_same_with_and_without() -> None:
     for _ in range(65):
         plan = plan_of(rng)
         events = cases.stream(rng, rng.randrange(10, 45), "AAAB")
-        blocks = stream(plan, events, [rng.randrange(len(events)) for _ in range(3)])
+        blocks = cases.blocks_of(plan, events, [rng.randrange(len(events)) for _ in range(3)])
         found, merged = seen(operator(plan, True), blocks)
         assert found == seen(operator(plan, False), blocks)[0], (plan, events)
         total += merged
@@ -102,7 +85,7 @@ def test_what_a_drop_order_leaves_is_the_same_with_and_without_and_after_a_snaps
         orders = [
             Control(events[at]["seq"], "keep", {"query": "q", "n": rng.randrange(8), **table}) for at in (12, 24, 30)
         ]
-        blocks = stream(plan, events, range(0, 36, 6), orders)
+        blocks = cases.blocks_of(plan, events, range(0, 36, 6), orders)
         apart, _ = seen(operator(plan, False), blocks)
         assert seen(operator(plan, True), blocks)[0] == apart, (plan, events)
         run, texts = operator(plan, True), []
@@ -121,13 +104,12 @@ RISING = "PATTERN SEQ(A+ a[], B b) WHERE [k] AND a[i].x >= a[i-1].x AND b.x > 3 
 
 def test_compiled_kernels_merge_many_runs_and_memory_follows_the_window() -> None:
     """The buffer is smaller than without, and as large after ten windows as after three."""
-    plan = compile_query(RISING, cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
+    plan = cases.plan_of(RISING)
     rng = random.Random(3)
     events = [
         {**event, "x": 2 if rng.random() < 0.9 else event["x"]} for event in cases.stream(rng, 3000, "A" * 60 + "B")
     ]
-    blocks = stream(plan, events, range(0, 3000, 100))
+    blocks = cases.blocks_of(plan, events, range(0, 3000, 100))
     sizes: dict[bool, list[int]] = {True: [], False: []}
     texts: dict[bool, list[bytes]] = {True: [], False: []}
     for merges, held in sizes.items():

@@ -18,7 +18,6 @@ from saffron.engine.match.core.runs import DEADLINE, DUE, LENGTH, OLDEST, STALE,
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.merging import merge
 from saffron.engine.match.runs.query_runs import QueryRuns
-from saffron.language import compile_query
 from saffron.language.plan.match_plan import MatchPlan
 from tests.unit.engine.match import cases
 from tests.unit.engine.match.near import close
@@ -125,9 +124,7 @@ WINDOWS = ("80 ms", "40 EVENTS", "60 ms SLIDE 25 ms", "90 EVENTS", "60 EVENTS OU
 
 def shaped(shape: str, window: str) -> MatchPlan:
     pattern = shape.format(any="skip-till-any-match", next="skip-till-next-match")
-    plan = compile_query(f"PATTERN {pattern} WITHIN {window}", cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
-    return plan
+    return cases.plan_of(f"PATTERN {pattern} WITHIN {window}")
 
 
 def paused(rng: random.Random, size: int) -> list[dict[str, Any]]:
@@ -153,13 +150,6 @@ def runs_of(run: MatchOperator) -> QueryRuns | None:
 def stale(run: MatchOperator) -> int:
     found = runs_of(run)
     return 0 if found is None else sum(int(pool.segments[:, STALE].sum()) for pool in found.pools)
-
-
-def stream(
-    plan: MatchPlan, events: Sequence[Any], cuts: Sequence[int], controls: Sequence[Control] = ()
-) -> list[Block]:
-    first = (cases.schema_control(), cases.query_control("add"), *controls)
-    return cases.blocks(events, cuts, {"q": cases.openers(plan, events)}, first)
 
 
 def seen(plan: MatchPlan, blocks: Sequence[Block], *, again: bool = False) -> tuple[list[Any], int]:
@@ -199,7 +189,7 @@ def test_results_counts_and_observations_are_the_same_with_lists_and_without(
             for event in events
             if number % 2 and rng.random() < 0.06
         ]
-        blocks = stream(plan, events, [rng.randrange(len(events)) for _ in range(25)], orders)
+        blocks = cases.blocks_of(plan, events, [rng.randrange(len(events)) for _ in range(25)], orders)
         wanted, none = seen(plan, blocks)
         assert none == 0
         with monkeypatch.context() as patched:
@@ -227,7 +217,7 @@ def test_orders_on_merged_runs_leave_the_same_with_lists_and_without(monkeypatch
             Control(events[at]["seq"], "keep", {"query": "q", "n": rng.randrange(15, 30), "by": "random", "seed": at})
             for at in cuts
         ]
-        blocks = stream(plan, events, cuts, orders)
+        blocks = cases.blocks_of(plan, events, cuts, orders)
         wanted, _ = seen(plan, blocks)
         with monkeypatch.context() as patched:
             patched.setattr(due, "MANY", 2)
@@ -293,10 +283,9 @@ def test_thousands_of_runs_over_several_windows() -> None:
         for a in firsts.get(b, ())
         if a > e["seq"] - WINDOW
     ]
-    plan = compile_query(MANY_RUNS, cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
+    plan = cases.plan_of(MANY_RUNS)
     run, texts, most = cases.operator({"q": plan}, compiled=True), [], 0
-    for block in stream(plan, events, sorted(rng.sample(range(SIZE), 40))):
+    for block in cases.blocks_of(plan, events, sorted(rng.sample(range(SIZE), 40))):
         texts += cases.results(run, [block])
         assert run.statistics()["partial_matches"] == {"q": counted(events, pairs, block.next_seq - 1)}
         most = max(most, stale(run))

@@ -15,7 +15,6 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.engine.match.general.automaton import build
 from saffron.errors import QueryError, SaffronError
-from saffron.language import compile_query
 from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.question import question
@@ -41,7 +40,7 @@ def queries(seeds: Iterable[int]) -> Iterator[Case]:
         rng = random.Random(seed)
         text, events = generate.case(rng, plain=seed % 2 == 0, timed=True, most=4)
         try:
-            plan = _plan(text)
+            plan = cases.plan_of(text)
             build(plan)
         except SaffronError:  # a NOT in a repetition that reads on is refused when it starts
             continue
@@ -62,7 +61,7 @@ def test_results_are_those_of_the_definition_whatever_the_blocks(first: int) -> 
 def _least(text: str) -> str | None:
     """The WITHIN that a query needs by the error that refuses it; None: it is not refused as too long."""
     try:
-        _plan(text)
+        cases.plan_of(text)
     except QueryError as error:
         found = re.search(r"WITHIN (.+) or more", error.hint)
         return found[1] if found is not None and error.message.startswith("a match lasts longer") else None
@@ -92,7 +91,7 @@ def test_timed_out_runs_and_collapsed_matches_are_those_of_the_definition() -> N
         text += f" OUTPUT {rng.choice(['ALL WITH TIMEOUTS', 'ALL WITH TIMEOUTS', 'FIRST WITH TIMEOUTS', 'COMPRESSED'])}"
         events = generate.stream(rng, rng.randrange(5, 10))
         try:
-            plan = _plan(text)
+            plan = cases.plan_of(text)
         except QueryError:
             continue
         found = test_selection.rows(plan, cases.engine(plan, events, cuts=cut(rng, events)))
@@ -131,7 +130,7 @@ def test_compiled_kernels_give_what_plain_ones_give(seed: int) -> None:
 
 @pytest.mark.parametrize("last", ["FOR 5 ms", "EVERY 5 ms"])
 def test_a_match_comes_when_the_watermark_has_passed_its_due_time(last: str) -> None:
-    plan = _plan(f"PATTERN SEQ(A a, NOT B {last}) WITHIN 30 seconds")
+    plan = cases.plan_of(f"PATTERN SEQ(A a, NOT B {last}) WITHIN 30 seconds")
     (block,) = _blocks(plan, [_event(0, 1, "A")], ())
     run = cases.operator({"q": plan})
     assert cases.results(run, [replace(block, end=False), _empty(block, 5), _empty(block, 6)]) == []
@@ -141,15 +140,9 @@ def test_a_match_comes_when_the_watermark_has_passed_its_due_time(last: str) -> 
 
 
 def test_the_reports_of_one_match_have_ids_of_their_own() -> None:
-    plan = _plan("PATTERN SEQ(A a, NOT B EVERY 5 ms) WITHIN 20 ms")
+    plan = cases.plan_of("PATTERN SEQ(A a, NOT B EVERY 5 ms) WITHIN 20 ms")
     found = cases.parsed(cases.engine(plan, [_event(0, 1, "A")]))
     assert [one["end"] for one in found] == [6, 11, 16, 21]
-
-
-def _plan(text: str) -> MatchPlan:
-    plan = compile_query(text, cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
-    return plan
 
 
 def _event(seq: int, ts: int, kind: str) -> dict[str, Any]:

@@ -6,8 +6,6 @@ import random
 
 import pytest
 
-from saffron.language import compile_query
-from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.match import generate
 from tests.reference.match.random_conditions import AGGREGATES
 from tests.unit.engine.match import cases
@@ -36,8 +34,7 @@ QUERIES = [
 @pytest.mark.parametrize("query", QUERIES)
 def test_results_are_those_of_the_definition(query: str) -> None:
     text = f"PATTERN {query} WITHIN 20 ms"
-    plan = compile_query(text, cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
+    plan = cases.plan_of(text)
     matches = 0
     for seed in range(12):
         rng = random.Random(seed)

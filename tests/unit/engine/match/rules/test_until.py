@@ -73,8 +73,7 @@ def test_reports_are_those_of_the_definition(mode: str) -> None:
     for rng, text, _ in queries(400, 60, strategies=strategies):
         timeouts = " WITH TIMEOUTS" * (rng.random() < 0.5)
         text = f"{text.partition(' RETURN ')[0]} OUTPUT {mode}{timeouts}"
-        plan = compile_query(text, cases.SCHEMA, name="q")
-        assert isinstance(plan, MatchPlan)
+        plan = cases.plan_of(text)
         events = generate.stream(rng, rng.randrange(4, 8), "AABBC")
         expected = test_selection.wanted(question(text), plan, events)
         opened = test_selection.openers(question(text), plan, events)

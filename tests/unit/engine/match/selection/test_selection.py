@@ -181,8 +181,7 @@ def test_listed_matches_make_the_graph_that_is_built_directly(conditions: str) -
         events = generate.stream(rng, 14, "ABBC")
         graphs = []
         for one in (text, f"{text} WITH TIMEOUTS"):
-            plan = compile_query(one, cases.SCHEMA, name="q")
-            assert isinstance(plan, MatchPlan)
+            plan = cases.plan_of(one)
             results = map(orjson.loads, engine(question(one), plan, events, [], restarts=False))
             graphs.append([(result["count"], result["nodes"]) for result in results if "nodes" in result])
         assert graphs[0] == graphs[1]
@@ -192,8 +191,7 @@ def test_listed_matches_make_the_graph_that_is_built_directly(conditions: str) -
 
 def test_large_graphs_come_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match WITHIN 1 hour OUTPUT COMPRESSED"
-    plan = compile_query(text, cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
+    plan = cases.plan_of(text)
     events = [cases.stream(random.Random(1), 1)[0] | {"seq": n, "ts": n, "type": "ABBBBBBBBBCC"[n]} for n in range(12)]
     asked = question(text)
     (whole_one, *_) = [orjson.loads(one) for one in engine(asked, plan, events, [], restarts=False)]
@@ -210,8 +208,7 @@ def test_large_graphs_come_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_counts_beyond_63_bits_are_strings() -> None:
     text = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip-till-any-match WITHIN 1 hour OUTPUT COMPRESSED"
-    plan = compile_query(text, cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
+    plan = cases.plan_of(text)
     events = [cases.stream(random.Random(1), 1)[0] | {"seq": n, "ts": n, "type": "B"} for n in range(102)]
     events[0]["type"], events[-1]["type"] = "A", "C"
     (text_of_one,) = cases.results(
@@ -223,8 +220,7 @@ def test_counts_beyond_63_bits_are_strings() -> None:
 @pytest.mark.parametrize("output", ["CONSUME ALL", *(f"OUTPUT {mode} WITH TIMEOUTS" for mode in MODES)])
 @pytest.mark.parametrize("window", ["WITHIN 20 ms", "WITHIN 20 ms SLIDE 10 ms"])
 def test_memory_follows_the_window(output: str, window: str) -> None:
-    plan = compile_query(f"PATTERN SEQ(A a, B b) WHERE [k] {window} {output}", cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
+    plan = cases.plan_of(f"PATTERN SEQ(A a, B b) WHERE [k] {window} {output}")
     events = generate.stream(random.Random(3), 1_500, "AB")
     run, sizes = cases.operator({"q": plan}), []
     controls = (cases.schema_control(), cases.query_control("add"))

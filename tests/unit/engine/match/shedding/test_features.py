@@ -95,8 +95,7 @@ def test_rows_are_what_results_and_events_say(shed: str) -> None:
 
 
 def test_what_lies_within_a_window_behind_a_drop_is_left_out() -> None:
-    plan = compile_query("PATTERN SEQ(A a, B b) WITHIN 3 EVENTS", cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
+    plan = cases.plan_of("PATTERN SEQ(A a, B b) WITHIN 3 EVENTS")
     made = {"q": plan}
     events = [
         {**event, "seq": n, "ts": n, "type": "AB"[n % 2]} for n, event in enumerate(cases.stream(random.Random(1), 16))
@@ -116,8 +115,7 @@ def test_what_lies_within_a_window_behind_a_drop_is_left_out() -> None:
 
 
 def test_of_many_matches_some_stand_for_all() -> None:
-    plan = compile_query("PATTERN SEQ(A a, A+ b[]) WHERE skip-till-any-match WITHIN 100 EVENTS", cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
+    plan = cases.plan_of("PATTERN SEQ(A a, A+ b[]) WHERE skip-till-any-match WITHIN 100 EVENTS")
     made = {"q": plan}
     events = [{**event, "seq": n, "ts": n, "type": "A"} for n, event in enumerate(cases.stream(random.Random(1), 12))]
     keys = {n: 2**63 + 1 + n % 6 for n in range(12)}

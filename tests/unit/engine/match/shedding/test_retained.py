@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from saffron.engine.events.block import Control
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.match.shedding.retained import ANY_LAST, Retained, chances, drawn
-from saffron.language import compile_query
 from saffron.language.plan.match_plan import MatchPlan
 from tests.unit.engine.match import cases
 
@@ -117,8 +116,7 @@ TEXT = "PATTERN SEQ(A a, B b) WHERE skip-till-next-match { [k] } WITHIN 40 ms"
 
 def run(cuts: Sequence[int], restart: int | None) -> dict[str, float]:
     """An order halfway, which takes most partial matches; the model promises a tenth of a match for each."""
-    plan = compile_query(TEXT, cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
+    plan = cases.plan_of(TEXT)
     random = np.random.default_rng(5)
     fields = {"x": 1, "f": 0.5, "s": "a", "t": True, "g": "a"}
     events = [

@@ -22,7 +22,6 @@ from saffron.engine.match.shedding.orders import read_order
 from saffron.engine.match.shedding.tracked import are_tracked
 from saffron.engine.models.transitions.ages import AGES, FOLDS, SHARES
 from saffron.engine.models.transitions.observations import transition_messages
-from saffron.language import compile_query
 from saffron.language.plan.match_plan import MatchPlan
 from tests.reference.ages import age
 from tests.unit.engine.match import cases
@@ -35,12 +34,6 @@ TEXTS = {
     "table": "PATTERN SEQ(A a, (SEQ(B b, C c) OR SEQ(C d, B e))) "
     f"WHERE skip-till-next-match {{ [k] }} WITHIN {WINDOW} EVENTS",
 }
-
-
-def plan_of(text: str) -> MatchPlan:
-    plan = compile_query(text, cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
-    return plan
 
 
 def operator(plan: MatchPlan) -> MatchOperator:
@@ -87,7 +80,7 @@ class Twin:
 
 
 def run(text: str, seed: int) -> tuple[Counter[Any], Counter[Any]]:
-    plan, twin = plan_of(text), Twin()
+    plan, twin = cases.plan_of(text), Twin()
     matcher = operator(plan)
     results: list[list[int]] = []
     followed: Counter[Any] = Counter()
@@ -134,7 +127,7 @@ def keep(at: int, n: int, share: float) -> Control:
 
 
 def test_orders_spare_those_that_are_followed_and_what_comes_of_others_is_not_told() -> None:
-    matcher = operator(plan_of(TEXTS["flat"]))
+    matcher = operator(cases.plan_of(TEXTS["flat"]))
     blocks = stream_blocks(stream(7), [keep(at, 0, 0.3) for at in range(0, 400, 21)])
     told = []
     for block in blocks:
@@ -155,7 +148,7 @@ def test_events_that_are_dropped_end_all_notes() -> None:
     events = stream(8)
     dropped = [int(i % 5 == 0) for i in range(len(events))]
     given = [cases.schema_control(), cases.query_control("add", "q")]
-    matcher = operator(plan_of(TEXTS["flat"]))
+    matcher = operator(cases.plan_of(TEXTS["flat"]))
     for block in cases.blocks(events, range(0, len(events), 7), None, given, dropped):
         cases.results(matcher, [block])
         rows = matcher.observations().get("observations.transitions", [])
@@ -165,11 +158,11 @@ def test_events_that_are_dropped_end_all_notes() -> None:
 @pytest.mark.parametrize("name", ["closure", "any"])
 def test_a_restart_changes_nothing(name: str) -> None:
     def told(restart: int | None) -> list[Any]:
-        matcher = operator(plan_of(TEXTS[name]))
+        matcher = operator(cases.plan_of(TEXTS[name]))
         found = []
         for number, block in enumerate(stream_blocks(stream(9, 200), [keep(100, 3, 0.2)])):
             if number == restart:
-                state, matcher = matcher.snapshot(), operator(plan_of(TEXTS[name]))
+                state, matcher = matcher.snapshot(), operator(cases.plan_of(TEXTS[name]))
                 matcher.restore(state)
             cases.results(matcher, [block])
             rows = matcher.observations().get("observations.transitions", [])
@@ -193,7 +186,7 @@ def test_of_equal_states_those_of_the_lesser_age_go() -> None:
     """Those that have matched before are worth ten times as much, and lose as much."""
     rng = random.Random(3)
     for _ in range(5):
-        matcher = operator(plan_of(TEXTS["closure"].replace("a[1].x", "a[1].x + 5")))
+        matcher = operator(cases.plan_of(TEXTS["closure"].replace("a[1].x", "a[1].x + 5")))
         cases.results(matcher, stream_blocks(stream(rng.randrange(99), 120)))
         runs = matcher._standing["q"].runs
         assert isinstance(runs, QueryRuns)
@@ -218,7 +211,7 @@ def test_looking_through_all_partial_matches_costs_no_more_than_the_events_pay_f
         return candidates(runs)
 
     monkeypatch.setattr(drops, "candidates", counted)
-    plan = plan_of("PATTERN SEQ(A a, B b) WHERE skip-till-next-match { [k] AND b.x < 0 } WITHIN 5000 EVENTS")
+    plan = cases.plan_of("PATTERN SEQ(A a, B b) WHERE skip-till-next-match { [k] AND b.x < 0 } WITHIN 5000 EVENTS")
     matcher = MatchOperator(partition=3, compiled=False, compiler=lambda *_: plan, one_in=8)
     events = stream(11, 4000)
     for block in cases.blocks(events, range(5, 4000, 5), None, [cases.schema_control(), cases.query_control("add")]):

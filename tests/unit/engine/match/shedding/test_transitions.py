@@ -178,8 +178,7 @@ def test_a_share_of_blocks_is_watched() -> None:
 def test_blocks_that_lost_events_to_the_query_are_censored(flat: bool) -> None:
     """Rates are those of the whole stream, though every other span lost what cannot match, or what would have."""
     pattern = "SEQ(A a, B b)" if flat else "(A a AND B b)"
-    plan = compile_query(f"PATTERN {pattern} WITHIN 40 events", cases.SCHEMA, name="q")
-    assert isinstance(plan, MatchPlan)
+    plan = cases.plan_of(f"PATTERN {pattern} WITHIN 40 events")
     assert plan.flat == flat
     events = cases.stream(random.Random(5), 16_000, "ABCCCCCC")
     lost = [index // 800 % 2 for index in range(len(events))]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from saffron.counted import counted
 from saffron.errors import AbortableError, DeniedError, FencedError, LogError, TooLargeError
 from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
-from saffron.testing.memory_groups import Group
+from tests.memory.memory_groups import Group
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from saffron.errors import AbortableError, LogError, UnavailableError
 from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition, TopicSpec, TopicState, require_group
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.traces import traces_of
-from saffron.testing.memory_broker import MemoryBroker, Transaction, Wire
+from tests.memory.memory_broker import MemoryBroker, Transaction, Wire
 
 Callback = Callable[[list[TopicPartition]], None]
 T = TypeVar("T")

@@ -8,8 +8,8 @@ import pytest
 
 from saffron.errors import FencedError, LogError
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
-from saffron.testing.memory_broker import MemoryBroker
-from saffron.testing.memory_log import Killed, MemoryConsumer, MemoryLog
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import Killed, MemoryConsumer, MemoryLog
 
 WHERE = TopicPartition("topic", 0)
 

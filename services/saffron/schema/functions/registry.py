@@ -1,0 +1,49 @@
+"""What a user has registered in this process, by name: functions and aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+from saffron.errors import SaffronError
+
+Registered = TypeVar("Registered")
+
+
+class Registry(Generic[Registered]):
+    """Things of one kind by name. `noun`: of one of them. `error`: the class of what it raises."""
+
+    def __init__(self, noun: str, error: type[SaffronError]) -> None:
+        self._noun = noun
+        self._error = error
+        self._known: dict[str, Registered] = {}
+
+    def check_name(self, name: str, *, taken: bool) -> None:
+        """Raise the error unless this is a lower-case name. `taken`: the language has it already."""
+        if taken or not (name.isascii() and name.isidentifier() and name == name.lower()):
+            why = "is a function of the language" if taken else "is no lower-case name"
+            raise self._error(f"{self._noun} cannot be called {name!r}: it {why}")
+
+    def add(self, name: str, one: Registered) -> None:
+        """Make one known to queries of this process that are bound from now on; one of that name is replaced."""
+        self._known[name] = one
+
+    def find(self, name: str) -> Registered | None:
+        """The registered one of that name."""
+        return self._known.get(name)
+
+    def require(self, name: str) -> Registered:
+        """The one of this name; the error if it is not registered in this process."""
+        found = self._known.get(name)
+        if found is None:
+            word = self._noun.split()[-1]
+            raise self._error(f"{word} {name!r} is not known in this process; register it with @saffron.{word}")
+        return found
+
+    def registered(self) -> Mapping[str, Registered]:
+        """All of them by name."""
+        return dict(self._known)
+
+    def forget(self, name: str) -> None:
+        """Take one out; queries that are bound already keep it."""
+        self._known.pop(name, None)
