@@ -35,7 +35,9 @@ def test_no_sentence_for_people_writes_a_plural_behind_any_number() -> None:
     """`{count:,} events` would say "1 events"."""
     package = Path(saffron.__file__).parent
     files = [
-        one for folder in ("api", "cli", "control", "history", "mapping") for one in (package / folder).rglob("*.py")
+        one
+        for folder in ("api", "cli", "control", "engine", "history", "mapping", "runtime", "windowing")
+        for one in (package / folder).rglob("*.py")
     ]
     found = [
         f"{path.relative_to(package)}: {ast.unparse(text)}"

@@ -81,7 +81,7 @@ def test_what_is_not_there_is_said_with_what_is() -> None:
         results.why("user=bop")
     with pytest.raises(InputError, match="the key of peaks is asked for as user=VALUE; got 'n=1'"):
         results.why("n=1")
-    with pytest.raises(InputError, match="none of the 2 results has an id that begins with 'ffffff'"):
+    with pytest.raises(InputError, match="of 2 results none has an id that begins with 'ffffff'"):
         results.why("ffffff")
     with pytest.raises(InputError, match="counted counts trends"):
         saffron.replay(TRENDS, EVENTS).why("user=ann")

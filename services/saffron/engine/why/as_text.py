@@ -131,12 +131,16 @@ def sentences(outcome: Outcome) -> list[str]:
             return [f"{runs} expired: the window is over"]
         case What.MATCHES:
             over = "" if outcome.due is None else f": the time of the last NOT was over at {_time(outcome.due)}"
-            return [("match" if outcome.runs == 1 else f"{outcome.runs:,} matches") + over]
+            return [_matches(outcome) + over]
         case What.FORBIDDEN if why:
             return ["no match, by a finished list; refused", *why]
         case What.FORBIDDEN:
             return [f"no match: NOT forbids event {', '.join(map(str, outcome.offenders))}"]
     raise AssertionError(outcome)  # BELOW has a confidence
+
+
+def _matches(outcome: Outcome) -> str:
+    return "match" if outcome.runs == 1 else counted(outcome.runs, "match", "matches")
 
 
 def _likely(outcome: Outcome, chance: float) -> str:
@@ -147,7 +151,7 @@ def _likely(outcome: Outcome, chance: float) -> str:
     several = "" if outcome.runs == 1 else f" in {outcome.runs:,} ways"
     match outcome.what:
         case What.MATCHES:
-            return f"{'match' if outcome.runs == 1 else f'{outcome.runs:,} matches'}, confidence {texts}"
+            return f"{_matches(outcome)}, confidence {texts}"
         case What.BELOW:
             return f"too unlikely as {outcome.component}{several}: {texts}"
     return f"can be {outcome.component}{several}: {texts}"

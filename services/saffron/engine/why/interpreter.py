@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from saffron.counted import counted
 from saffron.engine.why.absences import (
     Complete,
     between,
@@ -95,8 +96,9 @@ class Interpreter:
             self._remember(event, now)
         self.runs = list(kept.values())
         if len(self.runs) > MOST_RUNS:
+            most = counted(MOST_RUNS, "partial match", "partial matches")
             raise InputError(
-                f"more than {MOST_RUNS:,} partial matches of one key at position {event['seq']}: too many to explain; "
+                f"more than {most} of one key at position {event['seq']}: too many to explain; "
                 "ask for one match by its id, or for a shorter part of the stream"
             )
         return decisions

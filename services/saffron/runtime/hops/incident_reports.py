@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from saffron.counted import counted
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_state import GROWN, LOST, REMADE
 
@@ -44,7 +45,8 @@ def incident_reports_of(
 
 def _lost(topic: str, one: Mapping[str, Any]) -> tuple[str, str]:
     first, stop = one["before"], one["after"]
-    what = f"retention took {stop - first:,} records (offsets {first} to {stop - 1}) that were not yet read, {_at(one)}"
+    unread = f"{counted(stop - first, 'record')} (offsets {first} to {stop - 1})"
+    what = f"retention took {unread}, not yet read, {_at(one)}"
     keep = f"kafka-configs --alter --entity-type topics --entity-name {topic} --add-config retention.ms=MS"
     return what, f"keep it longer than its readers may be away: {keep}"
 

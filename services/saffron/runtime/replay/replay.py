@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from saffron.counted import counted
 from saffron.engine.events.block import Block
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
@@ -315,7 +316,7 @@ def _explained(error: QueryError, schema: Schema, head: Sequence[RawBatch]) -> S
         return error
     records = sum(map(len, head))
     if not schema.types and (bad := next(_bad_records(head), None)) is not None:
-        return InputError(f"none of the first {records:,} records is an event. The first: {bad}\n{_NO_EVENTS}")
+        return InputError(f"none of the first {counted(records, 'record')} is an event. The first: {bad}\n{_NO_EVENTS}")
     if not error.unknown:
         return error
     hint = f"{error.hint}\n{_INFERRED.format(records)}".lstrip()

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from saffron.counted import counted
 from saffron.engine.events.block import Block
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.decoding.newest import newest
@@ -93,7 +94,7 @@ def _result(reader: Reader, target: str) -> dict[str, Any]:
                 result: dict[str, Any] = orjson.loads(found)
                 return result
     raise InputError(
-        f"none of the {count:,} results has an id that begins with {target!r}; "
+        f"of {counted(count, 'result')} none has an id that begins with {target!r}; "
         "ask for a key (--why symbol=IBM), or for an id as replay prints it"
     )
 

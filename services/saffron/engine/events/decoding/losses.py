@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from saffron.counted import counted
 from saffron.engine.events.decoding.growth import MAX_ATTRIBUTES
 
 _NAMED = 5
@@ -19,9 +20,10 @@ def loss_notices(mistyped: Mapping[str, int], left_out: int, way: str = "a --sch
     if mistyped:
         order = sorted(mistyped, key=lambda name: (-mistyped[name], name))
         named = ", ".join(f"{mistyped[name]:,} of {name!r}" for name in order[:_NAMED])
-        more = f" and {len(order) - _NAMED:,} other attributes" if len(order) > _NAMED else ""
+        more = f" and {counted(len(order) - _NAMED, 'other attribute')}" if len(order) > _NAMED else ""
         why = "being of another kind than their attribute, or beside another field of that name"
         yield f"values are left out and null: {named}{more}, {why}; {way} says which kind is right"
     if left_out:
         most = f"an inferred schema has at most {MAX_ATTRIBUTES:,} attributes"
-        yield f"{left_out:,} values are left out: {most}; a --schema names those that queries need"
+        gone = counted(left_out, "value is", "values are")
+        yield f"{gone} left out: {most}; a --schema names those that queries need"
