@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -48,3 +49,20 @@ def cheapest(queries: Sequence[tuple[float, float, float]], share: float, steps:
         best = new
     wanted = share * sum(cost for _, _, cost in queries)
     return min(lost for saved, lost in best.items() if saved >= wanted - 1e-9)
+
+
+def unfit_before_marked(events: Sequence[tuple[bool, bool, float]]) -> set[int]:
+    """The events that go. Of each: whether it is marked, whether it fits, and a number drawn.
+
+    One after another, an unmarked event that does not fit takes the place of the marked one that fits and whose number
+    has the least bits behind the first 20.
+    """
+    going = {place for place, (marked, _, _) in enumerate(events) if marked}
+    for place, (marked, fits, _) in enumerate(events):
+        if marked or fits:
+            continue
+        stay = [other for other in sorted(going) if events[other][1]]
+        if stay:
+            going.remove(min(stay, key=lambda other: math.modf(events[other][2] * 2**20)[0]))
+        going.add(place)
+    return going

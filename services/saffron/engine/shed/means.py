@@ -104,6 +104,7 @@ class Means:
                 known.queries.correction(name).events,
                 known.errors(name),
                 self._not_begun(known, name),
+                known.events.even(name, known.queries.traits[name].by).spare,
             )
             for name in known.of(reader, known.queries.by_events)
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, current_thread
 from typing import TypeVar
 
 _T = TypeVar("_T")
@@ -44,4 +44,5 @@ def made_ahead(items: Iterator[_T]) -> Generator[_T]:
         while not asked.empty():
             asked.get()
         asked.put(False)
-        thread.join()
+        if thread is not current_thread():  # it may collect this iterator as garbage, while it makes an item
+            thread.join()

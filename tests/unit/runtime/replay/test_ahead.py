@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -52,6 +54,38 @@ def test_nobody_takes_items_any_more_once_it_is_closed() -> None:
     ahead.close()
     assert "reading ahead" not in {one.name for one in threading.enumerate()}
     assert len(taken) <= 4  # the one that was asked for, and those ahead of it
+
+
+def test_the_thread_that_makes_items_may_collect_the_iterator_as_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody but a cycle refers to the iterator, and garbage is collected in any thread."""
+    errors: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: errors.append(found.exc_value))
+    makes, abandoned, closed = threading.Event(), threading.Event(), threading.Event()
+
+    def items() -> Iterator[int]:
+        try:
+            yield 0
+            makes.set()
+            assert abandoned.wait(10)
+            gc.collect()
+            yield 1
+        finally:
+            closed.set()
+
+    def abandon() -> None:
+        cycle: list[object] = [made_ahead(items())]
+        cycle.append(cycle)
+        assert next(cycle[0]) == 0  # type: ignore[call-overload]
+        assert makes.wait(10)
+
+    gc.disable()
+    try:
+        abandon()
+        abandoned.set()
+        assert closed.wait(10)
+    finally:
+        gc.enable()
+    assert errors == []
 
 
 def batches(seed: int) -> list[RawBatch]:

@@ -14,7 +14,8 @@ class Candidate:
     takes of an event, above 0, comparable between queries. `length`: events a match. `ratio`: matches that dropping
     events has lost, as measured, for each that the curve said, where it was less. `errors` of each match lost: 1, the
     missed match, up to 2 as another may be found in its stead, which is false (G10). `begun`: the share of partial
-    matches that do not begin, by the share of events that goes; None: it is told by what is lost."""
+    matches that do not begin, by the share of events that goes; None: it is told by what is lost. `spare`: the share of
+    events that the query cannot take, which go first and lose nothing, whatever the curve says of them."""
 
     curve: LossCurve
     worth: float
@@ -23,6 +24,7 @@ class Candidate:
     ratio: float = 1.0
     errors: float = 1.0
     begun: LossCurve | None = None
+    spare: float = 0.0
 
     def lost(self, share: float) -> float:
         """The share of matches lost where this share of events is dropped."""
@@ -45,17 +47,22 @@ def as_measured(promised: float, ratio: float) -> float:
 def allocate(queries: Mapping[str, Candidate], share: float) -> dict[str, float]:
     """The share of events to drop of each query, so that together the share `share` of the time is saved.
 
-    Each curve is replaced by its lower convex hull, whose pieces are taken by ascending loss for the time they save.
+    What queries cannot take goes first, of each query the same part of it. Behind that, each curve is replaced by its
+    lower convex hull, whose pieces are taken by ascending loss for the time they save.
     """
     if len(queries) == 1:
         return dict.fromkeys(queries, share)
     pieces = [
-        (query.worth * query.errors * query.ratio * slope / query.cost, name, begin, end)
+        (query.worth * query.errors * query.ratio * slope / query.cost, name, max(query.spare, begin), end)
         for name, query in queries.items()
         for slope, begin, end in query.curve.pieces
+        if end > query.spare
     ]
     left = share * sum(query.cost for query in queries.values())
-    shares = dict.fromkeys(queries, 0.0)
+    spare = sum(query.spare * query.cost for query in queries.values())
+    part = min(1.0, left / spare) if spare > 0 else 0.0
+    shares = {name: part * query.spare for name, query in queries.items()}
+    left -= part * spare
     for _, name, begin, end in sorted(pieces, key=lambda piece: piece[:3]):
         if left <= 0:
             break

@@ -24,6 +24,8 @@ _NEAR, _FAR = 512.0, 4_096.0
 """Events over which shares of them are means: where they go, and where means of shedding are compared."""
 _GRAIN = 64
 """The latter are in steps of 1/64, so that what rests on them seldom changes."""
+_ANOTHER = 2.0**20
+"""A number of [0, 1) that is drawn, times this, has a fraction that does not depend on it: of 53 bits the last 33."""
 
 
 @dataclass
@@ -110,7 +112,7 @@ class Taking:
         if share <= spare:
             return ~fits & (drawn * spare < share)
         going = max(learned, spare)
-        found = _unfit_first(marks, fits, drawn)
+        found = unfit_first(marks, fits, drawn)
         if share <= going:
             return found
         return found | (drawn < self._rates(columns, query, (share - going) / (1.0 - going)))
@@ -127,13 +129,14 @@ class Taking:
         return found
 
 
-def _unfit_first(marks: Marks, fits: Marks, drawn: Floats) -> Marks:
+def unfit_first(marks: Marks, fits: Marks, drawn: Floats) -> Marks:
     """[n] as many events as `marks`, but all that do not fit: each of these that is not marked goes instead of a marked
     one that fits, while there are any."""
     unfit = ~fits
     found = marks | unfit
     fitting = np.flatnonzero(marks & fits)
-    instead = np.argsort(-drawn[fitting], kind="stable")[: np.count_nonzero(unfit & ~marks)]
+    again = drawn[fitting] * _ANOTHER % 1.0  # by `drawn` itself, those that stay would not go evenly after this
+    instead = np.argsort(again, kind="stable")[: np.count_nonzero(unfit & ~marks)]
     found[fitting[instead]] = False
     return found
 

@@ -1,0 +1,57 @@
+"""Events that a query cannot take go first: as many as were asked for, and the others evenly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saffron.engine.events.columns import Column, Columns
+from saffron.engine.models.features.features import FeatureSpec
+from saffron.engine.shed.drops.chance import chance
+from saffron.engine.shed.drops.event_drops import EventDrops
+from saffron.engine.shed.drops.taking import unfit_first
+from saffron.language import compile_query
+from saffron.language.plan.match_plan import MatchPlan
+from saffron.schema.schema import Kind, Schema
+from tests.reference.shedding import unfit_before_marked
+
+SPEC = FeatureSpec(known=(("A",), ("X",)), frequency_edges=())
+EVENTS, BLOCK = 20_000, 400
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.floats(0, 1, exclude_max=True)), max_size=30))
+def test_what_does_not_fit_goes_instead_of_what_is_marked(events: list[tuple[bool, bool, float]]) -> None:
+    marks, fits = (np.array([one[place] for one in events], np.bool_) for place in (0, 1))
+    drawn = np.array([one[2] for one in events], np.float64)
+    found = unfit_first(marks, fits, drawn)
+    assert set(np.flatnonzero(found).tolist()) == unfit_before_marked(events)
+    assert found.sum() == max(marks.sum(), (~fits).sum())
+
+
+@pytest.mark.parametrize("marks_fitting", [False, True])
+@pytest.mark.parametrize(
+    ("unfit", "share", "belief"), [(0.3, 0.8, 0.5), (0.2, 0.9, 0.8), (0.1, 0.6, 0.9), (0.3, 0.2, 0.5), (0.0, 0.5, 0.5)]
+)
+def test_as_many_go_as_were_asked_for_however_far_a_model_is_believed(
+    unfit: float, share: float, belief: float, marks_fitting: bool
+) -> None:
+    """`marks_fitting`: the model calls worthless what the query can take, which the draw for the rest must not know."""
+    schema = Schema({}, {"A": (), "X": ()}, {}, given=True)
+    plan = compile_query("PATTERN SEQ(A a, A b) WITHIN 90 EVENTS", schema)
+    assert isinstance(plan, MatchPlan)
+    drops = EventDrops(3)
+    drops.watch(SPEC)
+    drops.taking.serve({"q": plan})
+    draw, learned, gone = np.random.default_rng(1), belief * share, 0
+    for begin in range(0, EVENTS, BLOCK):
+        seq = np.arange(begin, begin + BLOCK)
+        kinds = (draw.random(BLOCK) < unfit).astype(np.int32)
+        block = Columns(seq, seq, seq, Column(Kind.STRING, kinds, ("A", "X")), {})
+        drops.apply(block)
+        marks = draw.random(BLOCK) < learned
+        if marks_fitting:
+            marks = (kinds == 0) & (draw.random(BLOCK) < learned / (1 - unfit))
+        gone += int(drops.taking.evenly(block, "q", share, marks, learned, chance(3, seq)).sum())
+    assert gone / EVENTS == pytest.approx(share, abs=0.015)
