@@ -126,9 +126,16 @@ def test_topics_grow_are_trimmed_and_made_anew_and_groups_are_deleted(living: Li
     living.wait("first", "second", "third", "added", "kept")
 
     system.send("windowing", signal.SIGSTOP)
+    before = system.log.describe([events])[events].id
     admin.delete_topics([events])[events].result()
-    living.again(lambda: system.log.create_topics([topic_files()["events"].spec(events, 2)]))
-    system.wait(lambda: system.log.partitions(events) == 2, PATIENCE_S, "the topic was not made")
+
+    def is_new() -> bool:
+        """Creates the topic, which may seem to be there for a while after it was deleted."""
+        system.log.create_topics([topic_files()["events"].spec(events, 2)])
+        found = system.log.describe([events]).get(events)
+        return found is not None and found.id != before
+
+    living.again(lambda: system.wait(is_new, PATIENCE_S, "the topic was not made"))
     anew = [f"anew{number:02}" for number in range(12)]
     living.send(*anew)
     system.send("windowing", signal.SIGCONT)
