@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from saffron.engine.shed.drops.allocation import Candidate, allocate
 from saffron.engine.shed.drops.evenly import UNKNOWN
@@ -78,7 +78,11 @@ class Means:
         self.use(known)
         shares: dict[str, float] = {}
         for reader, share in saved.items():
-            candidates = self._candidates(known, reader)
+            # Only what goes now depends on the last few events: all that is kept follows from the mean of many.
+            candidates = {
+                name: replace(one, spare=_spare_now(known, name))
+                for name, one in self._candidates(known, reader).items()
+            }
             shares |= allocate(candidates, min(1.0, share / sum(one.cost for one in candidates.values())))
         return shares
 
@@ -130,6 +134,11 @@ def promised(known: Known, name: str) -> LossCurve:
     by = known.queries.traits[name].by
     learned, evenly = known.events.curve(name, by), known.events.even(name, by).curve(known.queries.length(name))
     return learned.towards(evenly, 1.0 - known.believed[name].events)
+
+
+def _spare_now(known: Known, name: str) -> float:
+    """The share of the last few events that go first: baselines know of none."""
+    return known.events.taking.spare_now(name) if known.queries.traits[name].by.evenly else 0.0
 
 
 def _is_certain(known: Known, name: str) -> bool:

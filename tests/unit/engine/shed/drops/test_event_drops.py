@@ -280,3 +280,24 @@ def test_no_more_goes_early_than_what_the_query_cannot_take_where_that_is_enough
     assert shed.events.mask is not None
     assert set(kinds(block)[shed.events.mask != 0].tolist()) == {2}
     assert shed.share == pytest.approx(2 / 3, abs=0.1)
+
+
+def test_of_several_queries_none_loses_what_it_can_take_while_that_is_enough() -> None:
+    """One query takes no X, the other no B; the models of both call B and X worthless."""
+    columns, drops = stream(), EventDrops(3)
+    schema = Schema({}, {"A": (), "B": (), "X": ()}, {}, given=True)
+    texts = {"q": "PATTERN SEQ(A a, B b) WITHIN 90 EVENTS", "r": "PATTERN SEQ(A a, X x) WITHIN 90 EVENTS"}
+    plans = {name: compile_query(text, schema) for name, text in texts.items()}
+    drops.watch(SPEC)
+    drops.taking.serve({name: plan for name, plan in plans.items() if isinstance(plan, MatchPlan)})
+    drops.use(dict.fromkeys(texts, model(columns, needed=(0, 0))))
+    detector = Detector(model=LatencyModel("events", (0, 0), LatencyFunction("linear", 1e6, 0.0, 0.0), None, 1, {}))
+    shedding = Shedding(Overload(1000.0, exempt=0.0), detector, drops)
+    shedding.arrivals.arrived(1100, 0.0)
+    block = take_columns(columns, np.arange(100))
+    drops.apply(block)
+    queries = Queries(dict.fromkeys(texts, Traits(by("auto"))), {"q": 0, "r": 1}, {})
+    shed = shedding.plan(Block(block, 0, 100, 0), 820.0, 820.0, queries)
+    assert shed.events.mask is not None
+    gone = [set(kinds(block)[shed.events.mask & np.uint64(bit) != 0].tolist()) for bit in (1, 2)]
+    assert gone == [{2}, {1}]
