@@ -41,13 +41,13 @@ def sweep(chosen: argparse.Namespace) -> None:
     many runs of each row, fewer where its interval lies on one side of `ALLOWED` before."""
     names = chosen.only.split(",") if chosen.only else [one.name for one in EXPERIMENTS]
     shares = [float(one) / 100 for one in chosen.train.split(",")] if chosen.train else list(SHARES)
-    places = [place for one in EXPERIMENTS if one.name in names for place in _places(one, shares)]
-    if not places:
+    rows = [row for one in EXPERIMENTS if one.name in names for row in places(one, shares)]
+    if not rows:
         raise SystemExit(f"there is none of {', '.join(names)}; there are {', '.join(one.name for one in EXPERIMENTS)}")
     title = f"auto beside even dropping; at most {chosen.seeds} seeds"
-    done: dict[Place, list[Done]] = {place: [] for place in places}
+    done: dict[Place, list[Done]] = {row: [] for row in rows}
     for seed in range(chosen.seeds):
-        open_ = [place for place in places if not decided(done[place])]
+        open_ = [row for row in rows if not decided(done[row])]
         tasks = [Task(name, value, seed, (AUTO, *EVEN), chosen.events, share) for name, value, share in open_]
         for number, one in enumerate(run_all(tasks), 1):
             here = done[one.task.name, one.task.value, one.task.train or 0.0]
@@ -60,7 +60,7 @@ def sweep(chosen: argparse.Namespace) -> None:
     report(title, _rows(done), chosen.json, width=120)
 
 
-def _places(experiment: Experiment, shares: Sequence[float]) -> Iterator[Place]:
+def places(experiment: Experiment, shares: Sequence[float]) -> Iterator[Place]:
     """The rows of an experiment: its first and its last value with each share, or its own shares where it varies
     those."""
     if experiment.varied == BY_TRAINING:

@@ -70,7 +70,7 @@ def test_the_worst_points_beside_even_dropping_stand_on_the_page(
     monkeypatch.setattr(sys, "argv", ["page", str(tmp_path), str(tmp_path / "page.md")])
     page.main()
     told = (tmp_path / "page.md").read_text("utf-8")
-    assert "Rows that are worse by more than 3 points beyond chance: 1 of 10." in told
+    assert "rows 10 were run. Worse by more than 3 points, beyond chance: 1." in told
     listed = [line for line in told.splitlines() if line.startswith("| r-shift |")]
     assert listed[0] == "| r-shift | 3 | 3 | 30 | 12.0 | 20.0 | 11.0 | 4.0 +- 0.5 |"
     assert len(listed) == 8
