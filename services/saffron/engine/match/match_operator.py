@@ -69,9 +69,9 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def statistics(self) -> Mapping[str, Any]:
         """Counts for metrics and `load`, by query name.
 
-        `results`: ever found. The others count from the start of this operator: `found`, `dropped_events`, `dropped`
-        (partial matches), `loss` (the matches that these would have made, as expected), and `nanoseconds`, which its
-        events took. The share of missed matches is about loss / (loss + found).
+        `results`: ever found. The others count from the start of this operator: `found`, `dropped_events` and `dropped`
+        (partial matches). `loss`: the matches that these are expected to have made. `nanoseconds`: the time that events
+        took. The share of missed matches is about loss / (loss + found).
         """
         return {
             "events": self._events,

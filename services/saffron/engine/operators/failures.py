@@ -1,4 +1,4 @@
-"""Failures of queries: a query that fails ends, and with it those that read its results; shells are told."""
+"""Failures of queries. A query that fails ends, and so do those that read its results. The shell reports them."""
 
 from __future__ import annotations
 

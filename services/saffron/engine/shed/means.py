@@ -64,7 +64,7 @@ class Means:
         names = known.of(reader, known.queries.by_events)
         if not all(known.queries.traits[name].by.evenly for name in names):
             return share
-        spare = sum(known.events.taking.spare_now(name) * known.costs[reader][name] for name in names)
+        spare = sum(_spare_now(known, name) * known.costs[reader][name] for name in names)
         # What queries cannot take is worth nothing for certain, what a model calls worthless is so by experience.
         if spare >= share or not all(_is_certain(known, name) for name in names):
             return max(share, spare)
@@ -137,8 +137,8 @@ def promised(known: Known, name: str) -> LossCurve:
 
 
 def _spare_now(known: Known, name: str) -> float:
-    """The share of the last few events that go first: baselines know of none."""
-    return known.events.taking.spare_now(name) if known.queries.traits[name].by.evenly else 0.0
+    """The share of the last few events that go first, since the query cannot take them."""
+    return known.events.spare_now(name, known.queries.traits[name].by)
 
 
 def _is_certain(known: Known, name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from saffron.engine.events.block import Block
 from saffron.engine.windows.ordering import Ordering
 from saffron.engine.windows.outbox import Outbox
-from saffron.engine.windows.progress import Progress
+from saffron.engine.windows.read_progress import Progress
 from saffron.schema.schema import Schema
 
 

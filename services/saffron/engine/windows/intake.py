@@ -18,8 +18,8 @@ from saffron.engine.windows.hold import Arrivals
 from saffron.engine.windows.marks import Mark
 from saffron.engine.windows.ordering import Ordering
 from saffron.engine.windows.outbox import Outbox
-from saffron.engine.windows.progress import Progress
 from saffron.engine.windows.query_controls import QueryControls
+from saffron.engine.windows.read_progress import Progress
 from saffron.schema.schema import Schema
 
 

@@ -109,8 +109,8 @@ class Outbox:
     ) -> Iterator[tuple[Block, Piece, int | None, int]]:
         """Cut everything into blocks, without their `input`. State moves on as blocks are taken; take them all.
 
-        With each block comes its piece, the lowest offset of what is left (None: nothing is), and the watermark from
-        which a new owner starts again: what is left was not late by it.
+        With each block come its piece, the lowest offset of what is left (None: nothing is), and a watermark. A new
+        owner starts again from that watermark, by which nothing that is left was late.
         """
         pending = joined(self._parts) if self._parts else Arrivals(empty_columns(schema), np.empty(0, dtype=np.int64))
         lowest = lowest_from(pending.offsets)

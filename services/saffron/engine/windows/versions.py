@@ -11,8 +11,8 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.decoding.growth import given_anew
 from saffron.engine.windows.cutting import Cutter
 from saffron.engine.windows.intake import Intake
-from saffron.engine.windows.progress import Progress
 from saffron.engine.windows.query_controls import QueryControls
+from saffron.engine.windows.read_progress import Progress
 from saffron.errors import SchemaError
 from saffron.schema.schema import Schema
 

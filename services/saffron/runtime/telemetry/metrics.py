@@ -62,7 +62,7 @@ class Metrics:
             self._numbers[metric.name] = fresh
 
     def forget(self, label: str, value: str) -> None:
-        """Drops all series that have this value of a label: what they told of is gone."""
+        """Drops all series that have this value of a label, for example those of a stream that was removed."""
         with self._lock:
             for metric in METRICS:
                 if label in metric.labels:

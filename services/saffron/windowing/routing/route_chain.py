@@ -98,7 +98,7 @@ class RouteChain(TransactionalChain):
             return False
         self._watermarks.stand_at(place)
         moved = bool(self._queue) and not self._plan.loading() and self._route(now_ms)
-        self._watermarks.say(now_ms, waiting=moved or bool(self._queue))
+        self._watermarks.send_due(now_ms, waiting=moved or bool(self._queue))
         if (self._transactions.is_open or self.position > self._place_reached) and self.due(now_ms) <= 0:
             self._commit(now_ms)
         return moved

@@ -25,7 +25,7 @@ Messages come to several silent sources at once: each then speaks before one of 
 
 
 class SourceWatermarks:
-    """What a chain says of its source. `at_end`: whether the source is read to its end."""
+    """The watermarks and places of one source, as a chain writes them. `at_end`: whether it is read to its end."""
 
     def __init__(self, plan: RoutePlan, transactions: Transactions, at_end: Callable[[], bool]) -> None:
         self._plan = plan
@@ -52,7 +52,7 @@ class SourceWatermarks:
         self._last_input_at = now_ms
 
     def forget(self) -> None:
-        """Forgets what was said in the open transaction."""
+        """Forgets what was written in the open transaction."""
         self._silent, self._is_placed = False, True
 
     def stand_at(self, place: Mapping[str, Any]) -> None:
@@ -70,8 +70,8 @@ class SourceWatermarks:
         """Events or dead letters are in the transaction behind the last record that named a place."""
         self._is_placed = False
 
-    def say(self, now_ms: int, *, waiting: bool) -> None:
-        """Says what is to be said now. `waiting`: messages wait to be read or were read just now."""
+    def send_due(self, now_ms: int, *, waiting: bool) -> None:
+        """Sends a record where one is due. `waiting`: messages wait to be read or were read just now."""
         place = self._place
         if not waiting and self._falls_silent(now_ms):
             self._silent = True

@@ -17,8 +17,10 @@ _UNSURE = -1
 
 @inlined
 def scan_name(buffer, p, end, fields, scratch, depth, around, previous):
-    """The name that begins at `p`, `depth` objects deep behind `around` bytes of the path: its field or -1, the
-    position behind the closing quote or -1 where unsure, and its hash where it is of no field."""
+    """(field, position, hash) of the name that begins at `p`, `depth` objects deep behind `around` bytes of the path.
+
+    `field`: -1 where it is none. `position`: behind the closing quote, or -1 where unsure. `hash`: of other names.
+    """
     guess = np.int64(scratch.follower[previous])
     low = fields.bounds[guess]
     length = fields.bounds[guess + 1] - low - around

@@ -99,6 +99,10 @@ class EventDrops:
         """Even dropping of its events, where its shedder falls back on it."""
         return self.taking.even(query) if by.evenly else UNKNOWN
 
+    def spare_now(self, query: str, by: Shedder) -> float:
+        """The share of the last few events that the query cannot take, where its shedder drops them first."""
+        return self.taking.spare_now(query) if by.evenly else 0.0
+
     def _known_features(self, query: str) -> tuple[FeatureSpec, Features] | None:
         """The features of the last block for a query, with their specification; None if they are not known."""
         model = self.models.get(query)

@@ -130,8 +130,10 @@ class Taking:
 
 
 def unfit_first(marks: Marks, fits: Marks, drawn: Floats) -> Marks:
-    """[n] as many events as `marks`, but all that do not fit: each of these that is not marked goes instead of a marked
-    one that fits, while there are any."""
+    """[n] the events that go if those that do not fit go first: as many as `marks`, or all that do not fit.
+
+    Each of these that is not marked takes the place of a marked one that fits.
+    """
     unfit = ~fits
     found = marks | unfit
     fitting = np.flatnonzero(marks & fits)
