@@ -20,8 +20,8 @@ from jsonschema.validators import extend
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.exact import Bad, decode_exactly
 from saffron.engine.events.raw import batch_of_values
+from saffron.schema.iso_times import parse_iso
 from saffron.schema.schema import MAX_INSTANTS, MAX_TS, Kind, Schema
-from saffron.schema.times import parse_iso
 
 CONTRACT: dict[str, Any] = yaml.safe_load(
     (Path(__file__).resolve().parents[2] / "schemas" / "events.yaml").read_text("utf-8")

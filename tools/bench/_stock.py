@@ -8,9 +8,9 @@ from pathlib import Path
 
 import saffron
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.column_operations import slice_columns
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.events.tables import slice_columns
 from saffron.schema.schema import Schema
 
 QUOTES = Path(saffron.__file__).parent / "data" / "stock_quotes.ndjson.zst"

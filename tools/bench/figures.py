@@ -31,8 +31,8 @@ from bench.baselines.stock import one_run_at_a_time, runs_apart
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.column_operations import slice_columns
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.tables import slice_columns
 from saffron.language import compile_query
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema

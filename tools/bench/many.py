@@ -11,10 +11,10 @@ from bench._stock import EVENTS, blocks, ndjson
 from bench._table import arguments, median, report
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.column_operations import slice_columns
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.events.tables import slice_columns
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.schema.schema import Schema

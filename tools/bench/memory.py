@@ -77,7 +77,7 @@ def _opening(columns: Columns) -> Block:
     body = {"op": "add", "name": "q", "version": 1, "text": QUERY, "slot": 0, "from": "now"}
     controls = (Control(0, "schema", {"schema": schema_to_record(SCHEMA)}), Control(0, "query", body))
     empty = blocks(columns, 1)[0].columns
-    from saffron.engine.events.tables import slice_columns
+    from saffron.engine.events.column_operations import slice_columns
 
     return Block(slice_columns(empty, 0, 0), 0, 0, watermark=0, controls=controls)
 

@@ -16,7 +16,7 @@ from bench._streams import stream
 from bench._table import arguments, report
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.tables import slice_columns
+from saffron.engine.events.column_operations import slice_columns
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.language import compile_query

@@ -22,9 +22,9 @@ from bench._table import arguments, report
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.column_operations import slice_columns
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.decoding.ndjson import decode_ndjson
-from saffron.engine.events.tables import slice_columns
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.models.features.choosing import SAMPLE, choose_features

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from bench._table import arguments, report
 
+from saffron.engine.events.column_operations import slice_columns
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.tables import slice_columns
 from saffron.engine.models.events.event_shedding import EventShedding
 from saffron.engine.models.events.event_trainer import train_events
 from saffron.engine.models.features.event_conditions import Comparison

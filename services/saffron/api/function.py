@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from saffron.engine.operators.aggregates import TAKEN, registered
+from saffron.schema.functions.built_in import BUILT_IN
 from saffron.schema.functions.own import register
-from saffron.schema.functions.table import BUILT_IN
 
 F = TypeVar("F", bound=Callable[..., Any])
 

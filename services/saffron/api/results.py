@@ -77,11 +77,11 @@ class Results:
         return {name: found[name] for name in self._names}
 
     def to_arrow(self, query: str | None = None) -> pa.Table:
-        """All results of one query as a table (columns: see `api.table`). `query`: its name, if there are several.
+        """All results of one query as a table (see `api.arrow_table`). `query`: its name, if there are several.
 
         The types are those of the schema and the plan, even without results.
         """
-        from saffron.api.table import table_of
+        from saffron.api.arrow_table import table_of
 
         name = self._named(query)
         rows = [data for line in self.lines() if (data := orjson.loads(line))["query"] == name]

@@ -17,7 +17,7 @@ from saffron.errors import InputError
 from saffron.schema.schema import Schema
 
 if TYPE_CHECKING:
-    from saffron.runtime.replay.merged import InnerFiles, MergedFiles
+    from saffron.runtime.replay.merged_stream import InnerFiles, MergedFiles
 
 BATCH_EVENTS = 8192
 
@@ -69,7 +69,7 @@ def merged_source(
     cannot be read.
     """
     from saffron.mapping.definition_file import definition_at
-    from saffron.runtime.replay.merged import opened
+    from saffron.runtime.replay.merged_stream import opened
 
     if not isinstance(events, Mapping) or not events:
         raise InputError('with `stream`, events are files by topic: {"orders": "orders.ndjson", ...}')

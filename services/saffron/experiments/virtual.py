@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.column_operations import concat_columns
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.events.tables import concat_columns
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.models.features.choosing import PANE, SAMPLE, choose_features
 from saffron.engine.models.features.features import FeatureSpec, Pane

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.tables import slice_columns
+from saffron.engine.events.column_operations import slice_columns
 from saffron.errors import InputError
 
 Floats = NDArray[np.float64]

@@ -17,12 +17,12 @@ from saffron.counted import counted
 from saffron.engine.operators.aggregates import registered
 from saffron.errors import InputError
 from saffron.history import files, tasks
+from saffron.history.arrow_batches import attribute_name, event_fields
 from saffron.history.decoding import ENDS, TALLY, row_fields
 from saffron.history.numbering import first_numbers
 from saffron.history.output import DEAD_LETTERS, Output
 from saffron.history.partitioning import partitionings_of, queries_by_key
 from saffron.history.progress import Progress
-from saffron.history.rows import attribute_name, event_fields
 from saffron.history.running import EngineTask, binder, start_engines
 from saffron.history.session import prepared
 from saffron.history.spark_errors import translated_errors

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.columns import Column
 from saffron.engine.events.decoding.decode import Decoded, Decoder
 from saffron.engine.events.raw import RawBatch
-from saffron.history.rows import arrays_of, event_fields
+from saffron.history.arrow_batches import arrays_of, event_fields
 from saffron.schema.schema import Kind, Schema
 
 TALLY = "$tally"

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.column_operations import empty_columns
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.tables import empty_columns
 from saffron.engine.kernels import jit
 from saffron.engine.operators.aggregates import UserAggregate, register, registered
 from saffron.language import Bound, bind

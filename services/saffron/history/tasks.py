@@ -9,10 +9,10 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from saffron.history.arrow_batches import columns_of
 from saffron.history.decoding import decoded_rows
 from saffron.history.files import Pieces
 from saffron.history.numbering import Numbering, range_of
-from saffron.history.rows import columns_of
 from saffron.history.running import EngineTask, lines_of, run
 from saffron.schema.schema import Schema
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import fields
 
 from saffron.mapping.definition import SourceDefinition, Start, StreamDefinition
-from saffron.schema.times import iso_text
+from saffron.schema.iso_times import iso_text
 
 _KNOWN = frozenset({"sources", "name", "tables", "add"})
 _MEANING = {"silence": "where nothing comes to any source for so long, event time goes on with the clock"}

@@ -31,11 +31,11 @@ from saffron.mapping.mapper import OWN, RESERVED, is_type
 from saffron.mapping.paths import Path
 from saffron.mapping.tables.table_definition import NO_ADDS
 from saffron.mapping.tables.table_reader import read_adds, read_tables
-from saffron.mapping.times import TimeError, zone_of
+from saffron.mapping.time_formats import TimeError, zone_of
 from saffron.mapping.where import condition
 from saffron.mapping.yaml_nodes import Node, optional, path_of
 from saffron.records.stream import JSON, WITH_REGISTRY, AppliedDefinition, is_name
-from saffron.schema.times import parse_iso
+from saffron.schema.iso_times import parse_iso
 
 STREAM_FIELDS = (
     "stream",

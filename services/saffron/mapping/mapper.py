@@ -22,7 +22,7 @@ from saffron.mapping.envelopes import Filtered, elements, text
 from saffron.mapping.kinds import As
 from saffron.mapping.message import Message, MessageError, Number, noun, written
 from saffron.mapping.paths import MISSING, Path
-from saffron.mapping.times import TimeError, instant, is_finer
+from saffron.mapping.time_formats import TimeError, instant, is_finer
 from saffron.schema.origin import ORIGIN
 
 _LOG = logging.getLogger(__name__)

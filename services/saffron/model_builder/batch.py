@@ -14,12 +14,12 @@ from saffron.engine.models.reader import AnyModel
 from saffron.engine.models.transitions.model import LatencyModel
 from saffron.engine.models.transitions.trainer import train_latency, train_transitions
 from saffron.model_builder.books import Books
+from saffron.model_builder.cell_sums import Row
 from saffron.model_builder.decay import decay
 from saffron.model_builder.due import have_moved, is_event_due, is_partial_due
 from saffron.model_builder.feature_rows import FeatureRow
 from saffron.model_builder.latency_book import Bins, LatencyBook
 from saffron.model_builder.policy import Policy
-from saffron.model_builder.rows import Row
 from saffron.model_builder.store import Store
 from saffron.records.envelope import Version
 

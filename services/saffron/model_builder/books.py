@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saffron.engine.models.transitions.trainer import TransitionCounts
+from saffron.model_builder.cell_sums import MESSAGE, PROCESSING, REFUSED, SHEDDING, Row
 from saffron.model_builder.feature_book import FeatureBook, FeatureBooks
 from saffron.model_builder.feature_rows import MESSAGE as FEATURE_MESSAGE
 from saffron.model_builder.feature_rows import FeatureRow
 from saffron.model_builder.latency_book import LatencyBook
 from saffron.model_builder.query_book import QueryBook
-from saffron.model_builder.rows import MESSAGE, PROCESSING, REFUSED, SHEDDING, Row
 
 MOST_OBSERVATIONS = 1 << 32
 """Most observations of a query; above it counts are halved, so that sums never overflow."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saffron.errors import SaffronError
-from saffron.model_builder import feature_rows, rows
+from saffron.model_builder import cell_sums, feature_rows
 from saffron.model_builder.batch import Batches, BatchResult
 from saffron.runtime.log.security.java_security import java_settings
 from saffron.runtime.log.security.security import Security
@@ -108,7 +108,7 @@ class Job:
             try:
                 features = records.where(f.col("topic") == self._source.features)
                 others = records.where(f.col("topic") != self._source.features)
-                self._report(self._batches.run(number, rows.collected(others), feature_rows.collected(features)))
+                self._report(self._batches.run(number, cell_sums.collected(others), feature_rows.collected(features)))
             except BaseException as error:
                 self._failure = error
                 raise

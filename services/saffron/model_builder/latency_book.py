@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from saffron.model_builder.rows import PROCESSING
+from saffron.model_builder.cell_sums import PROCESSING
 
 MOST_SUM = 1 << 52
 """Largest sum of a bin; above it the bin is halved."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from saffron.model_builder import rows
+from saffron.model_builder import cell_sums
 from saffron.model_builder.settings import settings
 from saffron.runtime.local.jars import Progress
 from saffron.spark import archive, jars
@@ -39,7 +39,7 @@ def _rehearse(jvm: Gateway, folder: Path) -> None:
         "'topic' as topic", "0 as partition", "0L as offset", "cast(value as binary) as value"
     )
     query = (
-        records.writeStream.foreachBatch(lambda batch, number: rows.collected(batch) and None)
+        records.writeStream.foreachBatch(lambda batch, number: cell_sums.collected(batch) and None)
         .option("checkpointLocation", str(folder / "checkpoint"))
         .trigger(availableNow=True)
         .start()

@@ -11,7 +11,7 @@ from saffron.engine.models.transitions.drift import Cells, Clumps
 from saffron.engine.models.transitions.observations import FORKED
 from saffron.engine.models.transitions.trainer import TransitionCounts
 from saffron.engine.models.transitions.transition_costs import TransitionCosts
-from saffron.model_builder.rows import FOLLOWED, PRODUCT, SAMPLE, TIMED, TRANSITION, Row
+from saffron.model_builder.cell_sums import FOLLOWED, PRODUCT, SAMPLE, TIMED, TRANSITION, Row
 
 
 @dataclass

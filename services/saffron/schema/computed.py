@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any, Self
 
 from saffron.schema.functions.arrays import Step, element
+from saffron.schema.functions.built_in import BUILT_IN
 from saffron.schema.functions.operators import OPERATORS, applied
 from saffron.schema.functions.own import require
-from saffron.schema.functions.table import BUILT_IN
 from saffron.schema.numbers import number_of
 from saffron.schema.schema import COMPUTED_MARK, Kind
 

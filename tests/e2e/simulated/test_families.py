@@ -21,7 +21,7 @@ from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
 from saffron.runtime.replay.fused import Query
-from saffron.runtime.replay.merged import MergedFiles
+from saffron.runtime.replay.merged_stream import MergedFiles
 from saffron.runtime.replay.replay import Replay
 from saffron.runtime.streams.messages import record_in
 from tests.e2e.simulated.system import TOPICS, blocks, makers, settings, undated

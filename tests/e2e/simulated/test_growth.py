@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
+from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.decoding.growth import grown, joined, knows
 from saffron.engine.events.schema_record import schema_from_record
-from saffron.engine.events.tables import column_values
 from saffron.records.table import Applied, version_table
 from saffron.runtime.streams.schema_versions import SchemaVersions
 from saffron.schema.schema import Schema

@@ -22,7 +22,7 @@ from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
 from saffron.runtime.replay.fused import Query
-from saffron.runtime.replay.merged import InnerFiles, MergedFiles
+from saffron.runtime.replay.merged_stream import InnerFiles, MergedFiles
 from saffron.runtime.replay.replay import Replay
 from saffron.schema.schema import Kind
 from saffron.schema.table_names import Lookup

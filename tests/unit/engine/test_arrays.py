@@ -11,9 +11,9 @@ import pytest
 
 import saffron
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.column_operations import slice_columns
 from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.events.tables import slice_columns
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.errors import QueryError

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.column_operations import column_values, slice_columns
 from saffron.engine.events.computed_columns import ComputedColumns
 from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.engine.events.tables import column_values, slice_columns
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.errors import FunctionError, QueryError

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from saffron.engine.events.column_operations import column_values, take_columns
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.raw import batch_of_lines
-from saffron.engine.events.tables import column_values, take_columns
+from saffron.history.arrow_batches import columns_of
 from saffron.history.decoding import Piece, decoded_rows
 from saffron.history.numbering import Numbering, first_numbers, range_of
 from saffron.history.partitioning import partitionings_of, queries_by_key
-from saffron.history.rows import columns_of
 from saffron.history.running import EngineTask, binder, lines_of, run
 from saffron.runtime.replay.binding import bind_all
 from saffron.runtime.replay.fused import Query

@@ -13,8 +13,8 @@ from saffron.engine.models.reader import AnyModel
 from saffron.engine.models.transitions.model import LatencyModel, TransitionModel
 from saffron.errors import LogError
 from saffron.model_builder.batch import Batches
+from saffron.model_builder.cell_sums import MESSAGE, PROCESSING, TRANSITION, Row
 from saffron.model_builder.policy import Policy
-from saffron.model_builder.rows import MESSAGE, PROCESSING, TRANSITION, Row
 from saffron.model_builder.store import Store, StoreError
 
 BASE = Row("t", 0, TRANSITION, "q", 1, "events", 3, 100, True, 0, 1, 1, 0, 0, 1, 10)

@@ -11,9 +11,19 @@ import pytest
 from saffron.engine.models.transitions.trainer import TransitionCounts
 from saffron.model_builder import books as module
 from saffron.model_builder.books import Books
+from saffron.model_builder.cell_sums import (
+    MESSAGE,
+    PROCESSING,
+    PRODUCT,
+    REFUSED,
+    SAMPLE,
+    SHEDDING,
+    TIMED,
+    TRANSITION,
+    Row,
+)
 from saffron.model_builder.latency_book import LatencyBook
 from saffron.model_builder.query_book import QueryBook
-from saffron.model_builder.rows import MESSAGE, PROCESSING, PRODUCT, REFUSED, SAMPLE, SHEDDING, TIMED, TRANSITION, Row
 
 BASE = Row("t", 0, TRANSITION, "q", 1, "events", 3, 100, True, 0, 1, 5, 0, 0, 1, 10)
 LATENCY = replace(BASE, kind=PROCESSING, query=None, query_version=None, states=None, size=None, in_events=None)

@@ -9,11 +9,11 @@ import pytest
 from saffron.engine.models.features.feature_counts import FeatureCounts
 from saffron.engine.models.features.features import FeatureSpec
 from saffron.model_builder.books import Books
+from saffron.model_builder.cell_sums import PROCESSING, TRANSITION, Row
 from saffron.model_builder.decay import decay
 from saffron.model_builder.feature_book import FeatureBook
 from saffron.model_builder.latency_book import LatencyBook
 from saffron.model_builder.policy import Policy
-from saffron.model_builder.rows import PROCESSING, TRANSITION, Row
 
 SPEC = FeatureSpec(known=(("A",), ("B",)))
 POLICY = Policy(observations=10, events=10, matches=1, half_life=3)

@@ -14,9 +14,9 @@ from saffron.engine.models.transitions.trainer import TransitionCounts, chain_of
 from saffron.model_builder import due
 from saffron.model_builder.batch import train
 from saffron.model_builder.books import Books
+from saffron.model_builder.cell_sums import FOLLOWED, TRANSITION, Row
 from saffron.model_builder.decay import decay
 from saffron.model_builder.policy import Policy
-from saffron.model_builder.rows import FOLLOWED, TRANSITION, Row
 
 STATES, WINDOW, EACH, RARE = 11, 8000, 200, 1e-3
 """A batch has `EACH` observations of each of ten states, each of which advances with probability `RARE`."""

@@ -9,9 +9,9 @@ import pytest
 from saffron.engine.models.events.event_record import part_key
 from saffron.errors import LogError
 from saffron.model_builder.batch import Batches
+from saffron.model_builder.cell_sums import TRANSITION, Row
 from saffron.model_builder.policy import Policy
 from saffron.model_builder.reporter import Reporter
-from saffron.model_builder.rows import TRANSITION, Row
 from saffron.model_builder.store import Store
 from saffron.model_builder.withdrawals import Withdrawals
 from saffron.runtime.log import Record, TopicPartition, TopicSpec

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from saffron.schema.functions import times
+from saffron.schema.functions.built_in import BUILT_IN, find
 from saffron.schema.functions.function import Takes
-from saffron.schema.functions.table import BUILT_IN, find
 from tests.reference.functions import FUNCTIONS
 from tests.reference.match.values import compared
 

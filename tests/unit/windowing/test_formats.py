@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from saffron.engine.events.codec import decode_block
-from saffron.engine.events.tables import column_values
+from saffron.engine.events.column_operations import column_values
 from saffron.errors import SettingsError
 from saffron.runtime.hops.tags import BlockTag, read_tag
 from saffron.runtime.log import TopicPartition

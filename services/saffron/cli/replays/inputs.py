@@ -15,7 +15,7 @@ from saffron.cli.progress import Reading
 if TYPE_CHECKING:
     from saffron.cli.replays.places import Places
     from saffron.engine.events.raw import RawBatch
-    from saffron.runtime.replay.merged import InnerFiles, MergedFiles
+    from saffron.runtime.replay.merged_stream import InnerFiles, MergedFiles
     from saffron.schema.schema import Schema
 
 
@@ -96,7 +96,7 @@ class MessageFiles:
         return self._open.batches()
 
     def _opened(self) -> MergedFiles | InnerFiles:
-        from saffron.runtime.replay.merged import opened
+        from saffron.runtime.replay.merged_stream import opened
 
         return opened(self._definition, self._files, self._partitions)
 

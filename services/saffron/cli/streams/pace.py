@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from saffron.errors import InputError
-from saffron.schema.times import parse_iso
+from saffron.schema.iso_times import parse_iso
 
 _TICK = 0.01
 """Seconds between two sends at a given rate: a tenth of what a person notices."""

@@ -11,7 +11,7 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.system.routes import Routes, routes_of, waiting_sentences
 from saffron.cli.system.scrape import inputs, scrape
-from saffron.cli.system.silence import silence_of
+from saffron.cli.system.silent_streams import silence_of
 from saffron.runtime.hops.incident_reports import incident_reports_of
 from saffron.runtime.local.state import SystemState, read_state
 from saffron.runtime.telemetry.metric_names import CONSUMER_LAG

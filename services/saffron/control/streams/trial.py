@@ -33,7 +33,7 @@ from saffron.mapping.tables.query_lookups import for_queries
 from saffron.runtime.log import Record
 from saffron.runtime.process.own_modules import import_modules
 from saffron.runtime.replay.fused import Query
-from saffron.runtime.replay.merged import MergedMessages, Parts
+from saffron.runtime.replay.merged_stream import MergedMessages, Parts
 from saffron.runtime.replay.replay import Replay
 from saffron.runtime.replay.why import Reader, why
 from saffron.runtime.streams.whole_tables import read_again

@@ -15,9 +15,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from saffron.engine.events.column_operations import column_values, pruned
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.event_expressions import numbers, truths
-from saffron.engine.events.tables import column_values, pruned
 from saffron.engine.events.vector_formulas import vector_expression
 from saffron.errors import FunctionError
 from saffron.language.plan.expressions import Expr

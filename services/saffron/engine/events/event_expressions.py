@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.column_operations import converted
 from saffron.engine.events.columns import Column, Columns, is_null
-from saffron.engine.events.tables import converted
 from saffron.errors import SchemaError
 from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Unary
 from saffron.language.plan.pairs import rest_of_name
-from saffron.schema.functions.table import BUILT_IN, CHOICES
+from saffron.schema.functions.built_in import BUILT_IN, CHOICES
 from saffron.schema.schema import Kind
 
 Bools = NDArray[np.bool_]

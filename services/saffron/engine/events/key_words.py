@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.column_operations import converted
 from saffron.engine.events.columns import Column
-from saffron.engine.events.tables import converted
 from saffron.schema.schema import Kind
 
 Words = NDArray[np.int64]

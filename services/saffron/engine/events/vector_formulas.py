@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from saffron.language.plan.expressions import Expr
 from saffron.language.plan.trees import expression_of
 from saffron.schema.computed import Applied, Computed, Constant, Read, Tree
+from saffron.schema.functions.built_in import BUILT_IN
 from saffron.schema.functions.operators import ARITHMETIC, COMPARISONS
-from saffron.schema.functions.table import BUILT_IN
 from saffron.schema.schema import Kind
 
 

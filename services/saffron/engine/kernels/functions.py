@@ -11,7 +11,7 @@ from types import FunctionType
 
 from saffron.engine.kernels.jit import jitable
 from saffron.schema.functions import numbers
-from saffron.schema.functions.table import BUILT_IN
+from saffron.schema.functions.built_in import BUILT_IN
 
 for _function in tuple(vars(numbers).values()):
     if isinstance(_function, FunctionType):

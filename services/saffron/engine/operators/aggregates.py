@@ -22,8 +22,8 @@ from typing import Any
 
 from saffron.errors import AggregateError
 from saffron.language.plan.pairs import OF_EXTREME
+from saffron.schema.functions.built_in import find as find_function
 from saffron.schema.functions.registry import Registry
-from saffron.schema.functions.table import find as find_function
 
 Step = Callable[[float, float], float]
 Final = Callable[[float, int], float]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.column_operations import conformed
 from saffron.engine.events.computed_columns import ComputedColumns
-from saffron.engine.events.tables import conformed
 from saffron.errors import FunctionError
 from saffron.language.plan.plan import Plan
 from saffron.schema.computed import Computed

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.column_operations import concat_columns, slice_columns
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema_record import schema_from_record
-from saffron.engine.events.tables import concat_columns, slice_columns
 from saffron.engine.models.features.choosing import choose_features, covers
 from saffron.engine.models.features.event_model import EventModel
 from saffron.engine.models.features.features import FeatureError, FeatureSpec, Pane

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.tables import column_values
+from saffron.engine.events.column_operations import column_values
 from saffron.engine.match.planning.imprecise import is_uncertain
 from saffron.engine.why.absences import lead
 from saffron.engine.why.bindings import SPAN, Event, Span

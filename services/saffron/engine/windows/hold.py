@@ -7,8 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.column_operations import (
+    concat_columns,
+    conformed,
+    prune_columns,
+    slice_columns,
+    take_columns,
+)
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.tables import concat_columns, conformed, prune_columns, slice_columns, take_columns
 from saffron.schema.schema import Schema
 
 Whole = NDArray[np.int64]

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.column_operations import slice_columns, string_column
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.decoding.decode import Decoded
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.events.tables import slice_columns, string_column
 from saffron.engine.windows.arrival import Resumption, Verdict, judge
 from saffron.engine.windows.bounds import NEVER, NO_WATERMARK
 from saffron.engine.windows.dead_letters import LATE, LATE_BY_SILENCE, Refused

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.column_operations import bytes_at_most, empty_columns, prune_columns, slice_columns
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.tables import bytes_at_most, empty_columns, prune_columns, slice_columns
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.hold import Arrivals, joined, lowest_from
 from saffron.engine.windows.in_force import InForce

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from saffron.engine.events.column_operations import conformed
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.tables import conformed
 from saffron.engine.operators.composition import bound, made_by, makers_first, types_of
 from saffron.engine.operators.containment import BINDING, failure_text, is_of_query
 from saffron.engine.operators.standing import Compiler

@@ -10,7 +10,7 @@ from __future__ import annotations
 from saffron.language.plan import expressions
 from saffron.language.plan.expressions import Const, Which
 from saffron.language.plan.trees import tree_of
-from saffron.language.scope.arrays import ARRAY_HINT, element_of, open_error
+from saffron.language.scope.array_elements import ARRAY_HINT, element_of, open_error
 from saffron.language.scope.places import Place
 from saffron.language.scope.scope import NULL, Found, Scope
 from saffron.language.scope.sorts import SORTS, Sort, Typed

@@ -31,10 +31,10 @@ from saffron.language.plan.limits import MAX_COMPONENTS
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Absence, Check, Component, Condition, Edge, Strategy
 from saffron.language.scope.composition import check_into
+from saffron.language.scope.dotted_names import with_paths
 from saffron.language.scope.names import item_names
-from saffron.language.scope.paths import with_paths
 from saffron.language.scope.places import Slot
-from saffron.language.scope.rows import match_row
+from saffron.language.scope.published_row import match_row
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Sort, Typed
 from saffron.language.scope.typed import attribute, bind_value

@@ -12,15 +12,15 @@ from dataclasses import replace
 from saffron.language.plan.expressions import Aggregate, Attribute, Call, Const, Expr, GroupValue, TrendValue
 from saffron.language.plan.rewrite import parts, reads
 from saffron.language.plan.trees import tree_of
-from saffron.language.scope.arrays import is_open, settled
+from saffron.language.scope.array_elements import is_open, settled
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import GUESS, OF_ELEMENT, SORTS, Sort, Typed
 from saffron.language.syntax import tree
 from saffron.language.syntax.sql import is_null
 from saffron.schema.computed import Applied, Computed, evaluated, of_kind
 from saffron.schema.functions import network, own, text, times
+from saffron.schema.functions.built_in import CHOICES
 from saffron.schema.functions.function import Function, Takes
-from saffron.schema.functions.table import CHOICES
 from saffron.schema.schema import Kind
 
 _SORTS = {Takes.TEXT: Sort.STRING, Takes.NUMBER: Sort.NUMBER, Takes.TRUTH: Sort.BOOLEAN, Takes.SERIES: Sort.ARRAY}

@@ -12,7 +12,7 @@ from functools import partial, reduce
 
 from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Length, Unary, Which
 from saffron.language.plan.rewrite import reads
-from saffron.language.scope.arrays import ARRAY_HINT, is_open, no_array, open_element
+from saffron.language.scope.array_elements import ARRAY_HINT, is_open, no_array, open_element
 from saffron.language.scope.functions import bind_function, settle
 from saffron.language.scope.scope import NULL, Found, Scope
 from saffron.language.scope.sorts import SORTS, Sort, Typed, literal_sort
@@ -20,7 +20,7 @@ from saffron.language.syntax import tree
 from saffron.language.syntax.hints import listing, suggestion
 from saffron.language.syntax.sql import foreign_function
 from saffron.schema.functions import own
-from saffron.schema.functions.table import BUILT_IN, find
+from saffron.schema.functions.built_in import BUILT_IN, find
 from saffron.schema.schema import COMPUTED_MARK, Kind
 
 LISTS = (tree.Index.BEFORE, tree.Index.THROUGH, tree.Index.ALL)

@@ -15,9 +15,9 @@ from saffron.language.plan.expressions import Attribute, Binary, Const, Which
 from saffron.language.plan.limits import MAX_STATES
 from saffron.language.plan.pattern import Component, Strategy
 from saffron.language.plan.trend_plan import Template, Transition, TrendPlan
-from saffron.language.scope.paths import with_paths
+from saffron.language.scope.dotted_names import with_paths
 from saffron.language.scope.places import Slot
-from saffron.language.scope.rows import trend_row
+from saffron.language.scope.published_row import trend_row
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.typed import kind_or_guess
 from saffron.language.scope.windows import bind_window

@@ -10,7 +10,7 @@ from saffron.language.plan.clauses import ReturnItem
 from saffron.language.plan.expressions import Const, Expr, GroupValue, TrendValue
 from saffron.language.plan.formulas import attribute_shown, attribute_written
 from saffron.language.plan.trend_plan import TrendAggregate
-from saffron.language.scope.paths import path_of
+from saffron.language.scope.dotted_names import path_of
 from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import SORTS, Sort, Typed
 from saffron.language.scope.typed import bind_condition, bind_value, kind_or_guess

@@ -12,7 +12,7 @@ from saffron.mapping.message import Number
 from saffron.mapping.paths import Path
 from saffron.mapping.proposals.fields import Fields, Steps, is_most
 from saffron.mapping.proposals.proposal import ProposedTime
-from saffron.mapping.times import TimeError, instant
+from saffron.mapping.time_formats import TimeError, instant
 from saffron.schema.likely_times import is_likely
 
 PATTERNS = ("%a, %d %b %Y %H:%M:%S %Z", "%b %d %H:%M:%S", "%d/%b/%Y:%H:%M:%S %z", "%Y/%m/%d %H:%M:%S")

@@ -16,7 +16,7 @@ from saffron.errors import InputError
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table import Table
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.replay.merged import letter_of, require_stream
+from saffron.runtime.replay.merged_stream import letter_of, require_stream
 from saffron.runtime.streams.merging import InnerEvent, SourceReader
 from saffron.runtime.streams.messages import Messages, batch_of, record_in
 from saffron.runtime.streams.stream_tables import apply_record

@@ -32,7 +32,7 @@ from saffron.runtime.replay.ahead import made_ahead
 from saffron.runtime.replay.binding import bind_all
 from saffron.runtime.replay.both import Merged
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Query
-from saffron.runtime.replay.merged import InnerBatch, InnerFiles, MergedMessages
+from saffron.runtime.replay.merged_stream import InnerBatch, InnerFiles, MergedMessages
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.runtime.streams.whole_tables import table_notices
 from saffron.schema.likely_times import seconds_notice

@@ -8,7 +8,7 @@ from prometheus_client.samples import Sample
 
 from saffron.cli.checks.cluster.silence import check_silence
 from saffron.cli.system.scrape import Page
-from saffron.cli.system.silence import SilenceLine, silence_of
+from saffron.cli.system.silent_streams import SilenceLine, silence_of
 from saffron.records.stream import StreamRecord
 from tests.unit.cli.checks.sound import bad, digests, sound
 

@@ -14,8 +14,14 @@ import pytest
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.codec import decode_block, encode_block
+from saffron.engine.events.column_operations import (
+    column_values,
+    concat_columns,
+    prune_columns,
+    slice_columns,
+    take_columns,
+)
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.tables import column_values, concat_columns, prune_columns, slice_columns, take_columns
 from saffron.errors import LogError
 from saffron.schema.schema import NULL_INT, Kind
 

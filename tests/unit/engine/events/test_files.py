@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
+from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.formats.files import Chunk, read_events
-from saffron.engine.events.tables import column_values
 from saffron.errors import InputError
 from saffron.schema.schema import MAX_EVENT_BYTES, Kind, Schema
 

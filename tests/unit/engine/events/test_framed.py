@@ -14,12 +14,12 @@ import fastavro
 import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
 
+from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.decoding.decode import Decoded, Decoder
 from saffron.engine.events.formats.avro import avro_reader
 from saffron.engine.events.formats.framed import NoReader, Reader, schema_ids, translated, unframed
 from saffron.engine.events.formats.protobuf import protobuf_reader
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.events.tables import column_values
 from saffron.engine.windows import WindowingOperator
 from saffron.schema.schema import Kind, Schema
 

@@ -10,6 +10,7 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
+from saffron.engine.events.column_operations import concat_columns, slice_columns
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.exact import Bad, Event, decode_exactly
@@ -18,7 +19,6 @@ from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
-from saffron.engine.events.tables import concat_columns, slice_columns
 from saffron.errors import SchemaError
 from saffron.schema.schema import Schema
 from tests.unit.engine.events.schema_documents import to_json_schema

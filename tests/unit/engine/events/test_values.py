@@ -22,12 +22,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from saffron.api.source import source_of
+from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.formats.avro import avro_reader
 from saffron.engine.events.formats.protobuf import protobuf_reader
 from saffron.engine.events.formats.tabular import parquet_events
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.events.tables import column_values
 from saffron.schema.schema import Kind, Schema
 
 FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

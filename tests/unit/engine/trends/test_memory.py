@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.column_operations import take_columns
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.tables import take_columns
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.trends.build import query_control, schema_control

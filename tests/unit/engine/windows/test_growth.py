@@ -11,10 +11,10 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
+from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.decoding.growth import MAX_ATTRIBUTES, grown, joined, knows
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.schema_record import schema_from_record
-from saffron.engine.events.tables import column_values
 from saffron.engine.windows import WindowingOperator
 from saffron.errors import SchemaError
 from saffron.records.query import ADD, QueryRecord

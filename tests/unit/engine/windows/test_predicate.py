@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.decoding.ndjson import decode_ndjson
-from saffron.engine.events.tables import column_values
 from saffron.engine.windows.predicate import holds
 from saffron.errors import SchemaError
 from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Length, Unary, Which

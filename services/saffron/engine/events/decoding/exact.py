@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from saffron.engine.events.decoding.exact_json import parsed, shown
 from saffron.engine.events.decoding.nesting import ArrayText, Flat, TooDeepError, flattened
+from saffron.schema.iso_times import parse_iso
 from saffron.schema.numbers import NO_NUMBERS, kind_of_number, number_of
 from saffron.schema.schema import MAX_EVENT_BYTES, MAX_INSTANTS, MAX_TS, Kind, Schema, widened
-from saffron.schema.times import parse_iso
 
 WATERMARK_TYPE = "$watermark"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from saffron.engine.events.column_operations import take_columns
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.raw import batch_of_lines
-from saffron.engine.events.tables import take_columns
 from saffron.errors import InputError
 from saffron.schema.schema import Schema
 

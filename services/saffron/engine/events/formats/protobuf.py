@@ -24,7 +24,7 @@ from google.protobuf.message import DecodeError
 from saffron.engine.events.decoding.as_json import event_as_json, milliseconds
 from saffron.engine.events.formats.framed import Reader
 from saffron.errors import SchemaError
-from saffron.schema.times import iso_text
+from saffron.schema.iso_times import iso_text
 
 _KNOWN = {
     one.DESCRIPTOR.name: one.DESCRIPTOR.serialized_pb

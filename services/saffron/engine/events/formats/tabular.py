@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from saffron.engine.events.decoding.as_json import bytes_as_text, milliseconds, number_as_text
 from saffron.engine.events.formats.tabular_rows import Rows, rows_of
 from saffron.errors import InputError
-from saffron.schema.times import iso_date, iso_of_day, iso_text
+from saffron.schema.iso_times import iso_date, iso_of_day, iso_text
 
 BATCH_ROWS = 8192
 

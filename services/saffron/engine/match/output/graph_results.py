@@ -16,7 +16,7 @@ from saffron.engine.match.runs.parts import Reporter
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.selection.entries import Entries
 from saffron.engine.match.selection.grouped import Collapsed
-from saffron.engine.match.selection.merged import merged
+from saffron.engine.match.selection.merged_nodes import merged
 from saffron.engine.operators.results import Fired
 
 Ints = NDArray[np.int64]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from saffron.engine.match.core.automaton import Automaton
+from saffron.engine.match.planning.flat_or_table import counts_events, table_reason
 from saffron.engine.match.planning.imprecise import is_uncertain, refusal
-from saffron.engine.match.planning.table import counts_events, table_reason
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.errors import SaffronError
 from saffron.language.cost.shedders import NONE

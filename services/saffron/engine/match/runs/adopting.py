@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.column_operations import converted
 from saffron.engine.events.columns import Column
 from saffron.engine.events.key_words import widened_words
 from saffron.engine.events.rests import rests_of
-from saffron.engine.events.tables import converted
 from saffron.engine.match.core.automaton import ONE_VALUE, RESTS, Feature, State, What
 from saffron.engine.match.core.held import column_name, kinds_held
 from saffron.engine.match.core.keys import Keys

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.column_operations import converted
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.computed_columns import with_computed
 from saffron.engine.events.decoding.nesting import array_text
-from saffron.engine.events.tables import converted
 from saffron.engine.match.core.kernel_layout import AT_ONCE
 from saffron.engine.match.core.rows import COUNTED, DUE, FIRES, RESULT
 from saffron.engine.match.core.stream import Range

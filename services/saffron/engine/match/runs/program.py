@@ -32,7 +32,7 @@ from saffron.engine.match.general.step_source import GeneralSource
 from saffron.engine.match.general.table_text import TableText
 from saffron.engine.match.merging import HELPERS
 from saffron.engine.match.merging.plans import deferring
-from saffron.engine.match.planning.table import counts_events
+from saffron.engine.match.planning.flat_or_table import counts_events
 from saffron.engine.match.selection.choice import Choice
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.language.plan.match_plan import MatchPlan

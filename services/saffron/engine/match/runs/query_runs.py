@@ -30,7 +30,7 @@ from saffron.engine.match.core.stream import Range
 from saffron.engine.match.core.windows import NEVER
 from saffron.engine.match.general.expired import Expired
 from saffron.engine.match.general.watch import Watch
-from saffron.engine.match.planning.table import flat_states
+from saffron.engine.match.planning.flat_or_table import flat_states
 from saffron.engine.match.runs.adopting import adopt_pool
 from saffron.engine.match.runs.alive import goes_on, strict_states
 from saffron.engine.match.runs.match_list import MatchList

@@ -12,7 +12,7 @@ from saffron.engine.kernels.numba_types import int64, uint32, void
 from saffron.engine.match.compressed.graphs import Graphs
 from saffron.engine.match.core.kernel_layout import CHAIN, LAST_ROW, PART
 from saffron.engine.match.selection.entries import Entries
-from saffron.engine.match.selection.merged import merged
+from saffron.engine.match.selection.merged_nodes import merged
 from saffron.engine.match.selection.stored import Stored
 
 Ints = NDArray[np.int64]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saffron.engine.kernels.addresses import Reference, arrays_of, reader
-from saffron.engine.match.uncertain.table import Shape, Work
+from saffron.engine.match.uncertain.search_state import Shape, Work
 
 SHAPE = Reference("uncertain.Shape", arrays_of(Shape, {2: "order decided", 3: "sides"}))
 WORK = Reference(

@@ -7,7 +7,7 @@ from saffron.engine.kernels import jit
 from saffron.engine.kernels.numba_types import int64, void
 from saffron.engine.match.uncertain.arrays import shape_in, work_in
 from saffron.engine.match.uncertain.inline import apart, inline
-from saffron.engine.match.uncertain.table import (
+from saffron.engine.match.uncertain.search_state import (
     AT,
     FITS,
     LONGEST,

@@ -14,7 +14,7 @@ from saffron.engine.match.core.rows import SLOT, Rows
 from saffron.engine.match.uncertain.arrays import SHAPE, WORK
 from saffron.engine.match.uncertain.arrival import enter_all
 from saffron.engine.match.uncertain.joins import Joins, Side
-from saffron.engine.match.uncertain.table import Shape, Work
+from saffron.engine.match.uncertain.search_state import Shape, Work
 
 Ints = NDArray[np.int64]
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from saffron.engine.kernels.numba_types import boolean, float64, int64
 from saffron.engine.match.uncertain.inline import apart, inline
 from saffron.engine.match.uncertain.laws import UNIFORM, below, weight_at, whole
-from saffron.engine.match.uncertain.table import (
+from saffron.engine.match.uncertain.search_state import (
     BASE,
     BEFORE_ALL,
     BODY,

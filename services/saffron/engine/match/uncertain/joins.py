@@ -27,7 +27,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Joins:
-    """The order of joins of a plan. `by`: the join sides. For the other fields see `table.Shape`."""
+    """The order of joins of a plan. `by`: the join sides. For the other fields see `search_state.Shape`."""
 
     order: Ints
     sides: Ints

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from saffron.engine.match.uncertain.inline import inline
-from saffron.engine.match.uncertain.table import (
+from saffron.engine.match.uncertain.search_state import (
     CHANCE,
     END,
     FROM,

@@ -28,7 +28,7 @@ from saffron.language.plan.pairs import exact_match
 class UncertainProgram:
     """`search`, `classify` (None: the type says all): kernels. `*_names`: columns and strings that each of them reads.
 
-    `loose`: [components] whether it is an uncorrelated closure. `asks`: see `table.Shape`.
+    `loose`: [components] whether it is an uncorrelated closure. `asks`: see `search_state.Shape`.
     `joins`: how single events are found. `compiled`: whether the kernels are machine code. `sources`: their text.
     """
 

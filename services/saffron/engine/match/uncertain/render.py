@@ -11,7 +11,7 @@ from saffron.engine.events.json_pieces import Pieces
 from saffron.engine.match.core.rows import TS
 from saffron.engine.match.output.render import Written
 from saffron.engine.match.output.tails import Tails
-from saffron.engine.match.uncertain.table import MATCHES, PICKED
+from saffron.engine.match.uncertain.search_state import MATCHES, PICKED
 
 if TYPE_CHECKING:
     from saffron.engine.match.uncertain.runs import UncertainRuns

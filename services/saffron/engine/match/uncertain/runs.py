@@ -21,7 +21,7 @@ from saffron.engine.match.uncertain.by_value import found_by_value
 from saffron.engine.match.uncertain.laws import law_table
 from saffron.engine.match.uncertain.program import UncertainProgram
 from saffron.engine.match.uncertain.render import LATEST, LikelyMatches
-from saffron.engine.match.uncertain.table import (
+from saffron.engine.match.uncertain.search_state import (
     AT,
     COUNTERS,
     DONE,

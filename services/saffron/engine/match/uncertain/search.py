@@ -16,8 +16,7 @@ from saffron.engine.match.uncertain.arrival import arrive
 from saffron.engine.match.uncertain.chance import chance_before, joined, room, start
 from saffron.engine.match.uncertain.inline import apart, inline
 from saffron.engine.match.uncertain.path import fits, next_closure, report
-from saffron.engine.match.uncertain.skeleton import back, bind, bind_next, next_search
-from saffron.engine.match.uncertain.table import (
+from saffron.engine.match.uncertain.search_state import (
     ASK,
     AT,
     BEGINS,
@@ -68,6 +67,7 @@ from saffron.engine.match.uncertain.table import (
     TURN,
     UP,
 )
+from saffron.engine.match.uncertain.skeleton import back, bind, bind_next, next_search
 from saffron.engine.match.uncertain.within import confidence, enough
 
 

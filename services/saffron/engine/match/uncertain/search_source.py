@@ -13,8 +13,8 @@ from saffron.engine.match.core.automaton import Automaton, leaves
 from saffron.engine.match.core.kernel_layout import Names
 from saffron.engine.match.core.source.expressions import Term, Writer
 from saffron.engine.match.core.source.lines import Lines
-from saffron.engine.match.uncertain import table
-from saffron.engine.match.uncertain.table import (
+from saffron.engine.match.uncertain import search_state
+from saffron.engine.match.uncertain.search_state import (
     BEGINS,
     BINDS,
     LEAVES_IT,
@@ -62,7 +62,7 @@ def search(shape_table, rows, work_table, {", ".join(read)}):
         for name, body in zip(("binds", "begins", "takes", "leaves"), asked, strict=True)
     ]
     text = "\n\n".join([*functions, loop])
-    return f"import math\n\nimport numpy as np\n\n\n{constants_text(text, vars(table))}\n\n{text}"
+    return f"import math\n\nimport numpy as np\n\n\n{constants_text(text, vars(search_state))}\n\n{text}"
 
 
 def asks(automaton: Automaton) -> list[int]:

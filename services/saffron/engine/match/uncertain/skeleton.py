@@ -10,7 +10,7 @@ from __future__ import annotations
 from saffron.engine.kernels.numba_types import boolean, int64, void
 from saffron.engine.match.uncertain.chance import chance_of_order
 from saffron.engine.match.uncertain.inline import apart, inline
-from saffron.engine.match.uncertain.table import (
+from saffron.engine.match.uncertain.search_state import (
     AFTER_ALL,
     BEFORE_ALL,
     BIND,

@@ -7,7 +7,18 @@ from saffron.engine.kernels.numba_types import float64, int64
 from saffron.engine.match.uncertain.chance import joined, prefix_here, start, total
 from saffron.engine.match.uncertain.inline import apart, inline
 from saffron.engine.match.uncertain.laws import below, whole
-from saffron.engine.match.uncertain.table import AFTER_ALL, BEFORE_ALL, MASK, NEED, NORM, PART, PATH, SCRATCH, TO, TOP
+from saffron.engine.match.uncertain.search_state import (
+    AFTER_ALL,
+    BEFORE_ALL,
+    MASK,
+    NEED,
+    NORM,
+    PART,
+    PATH,
+    SCRATCH,
+    TO,
+    TOP,
+)
 
 ROUNDING = 1e-12
 

@@ -8,8 +8,8 @@ from collections.abc import Container, Iterator, Sequence
 
 import numpy as np
 
+from saffron.engine.events.column_operations import column_values, slice_columns
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.tables import column_values, slice_columns
 from saffron.engine.models.features.asked_features import Asked, asked_of
 from saffron.engine.models.features.feature_columns import as_floats
 from saffron.engine.models.features.feature_keys import FeatureKeys

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from saffron.engine.match.planning.table import flat_states, walks_table
+from saffron.engine.match.planning.flat_or_table import flat_states, walks_table
 from saffron.engine.models.transitions.model import TransitionModel
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.containment import is_of_query

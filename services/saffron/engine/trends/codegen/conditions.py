@@ -14,7 +14,7 @@ from saffron.engine.kernels import arithmetic, functions, generated
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.kernels.numba_functions import pointer
 from saffron.engine.kernels.numba_types import types
-from saffron.engine.trends.core import expressions
+from saffron.engine.trends.core import expression_text
 from saffron.engine.trends.core.graphs import Graphs
 from saffron.engine.trends.core.measures import Measures
 from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Unary, Which
@@ -67,7 +67,9 @@ def reads(graphs: Graphs, measures: Measures) -> Reads:
         stored=len(earlier),
         summed=tuple(measures.summed),
         strings=tuple(sorted(literals)),
-        ordered=any(isinstance(p, Binary) and p.operator in expressions.ORDERINGS and _of_strings(p) for p in parts),
+        ordered=any(
+            isinstance(p, Binary) and p.operator in expression_text.ORDERINGS and _of_strings(p) for p in parts
+        ),
     )
 
 
@@ -105,7 +107,7 @@ def conditions(graphs: Graphs, needs: Reads, *, compiled: bool) -> ModuleType:
 
 def conditions_source(graphs: Graphs, needs: Reads) -> KernelSource:
     """The text of `conditions`."""
-    return KernelSource("select", write(graphs, needs), (arithmetic, functions, expressions))
+    return KernelSource("select", write(graphs, needs), (arithmetic, functions, expression_text))
 
 
 def write(graphs: Graphs, needs: Reads) -> str:
@@ -125,8 +127,8 @@ def write(graphs: Graphs, needs: Reads) -> str:
             return current(attribute)
         return f"float(values[{places[attribute.name, attribute.kind]}, v])"
 
-    def all_true(exprs: Sequence[Expr], reader: expressions.Reader) -> str:
-        return " and ".join(expressions.truth(expr, codes, reader) for expr in exprs) or "True"
+    def all_true(exprs: Sequence[Expr], reader: expression_text.Reader) -> str:
+        return " and ".join(expression_text.truth(expr, codes, reader) for expr in exprs) or "True"
 
     lines = ["import math", "", "def select(condition, begin, stop, i, values, attributes, ranks, chosen):"]
     for number, exprs in enumerate(graphs.conditions):
@@ -151,17 +153,17 @@ def write(graphs: Graphs, needs: Reads) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _ranges(graphs: Graphs, codes: expressions.Codes, current: expressions.Reader) -> list[str]:
+def _ranges(graphs: Graphs, codes: expression_text.Codes, current: expression_text.Reader) -> list[str]:
     """`rank_events`: where each event stands in the trees, and what it asks of them (`arrays.Batch`, ranges)."""
     lines = ["", "@kernel()", "def rank_events(keys, own, words, lows, highs, attributes, ranks):"]
     lines += ["    for i in range(keys.shape[1]):"]
     for tree, asked in enumerate(graphs.trees.values()):
-        earlier = " and ".join(expressions.truth(expr, codes, current) for expr in asked.before) or "True"
-        later = " and ".join(expressions.truth(expr, codes, current) for expr in asked.after) or "True"
-        key = "0.0" if asked.key is None else expressions.value(asked.key, codes, current)
+        earlier = " and ".join(expression_text.truth(expr, codes, current) for expr in asked.before) or "True"
+        later = " and ".join(expression_text.truth(expr, codes, current) for expr in asked.after) or "True"
+        key = "0.0" if asked.key is None else expression_text.value(asked.key, codes, current)
         lower, upper = asked.low or asked.unequal, asked.high
-        low = "-math.inf" if lower is None else expressions.value(lower.later, codes, current)
-        high = "math.inf" if upper is None else expressions.value(upper.later, codes, current)
+        low = "-math.inf" if lower is None else expression_text.value(lower.later, codes, current)
+        high = "math.inf" if upper is None else expression_text.value(upper.later, codes, current)
         lines += [
             f"        keys[{tree}, i] = within({key}) if {earlier} else math.nan",
             f"        lows[{tree}, i] = {low if lower is None else f'within({low})'} if {later} else math.nan",
@@ -169,8 +171,8 @@ def _ranges(graphs: Graphs, codes: expressions.Codes, current: expressions.Reade
         ]
         if asked.equal is not None:
             lines += [
-                f"        own[{tree}, i] = {expressions.value(asked.equal.earlier, codes, current)} + 0.0",
-                f"        words[{tree}, i] = {expressions.value(asked.equal.later, codes, current)} + 0.0",
+                f"        own[{tree}, i] = {expression_text.value(asked.equal.earlier, codes, current)} + 0.0",
+                f"        words[{tree}, i] = {expression_text.value(asked.equal.later, codes, current)} + 0.0",
             ]
         lines += [
             f"        keys[{tree}, i] = math.nan if math.isnan(own[{tree}, i]) else keys[{tree}, i]",
@@ -181,4 +183,4 @@ def _ranges(graphs: Graphs, codes: expressions.Codes, current: expressions.Reade
 
 
 def _of_strings(expr: Binary) -> bool:
-    return Kind.STRING in {expressions.kind(expr.left), expressions.kind(expr.right)}
+    return Kind.STRING in {expression_text.kind(expr.left), expression_text.kind(expr.right)}

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.column_operations import converted
 from saffron.engine.events.columns import Column, is_null
-from saffron.engine.events.tables import converted
 from saffron.schema.schema import Kind
 
 Pairs = NDArray[np.complex128]

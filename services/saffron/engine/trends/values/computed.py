@@ -10,7 +10,7 @@ from typing import Any
 
 from saffron.language.plan.expressions import Binary, Call, Const, Expr, In, Unary
 from saffron.schema.computed import applied_to
-from saffron.schema.functions.table import CHOICES
+from saffron.schema.functions.built_in import CHOICES
 from saffron.schema.numbers import LIMIT
 
 Leaf = Callable[[Expr], Any]

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.column_operations import slice_columns, take_columns
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.tables import slice_columns, take_columns
 from saffron.engine.models.events.event_trainer import train_events
 from saffron.engine.models.features.event_model import EventModel
 from saffron.engine.models.features.feature_counts import FeatureCounts

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from saffron.engine.events.column_operations import slice_columns
 from saffron.engine.events.columns import Column, Columns
-from saffron.engine.events.tables import slice_columns
 from saffron.engine.shed.drops.repeats import Repeats
 from saffron.language import compile_query
 from saffron.language.plan.match_plan import MatchPlan

@@ -29,7 +29,7 @@ from saffron.language.plan.expressions import (
     Unary,
 )
 from saffron.language.plan.pairs import NEAREST, REST
-from saffron.schema.functions.table import CHOICES
+from saffron.schema.functions.built_in import CHOICES
 from saffron.schema.schema import NULL_INT, Kind
 
 ARITHMETIC = ("+", "-", "*", "/", "%")

@@ -6,10 +6,10 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.raw import batch_of_lines
-from saffron.engine.events.tables import column_values
+from saffron.history.arrow_batches import attribute_name, columns_of
 from saffron.history.decoding import ENDS, TALLY, Piece, decoded_rows, row_fields
-from saffron.history.rows import attribute_name, columns_of
 from saffron.schema.schema import Kind, Schema
 
 KINDS = {"x": Kind.INT, "X": Kind.FLOAT, "a b.c": Kind.STRING, "t": Kind.BOOL}

@@ -13,7 +13,7 @@ from typing import Any
 from saffron.engine.kernels.functions import called, chosen
 from saffron.engine.kernels.jit import jitable
 from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Unary
-from saffron.schema.functions.table import CHOICES
+from saffron.schema.functions.built_in import CHOICES
 from saffron.schema.schema import Kind
 
 ORDERINGS = ("<", "<=", ">", ">=")

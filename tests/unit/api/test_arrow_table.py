@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from saffron.api.table import table_of
+from saffron.api.arrow_table import table_of
 from saffron.language import parse
 from saffron.language.scope.scope import Scope
 from saffron.language.trends.plan import bind_trend

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from saffron.mapping.definition import TimeFormat
-from saffron.schema.times import parse_iso
+from saffron.schema.iso_times import parse_iso
 
 UNITS = {
     TimeFormat.SECONDS: Decimal(1000),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from saffron.mapping.definition import TimeFormat
 from saffron.mapping.message import Number
-from saffron.mapping.times import TimeError, instant, is_finer, zone_of
-from saffron.schema.times import iso_text
+from saffron.mapping.time_formats import TimeError, instant, is_finer, zone_of
+from saffron.schema.iso_times import iso_text
 
 NOON = 1_777_629_600_000  # 2026-05-01T10:00Z, noon in Berlin
 LATER = NOON + 7_200_000  # noon in London's winter, and UTC
