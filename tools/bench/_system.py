@@ -19,7 +19,7 @@ import psutil
 
 from saffron.runtime.local.state import read_state
 from saffron.runtime.log import Consumer, Record, TopicPartition, TopicSpec
-from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.process.config import Settings, load
 
 _SETTLED = 1.0

@@ -18,7 +18,7 @@ from bench._system import System, system
 from bench._table import arguments, median, report
 
 from saffron.runtime.log import TopicSpec
-from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.kafka.kafka_log import connect
 
 TOPIC = "quotes"
 DEFINITION = """stream: merged

@@ -26,7 +26,7 @@ from bench._system import System, system
 from bench._table import arguments, median, report
 
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.kafka.kafka_log import connect
 
 WARM_SECONDS = 3
 PRODUCERS: Mapping[str, Mapping[str, Any]] = {"linger.ms=1": {"linger.ms": 1}, "default": {}}

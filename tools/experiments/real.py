@@ -34,7 +34,7 @@ from saffron.experiments.virtual_truth import recall_error
 from saffron.language.cost.shedders import NONE
 from saffron.runtime.local.ports import free_ports
 from saffron.runtime.local.state import read_state
-from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.process.config import PASS, SHED
 from saffron.runtime.telemetry.metric_names import ESTIMATED_LOSS, SHED_EVENTS, SHED_PARTIAL_MATCHES
 

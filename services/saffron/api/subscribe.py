@@ -17,7 +17,8 @@ import orjson
 from saffron.api.result import Result, result_of
 from saffron.api.result_topics import ResultTopics
 from saffron.errors import InputError, SaffronError
-from saffron.runtime.log import Consumer, Log, Record, TopicPartition, kafka_log
+from saffron.runtime.log import Consumer, Log, Record, TopicPartition
+from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.process import config
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
 from saffron.records.table import Table, Unreadable, query_table, status_table, stream_table
 from saffron.runtime.local.state import running
-from saffron.runtime.log import Log, Record, kafka_log
+from saffron.runtime.log import Log, Record
 from saffron.runtime.log.follower import content
+from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.control_topics import ControlTopic

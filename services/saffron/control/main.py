@@ -25,7 +25,7 @@ from saffron.control.tail import Tail
 from saffron.errors import LogError, SettingsError
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.log import Log
-from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.log.rights import require_joinable, require_readable
 from saffron.runtime.log.security.security import security_of
 from saffron.runtime.log.topics import Topics

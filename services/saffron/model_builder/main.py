@@ -23,7 +23,7 @@ from saffron.model_builder.settings import settings as session_settings
 from saffron.model_builder.store import Store, StoreError
 from saffron.model_builder.withdrawals import Withdrawals
 from saffron.runtime.log import Log
-from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.log.rights import require_readable
 from saffron.runtime.log.security.java_security import java_settings
 from saffron.runtime.log.security.security import security_of

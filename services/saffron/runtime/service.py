@@ -12,7 +12,7 @@ from typing import Protocol
 
 from saffron.errors import GapError, LogError, SaffronError
 from saffron.runtime.log import Log
-from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.process.clock_watch import ClockWatch, wall_ms
 from saffron.runtime.process.config import Settings
 from saffron.runtime.process.own_modules import import_modules

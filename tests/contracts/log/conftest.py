@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from saffron.runtime.log.kafka_log import KafkaLog
-from saffron.runtime.log.kafka_settings import Cluster
+from saffron.runtime.log.kafka.kafka_log import KafkaLog
+from saffron.runtime.log.kafka.librdkafka_settings import Cluster
 from tests.contracts.log.subject import KafkaTools, Subject
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog

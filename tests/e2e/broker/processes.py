@@ -14,7 +14,7 @@ from pathlib import Path
 import orjson
 
 from saffron.runtime.log import Consumer, TopicPartition
-from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings, environment_of

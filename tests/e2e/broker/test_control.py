@@ -21,7 +21,7 @@ from saffron.records.status import QueryStatus
 from saffron.runtime.local.broker import Broker
 from saffron.runtime.local.ports import free_ports
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.log.kafka_log import connect
+from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings, environment_of
 

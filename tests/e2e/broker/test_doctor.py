@@ -25,8 +25,8 @@ from saffron.cli.finding import ERROR, WARNING
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.follower import content
-from saffron.runtime.log.kafka_log import KafkaLog, connect
-from saffron.runtime.log.kafka_settings import Cluster
+from saffron.runtime.log.kafka.kafka_log import KafkaLog, connect
+from saffron.runtime.log.kafka.librdkafka_settings import Cluster
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
 from tests.e2e.broker.guarded import Guarded, guarded_broker

@@ -30,7 +30,7 @@ from saffron.model_builder.store import Store
 from saffron.runtime.local import processes
 from saffron.runtime.local.ports import free_ports
 from saffron.runtime.log import Consumer, TopicPartition
-from saffron.runtime.log.kafka_log import KafkaLog, connect
+from saffron.runtime.log.kafka.kafka_log import KafkaLog, connect
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings, environment_of
 

@@ -35,8 +35,8 @@ from saffron.runtime.local import jars, jvm
 from saffron.runtime.local.broker_settings import JVM
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.ends import read_to_end
-from saffron.runtime.log.kafka_log import KafkaLog, connect
-from saffron.runtime.log.kafka_settings import Cluster
+from saffron.runtime.log.kafka.kafka_log import KafkaLog, connect
+from saffron.runtime.log.kafka.librdkafka_settings import Cluster
 from saffron.runtime.log.security.java_security import java_settings
 from saffron.runtime.log.security.security import security_of
 from saffron.runtime.process.config import Settings

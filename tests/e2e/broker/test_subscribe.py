@@ -9,7 +9,8 @@ import orjson
 
 import saffron
 from saffron.api.result import Result
-from saffron.runtime.log import Producer, kafka_log
+from saffron.runtime.log import Producer
+from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
 from tests.unit.api.samples import EVENTS, MATCHES

@@ -17,8 +17,9 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from saffron.runtime.log import TopicPartition, TopicSpec, kafka_log
+from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.inspect import Inspector
+from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.log.topics import topic_files
 from saffron.runtime.process.config import Settings
 from tests.e2e.broker.processes import SERVICES, System

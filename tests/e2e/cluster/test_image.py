@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from saffron.runtime.log.kafka_log import KafkaLog
-from saffron.runtime.log.kafka_settings import Cluster
+from saffron.runtime.log.kafka.kafka_log import KafkaLog
+from saffron.runtime.log.kafka.librdkafka_settings import Cluster
 from saffron.runtime.log.topics import topic_specs
 from tests.contracts.k8s.kustomize import build as resources_of
 from tests.e2e.cluster import image

@@ -28,8 +28,8 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from saffron.runtime.log.kafka_log import KafkaLog
-from saffron.runtime.log.kafka_settings import Cluster
+from saffron.runtime.log.kafka.kafka_log import KafkaLog
+from saffron.runtime.log.kafka.librdkafka_settings import Cluster
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings
 from tests.contracts.k8s.kustomize import Resource, build

@@ -9,7 +9,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from saffron.runtime.log import TopicPartition, TopicSpec, kafka_log
+from saffron.runtime.log import TopicPartition, TopicSpec
+from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.messages import record_in
 from tests.e2e.command.command import Command

@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 import saffron
-from saffron.runtime.log import kafka_log
+from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.log.topics import topic_specs
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog

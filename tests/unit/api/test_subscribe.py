@@ -16,7 +16,8 @@ from saffron.api.result import Result
 from saffron.errors import InputError, LogError, SaffronError, UnavailableError
 from saffron.records.codec import encode
 from saffron.records.query import ADD, QueryRecord
-from saffron.runtime.log import Producer, TopicSpec, kafka_log
+from saffron.runtime.log import Producer, TopicSpec
+from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
 from tests.memory.memory_broker import MemoryBroker

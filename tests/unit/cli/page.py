@@ -17,7 +17,8 @@ import pytest
 
 from saffron.cli import main
 from saffron.cli.options import System
-from saffron.runtime.log import TopicPartition, TopicSpec, kafka_log
+from saffron.runtime.log import TopicPartition, TopicSpec
+from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.messages import record_in

@@ -23,7 +23,7 @@ from saffron.language.plan.limits import (
 )
 from saffron.language.syntax import calls, clauses, cursor, paths, patterns, publish, references, sizes, tokens
 from saffron.mapping import definition_reader
-from saffron.runtime.log.kafka_settings import _MESSAGE_BYTES
+from saffron.runtime.log.kafka.librdkafka_settings import _MESSAGE_BYTES
 from saffron.runtime.process.config import Settings
 from saffron.schema.functions import text
 from saffron.schema.schema import MAX_EVENT_BYTES, MAX_INSTANTS

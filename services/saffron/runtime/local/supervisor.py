@@ -23,7 +23,7 @@ from saffron.runtime.local.broker import Broker, BrokerError
 from saffron.runtime.local.ports import free_ports, own_address
 from saffron.runtime.local.service_process import ServiceProcess
 from saffron.runtime.local.state import SystemState
-from saffron.runtime.log import kafka_log
+from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings, environment_of
 

@@ -1,4 +1,4 @@
-"""The log interface of the services. Implementations: `kafka_log` (confluent-kafka), and `testing`'s in memory.
+"""The log interface of the services. Implementations: `kafka` (confluent-kafka), and the tests' in memory.
 
 Nothing outside `runtime` depends on the implementation. One set of contract tests runs on both.
 """

@@ -10,8 +10,9 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from saffron.errors import UnavailableError
-from saffron.runtime.log import TopicPartition, kafka_settings
+from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.end_offsets import end_offsets
+from saffron.runtime.log.kafka import librdkafka_settings
 from saffron.runtime.process.config import Settings
 
 _SECONDS = 10.0
@@ -46,9 +47,9 @@ class Inspector:
     def __init__(self, settings: Settings) -> None:
         """RefusedError: authentication failed. UnavailableError: no broker answers."""
         self._refused = self._untrusted = ""
-        cluster = kafka_settings.cluster_of(settings)
-        self._admin = kafka_settings.client(
-            AdminClient, {**kafka_settings.base(cluster, "doctor"), "error_cb": self._note}
+        cluster = librdkafka_settings.cluster_of(settings)
+        self._admin = librdkafka_settings.client(
+            AdminClient, {**librdkafka_settings.base(cluster, "doctor"), "error_cb": self._note}
         )
         found = self._metadata(settings)
         self.brokers = len(found.brokers)

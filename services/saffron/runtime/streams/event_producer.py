@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from saffron.runtime.log import kafka_settings
-from saffron.runtime.log.kafka_producer import KafkaProducer
+from saffron.runtime.log.kafka import librdkafka_settings
+from saffron.runtime.log.kafka.producer import KafkaProducer
 from saffron.runtime.process.config import Settings
 
 
@@ -15,8 +15,8 @@ class EventProducer:
 
     def __init__(self, settings: Settings, topic: str, *, throughput: bool) -> None:
         self._topic = topic
-        cluster = kafka_settings.cluster_of(settings)
-        self._producer = KafkaProducer(kafka_settings.event_producer(cluster, throughput=throughput))
+        cluster = librdkafka_settings.cluster_of(settings)
+        self._producer = KafkaProducer(librdkafka_settings.event_producer(cluster, throughput=throughput))
 
     def send(
         self, values: Sequence[bytes], keys: Sequence[bytes | None] | None = None, partition: int | None = None

@@ -16,7 +16,8 @@ from saffron.cli.options import System
 from saffron.cli.streams.stream import app
 from saffron.errors import InputError
 from saffron.mapping.definition_reader import read_definition
-from saffron.runtime.log import TopicSpec, kafka_log
+from saffron.runtime.log import TopicSpec
+from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
 from tests.memory.memory_broker import MemoryBroker

@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from saffron.errors import AbortableError, DeniedError, FencedError, LogError, TooLargeError, UnavailableError
-from saffron.runtime.log.kafka_errors import is_transient, translate
-from saffron.runtime.log.kafka_producer import _not_queued
+from saffron.runtime.log.kafka.errors import is_transient, translate
+from saffron.runtime.log.kafka.producer import _not_queued
 from saffron.runtime.log.timed_calls import TimedCalls
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from saffron.cli.system.launch import prepare
 from saffron.errors import SettingsError
-from saffron.runtime.log import kafka_settings
 from saffron.runtime.log.client_settings import read_client_settings
+from saffron.runtime.log.kafka import librdkafka_settings
 from saffron.runtime.log.security.java_security import java_obstacles, java_settings
 from saffron.runtime.log.security.python_security import python_obstacles, tls_context
 from saffron.runtime.log.security.security import Security, security_of
@@ -41,7 +41,7 @@ def test_nothing_is_asked_of_a_broker_without_security() -> None:
 
 
 def test_each_client_has_it_in_its_own_words() -> None:
-    assert kafka_settings.base(kafka_settings.Cluster("b:1", security=NAMED), "c").items() >= {
+    assert librdkafka_settings.base(librdkafka_settings.Cluster("b:1", security=NAMED), "c").items() >= {
         "security.protocol": "sasl_ssl",
         "ssl.ca.location": "/ca.crt",
         "sasl.mechanism": "SCRAM-SHA-512",
@@ -73,7 +73,7 @@ def test_a_certificate_reaches_each_client() -> None:
     assert java["ssl.keystore.key"].startswith("-----BEGIN ENCRYPTED PRIVATE KEY-----")
     assert java["ssl.key.password"] == "right"
     assert tls_context(found).check_hostname
-    ck.Producer(kafka_settings.base(kafka_settings.Cluster("127.0.0.1:1", security=found), "c"))
+    ck.Producer(librdkafka_settings.base(librdkafka_settings.Cluster("127.0.0.1:1", security=found), "c"))
 
 
 def test_certificate_and_key_may_be_one_file_for_every_client() -> None:
@@ -89,7 +89,9 @@ def test_certificate_and_key_may_be_one_file_for_every_client() -> None:
 
 def test_an_identity_provider_is_asked_by_each_client() -> None:
     found = security_of(BEARER)
-    told = kafka_settings.consumer(kafka_settings.Cluster("b:1", security=found), "g", "c", committed_only=True)
+    told = librdkafka_settings.consumer(
+        librdkafka_settings.Cluster("b:1", security=found), "g", "c", committed_only=True
+    )
     assert told["sasl.oauthbearer.client.secret"] == 's"cret'
     assert "sasl.username" not in told
     java = java_settings(found)
@@ -100,18 +102,18 @@ def test_an_identity_provider_is_asked_by_each_client() -> None:
 
 def test_librdkafka_knows_what_is_passed_on() -> None:
     more = read_client_settings(OIDC + ",client.rack=a,socket.keepalive.enable=true")
-    kafka_settings.client(ck.Producer, {"security.protocol": "sasl_ssl", **more}).poll(0)
+    librdkafka_settings.client(ck.Producer, {"security.protocol": "sasl_ssl", **more}).poll(0)
     with pytest.raises(SettingsError, match=r"client\.rock"):
-        kafka_settings.client(ck.Producer, read_client_settings("client.rock=a"))
+        librdkafka_settings.client(ck.Producer, read_client_settings("client.rock=a"))
 
 
 def test_the_users_own_settings_come_last_for_every_client() -> None:
-    cluster = kafka_settings.Cluster("b:1", security=Security(more={"fetch.wait.max.ms": "7", "linger.ms": "9"}))
+    cluster = librdkafka_settings.Cluster("b:1", security=Security(more={"fetch.wait.max.ms": "7", "linger.ms": "9"}))
     for told in (
-        kafka_settings.base(cluster, "c"),
-        kafka_settings.consumer(cluster, "g", "c", committed_only=True, lazy=True),
-        kafka_settings.producer(cluster, "c", "t", bulk=True),
-        kafka_settings.event_producer(cluster, throughput=True),
+        librdkafka_settings.base(cluster, "c"),
+        librdkafka_settings.consumer(cluster, "g", "c", committed_only=True, lazy=True),
+        librdkafka_settings.producer(cluster, "c", "t", bulk=True),
+        librdkafka_settings.event_producer(cluster, throughput=True),
     ):
         assert told.items() >= cluster.security.more.items()
 
@@ -182,24 +184,28 @@ def test_a_key_that_java_cannot_read_is_named(tmp_path: Path) -> None:
 def test_every_client_of_the_settings_has_it() -> None:
     """No client is set up past these functions (the event producer of `produce` once was)."""
     asked = NAMED.for_librdkafka().items()
-    cluster = kafka_settings.Cluster("b:1", security=NAMED)
+    cluster = librdkafka_settings.Cluster("b:1", security=NAMED)
     for told in (
-        kafka_settings.consumer(cluster, "g", "c", committed_only=True),
-        kafka_settings.producer(cluster, "c", "t", bulk=True),
-        kafka_settings.event_producer(cluster, throughput=True),
+        librdkafka_settings.consumer(cluster, "g", "c", committed_only=True),
+        librdkafka_settings.producer(cluster, "c", "t", bulk=True),
+        librdkafka_settings.event_producer(cluster, throughput=True),
     ):
         assert told.items() >= asked
 
 
 def test_no_client_is_made_past_the_settings() -> None:
-    """Where the brokers are is told to a client in `kafka_settings`, and for the embedded broker."""
-    package = Path(kafka_settings.__file__).parents[2]
+    """Where the brokers are is told to a client in `librdkafka_settings`, and for the embedded broker."""
+    package = Path(librdkafka_settings.__file__).parents[2]
     found = {
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
         if '"bootstrap.servers":' in path.read_text("utf-8")
     }
-    assert found == {"runtime/log/client_settings.py", "runtime/log/kafka_settings.py", "runtime/local/broker.py"}
+    assert found == {
+        "runtime/log/client_settings.py",
+        "runtime/log/kafka/librdkafka_settings.py",
+        "runtime/local/broker.py",
+    }
 
 
 def test_the_embedded_broker_is_not_started_for_clients_that_want_tls(tmp_path: Path) -> None:

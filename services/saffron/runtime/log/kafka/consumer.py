@@ -11,9 +11,10 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaError, KafkaException
 
 from saffron.errors import LogError
-from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition, kafka_settings
-from saffron.runtime.log.kafka_errors import is_denied, is_topic_unsettled, is_transient, translate
-from saffron.runtime.log.kafka_messages import offsets_of, partition_name, record_of
+from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition
+from saffron.runtime.log.kafka import librdkafka_settings
+from saffron.runtime.log.kafka.errors import is_denied, is_topic_unsettled, is_transient, translate
+from saffron.runtime.log.kafka.messages import offsets_of, partition_name, record_of
 
 if TYPE_CHECKING:
     from saffron.engine.events.raw import RawBatch
@@ -37,7 +38,7 @@ class KafkaConsumer:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._group = str(settings["group.id"])
-        self._consumer = kafka_settings.client(ck.Consumer, settings)
+        self._consumer = librdkafka_settings.client(ck.Consumer, settings)
         self._assigned: set[TopicPartition] = set()
         self._ends: dict[TopicPartition, int] = {}
         self._starts: dict[TopicPartition, int] = {}
@@ -110,7 +111,7 @@ class KafkaConsumer:
         messages = self._messages(max_records, timeout)
         if not messages:
             return []
-        from saffron.runtime.log.kafka_batches import batch_of
+        from saffron.runtime.log.kafka.batches import batch_of
 
         if len(self._assigned) == 1:
             return [(next(iter(self._assigned)), batch_of(messages))]

@@ -12,9 +12,10 @@ from confluent_kafka import KafkaError, KafkaException
 
 from saffron.counted import counted
 from saffron.errors import DeniedError, LogError, TooLargeError, UnavailableError
-from saffron.runtime.log import Committed, TopicPartition, kafka_settings
-from saffron.runtime.log.kafka_errors import translate
-from saffron.runtime.log.kafka_messages import offsets_of
+from saffron.runtime.log import Committed, TopicPartition
+from saffron.runtime.log.kafka import librdkafka_settings
+from saffron.runtime.log.kafka.errors import translate
+from saffron.runtime.log.kafka.messages import offsets_of
 from saffron.runtime.log.timed_calls import TimedCalls
 
 _TIMEOUT = 4.0
@@ -44,7 +45,7 @@ class KafkaProducer:
         self._sent = 0
         self.waited_ms = 0.0
         self._calls = TimedCalls(f"transactions of {settings.get('transactional.id')}")
-        self._producer = kafka_settings.client(ck.Producer, {**settings, "on_delivery": self._delivered})
+        self._producer = librdkafka_settings.client(ck.Producer, {**settings, "on_delivery": self._delivered})
         self._connect()
         if "transactional.id" in settings:
             doing = f"initialising transactions of {settings['transactional.id']}"

@@ -12,12 +12,13 @@ from confluent_kafka.admin import AclOperation, AdminClient, NewPartitions, NewT
 
 from saffron.counted import counted
 from saffron.errors import LogError, UnavailableError
-from saffron.runtime.log import TopicPartition, TopicSpec, TopicState, kafka_settings, require_group
+from saffron.runtime.log import TopicPartition, TopicSpec, TopicState, require_group
 from saffron.runtime.log.end_offsets import end_offsets
-from saffron.runtime.log.kafka_consumer import KafkaConsumer
-from saffron.runtime.log.kafka_errors import is_denied, is_topic_invisible, translate
-from saffron.runtime.log.kafka_producer import KafkaProducer
-from saffron.runtime.log.kafka_settings import Cluster
+from saffron.runtime.log.kafka import librdkafka_settings
+from saffron.runtime.log.kafka.consumer import KafkaConsumer
+from saffron.runtime.log.kafka.errors import is_denied, is_topic_invisible, translate
+from saffron.runtime.log.kafka.librdkafka_settings import Cluster
+from saffron.runtime.log.kafka.producer import KafkaProducer
 from saffron.runtime.process.config import Settings
 
 _TIMEOUT = 10.0
@@ -28,7 +29,7 @@ _NO_ID = "A" * 22
 
 def connect(settings: Settings) -> KafkaLog:
     """A connection to the cluster of the settings."""
-    return KafkaLog(kafka_settings.cluster_of(settings))
+    return KafkaLog(librdkafka_settings.cluster_of(settings))
 
 
 class KafkaLog:
@@ -45,7 +46,7 @@ class KafkaLog:
     ) -> KafkaConsumer:
         require_group(group)
         made = KafkaConsumer(
-            kafka_settings.consumer(
+            librdkafka_settings.consumer(
                 self._cluster, group, client_id, committed_only=committed_only, patient=patient, lazy=lazy
             )
         )
@@ -55,7 +56,7 @@ class KafkaLog:
     def producer(
         self, transactional_id: str | None = None, *, client_id: str = "", bulk: bool = False
     ) -> KafkaProducer:
-        made = KafkaProducer(kafka_settings.producer(self._cluster, client_id, transactional_id, bulk=bulk))
+        made = KafkaProducer(librdkafka_settings.producer(self._cluster, client_id, transactional_id, bulk=bulk))
         self._producers.add(made)
         return made
 
@@ -140,7 +141,7 @@ class KafkaLog:
 
     def _client(self) -> AdminClient:
         if self._admin is None:
-            self._admin = kafka_settings.client(AdminClient, kafka_settings.base(self._cluster, "admin"))
+            self._admin = librdkafka_settings.client(AdminClient, librdkafka_settings.base(self._cluster, "admin"))
         return self._admin
 
     def _appear(self, names: set[str]) -> None:

@@ -1,0 +1,1 @@
+"""The log on a Kafka cluster, by librdkafka (confluent-kafka)."""
