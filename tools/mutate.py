@@ -56,7 +56,7 @@ SHARED = (
 
 
 def targets() -> list[Path]:
-    own = sorted(path.relative_to(ROOT) for path in (ROOT / ENGINE / "general").glob("*.py"))
+    own = sorted(path.relative_to(ROOT) for path in (ROOT / ENGINE / "general").rglob("*.py"))
     return [*own, *(ENGINE / "core" / name for name in CORE)]
 
 

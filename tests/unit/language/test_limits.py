@@ -9,7 +9,7 @@ import pytest
 
 from saffron.control.checks import MOST_CHARACTERS
 from saffron.engine.events.decoding import growth, nesting
-from saffron.engine.windows import silence
+from saffron.engine.windows.order import silence
 from saffron.engine.windows.outbox import _BLOCK_BYTES
 from saffron.errors import QueryError
 from saffron.language import bind

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from saffron.engine.events.block import Block
-from saffron.engine.windows.ordering import Ordering
+from saffron.engine.windows.order.ordering import Ordering
 from saffron.engine.windows.outbox import Outbox
 from saffron.engine.windows.read_progress import Progress
 from saffron.schema.schema import Schema

@@ -14,9 +14,9 @@ from saffron.engine.events.decoding.growth import needed
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.dead_letters import Losses, Refused
-from saffron.engine.windows.hold import Arrivals
 from saffron.engine.windows.marks import Mark
-from saffron.engine.windows.ordering import Ordering
+from saffron.engine.windows.order.hold import Arrivals
+from saffron.engine.windows.order.ordering import Ordering
 from saffron.engine.windows.outbox import Outbox
 from saffron.engine.windows.query_controls import QueryControls
 from saffron.engine.windows.read_progress import Progress

@@ -30,7 +30,7 @@ from saffron.engine.windows.cutting import Cutter
 from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.engine.windows.intake import Intake
 from saffron.engine.windows.marks import Mark
-from saffron.engine.windows.ordering import Ordering
+from saffron.engine.windows.order.ordering import Ordering
 from saffron.engine.windows.outbox import Outbox
 from saffron.engine.windows.query_controls import QueryControls
 from saffron.engine.windows.read_progress import Progress

@@ -12,9 +12,9 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.column_operations import bytes_at_most, empty_columns, prune_columns, slice_columns
 from saffron.engine.events.columns import Columns
 from saffron.engine.windows.bounds import NO_WATERMARK
-from saffron.engine.windows.hold import Arrivals, joined, lowest_from
 from saffron.engine.windows.in_force import InForce
 from saffron.engine.windows.known_since import KnownSince
+from saffron.engine.windows.order.hold import Arrivals, joined, lowest_from
 from saffron.schema.schema import Schema
 
 _BLOCK_BYTES = 8 << 20

@@ -1,7 +1,7 @@
 """The `$watermark` records of one source partition, which every target partition receives.
 
-`engine.windows.sources` reads them. They say how far the source is, whether it is silent, and where it stands among the
-sources.
+`engine.windows.order.sources` reads them. They say how far the source is, whether it is silent, and where it stands
+among the sources.
 """
 
 from __future__ import annotations

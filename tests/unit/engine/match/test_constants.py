@@ -16,8 +16,8 @@ from saffron.engine.match.core.source.step_text import StepText
 from saffron.engine.match.flat.given_events import GivenEvents
 from saffron.engine.match.flat.step_source import StepSource
 from saffron.engine.match.general import automaton as general
-from saffron.engine.match.general.step_source import GeneralSource
-from saffron.engine.match.general.table_text import TableText
+from saffron.engine.match.general.source.step_source import GeneralSource
+from saffron.engine.match.general.source.table_text import TableText
 from saffron.language import compile_query
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema

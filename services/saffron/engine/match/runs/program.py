@@ -28,8 +28,8 @@ from saffron.engine.match.general import expiry, pending, watched
 from saffron.engine.match.general.classify import component_masks, component_tests
 from saffron.engine.match.general.closing import Closing, closing
 from saffron.engine.match.general.pending import UNTIMED
-from saffron.engine.match.general.step_source import GeneralSource
-from saffron.engine.match.general.table_text import TableText
+from saffron.engine.match.general.source.step_source import GeneralSource
+from saffron.engine.match.general.source.table_text import TableText
 from saffron.engine.match.merging import HELPERS
 from saffron.engine.match.merging.plans import deferring
 from saffron.engine.match.planning.flat_or_table import counts_events

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saffron.engine.windows.arrival import Verdict
 from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.engine.windows.order.arrival import Verdict
 from saffron.schema.schema import MAX_TS
 
 MOST_MS = 86_400_000

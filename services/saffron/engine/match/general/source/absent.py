@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from saffron.engine.match.general.automaton import LEADING, LED, mark, met
 from saffron.engine.match.general.checks import Asked, asked_of
-from saffron.engine.match.general.readers import LaneReader, condition
-from saffron.engine.match.general.table_text import TableText
+from saffron.engine.match.general.source.readers import LaneReader, condition
+from saffron.engine.match.general.source.table_text import TableText
 from saffron.engine.match.general.transition_table import Kind
 from saffron.language.patterns.stances import Gap
 from saffron.language.plan.pattern import Absence

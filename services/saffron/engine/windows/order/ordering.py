@@ -16,14 +16,14 @@ from saffron.engine.events.column_operations import slice_columns, string_column
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.decoding.decode import Decoded
 from saffron.engine.events.raw import RawBatch
-from saffron.engine.windows.arrival import Resumption, Verdict, judge
 from saffron.engine.windows.bounds import NEVER, NO_WATERMARK
 from saffron.engine.windows.dead_letters import LATE, LATE_BY_SILENCE, Refused
-from saffron.engine.windows.hold import Arrivals, HoldBack
 from saffron.engine.windows.marks import Marks
-from saffron.engine.windows.origin import origin_keys
-from saffron.engine.windows.silence import Silence
-from saffron.engine.windows.sources import Sources
+from saffron.engine.windows.order.arrival import Resumption, Verdict, judge
+from saffron.engine.windows.order.hold import Arrivals, HoldBack
+from saffron.engine.windows.order.origin import origin_keys
+from saffron.engine.windows.order.silence import Silence
+from saffron.engine.windows.order.sources import Sources
 
 
 class Ordering:

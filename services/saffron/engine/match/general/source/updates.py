@@ -9,7 +9,7 @@ from saffron.engine.match.core.kernel_layout import null_text, updated
 from saffron.engine.match.core.source.lines import Lines
 from saffron.engine.match.core.source.user_functions import step_name
 from saffron.engine.match.general.automaton import BOUND
-from saffron.engine.match.general.readers import LaneReader
+from saffron.engine.match.general.source.readers import LaneReader
 from saffron.engine.operators.aggregates import require
 
 

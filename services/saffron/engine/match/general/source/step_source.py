@@ -16,21 +16,21 @@ from saffron.engine.match.core.source.lines import Lines
 from saffron.engine.match.flat.given_events import ARRAYS
 from saffron.engine.match.flat.step_source import POOL, event_values
 from saffron.engine.match.general import transition_table, watched
-from saffron.engine.match.general.absent import AbsentSource
 from saffron.engine.match.general.automaton import (
     REPORTED,
     STATE,
     WANTED,
 )
 from saffron.engine.match.general.closing import closing
-from saffron.engine.match.general.ending import GONE, EndingSource
-from saffron.engine.match.general.table_text import TableText
-from saffron.engine.match.general.taking import TakingSource
+from saffron.engine.match.general.source.absent import AbsentSource
+from saffron.engine.match.general.source.ending import GONE, EndingSource
+from saffron.engine.match.general.source.table_text import TableText
+from saffron.engine.match.general.source.taking import TakingSource
+from saffron.engine.match.general.source.updates import neutral
 from saffron.engine.match.general.transition_table import (
     START_STATE,
     WANTS,
 )
-from saffron.engine.match.general.updates import neutral
 from saffron.language.plan.pattern import Strategy
 
 TABLES = (

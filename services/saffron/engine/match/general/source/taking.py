@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from saffron.engine.match.core.held import kinds_held
 from saffron.engine.match.core.kernel_layout import null_text
-from saffron.engine.match.general.absent import AbsentSource
 from saffron.engine.match.general.automaton import (
     BOUND,
     FRESH,
@@ -19,11 +18,12 @@ from saffron.engine.match.general.automaton import (
     without_left,
 )
 from saffron.engine.match.general.checks import due
-from saffron.engine.match.general.ending import EndingSource
-from saffron.engine.match.general.readers import LaneReader, condition
-from saffron.engine.match.general.table_text import TableText
+from saffron.engine.match.general.source.absent import AbsentSource
+from saffron.engine.match.general.source.ending import EndingSource
+from saffron.engine.match.general.source.readers import LaneReader, condition
+from saffron.engine.match.general.source.table_text import TableText
+from saffron.engine.match.general.source.updates import write_updates
 from saffron.engine.match.general.transition_table import Kind as EdgeKind
-from saffron.engine.match.general.updates import write_updates
 from saffron.language.plan.pattern import Strategy
 from saffron.schema.schema import Kind
 

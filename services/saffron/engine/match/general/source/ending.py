@@ -5,11 +5,11 @@ from __future__ import annotations
 from saffron.engine.match.core.kernel_layout import (
     ALL_WINDOWS,
 )
-from saffron.engine.match.general.absent import AbsentSource
 from saffron.engine.match.general.automaton import DUE, PENDING, REFUSED, STATE, UNTIL, WANTED, mark
 from saffron.engine.match.general.checks import Asked, due_at_end
-from saffron.engine.match.general.readers import LaneReader, condition
-from saffron.engine.match.general.table_text import TableText
+from saffron.engine.match.general.source.absent import AbsentSource
+from saffron.engine.match.general.source.readers import LaneReader, condition
+from saffron.engine.match.general.source.table_text import TableText
 from saffron.engine.match.general.transition_table import Ending
 from saffron.language.patterns.stances import Gap
 from saffron.language.plan.pattern import Absence
