@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from saffron.language.syntax import tree
 from saffron.language.syntax.expression_printer import expression_text
-from saffron.language.syntax.parser import parse
+from saffron.language.syntax.parsing.parser import parse
 from tests.reference.match.shape import shape_of
 from tests.reference.rewritten import rewritten
 

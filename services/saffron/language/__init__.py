@@ -1,6 +1,6 @@
 """The query language: from the text of a query to its plan, in the order of the steps.
 
-syntax     tokens -> cursor -> parser (clauses, patterns, expressions, references) -> tree; printers: tree -> text
+syntax     parsing: tokens -> cursor -> parser (clauses, patterns, expressions, references) -> tree; printer: -> text
 scope      look-up of names (scope), type check (typed), windows, names of results, INTO
 patterns   shapes (absences: NOT) -> layout; positions of a run -> successors, states; links for drawings
 binding    match queries: match_plan; conditions -> list_conditions and not_conditions (checks), placement (flat plans),
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from saffron.language.explain.explain import explain_json as explain_json
     from saffron.language.explain.explain import explain_svg as explain_svg
     from saffron.language.explain.explain import explain_text as explain_text
-    from saffron.language.syntax.clauses import is_name as is_name
-    from saffron.language.syntax.parser import parse as parse
+    from saffron.language.syntax.parsing.clauses import is_name as is_name
+    from saffron.language.syntax.parsing.parser import parse as parse
 
 _HOMES = {
     "Bound": "binder",
@@ -34,8 +34,8 @@ _HOMES = {
     "explain_json": "explain.explain",
     "explain_svg": "explain.explain",
     "explain_text": "explain.explain",
-    "is_name": "syntax.clauses",
-    "parse": "syntax.parser",
+    "is_name": "syntax.parsing.clauses",
+    "parse": "syntax.parsing.parser",
 }
 """Loaded when they are first used: a command that names a shedder needs no parser."""
 

@@ -14,7 +14,7 @@ from saffron.language.plan.clauses import Output
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
 from saffron.language.scope.scope import Scope
-from saffron.language.syntax.parser import parse
+from saffron.language.syntax.parsing.parser import parse
 from saffron.language.syntax.tree import Query
 from saffron.language.trends.plan import bind_trend, is_aggregate
 from saffron.schema.schema import Schema

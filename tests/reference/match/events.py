@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from saffron.language.syntax.parser import parse_condition
+from saffron.language.syntax.parsing.parser import parse_condition
 from tests.reference.match.values import value
 
 

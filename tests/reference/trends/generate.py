@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from saffron.language.syntax import tree
-from saffron.language.syntax.parser import parse
+from saffron.language.syntax.parsing.parser import parse
 from saffron.language.syntax.printer import types_text
 from tests.reference.match import generate as match
 from tests.reference.match.question import ANY, NEXT, PARTITION, STRICT

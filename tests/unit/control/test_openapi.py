@@ -21,7 +21,7 @@ from saffron.records.stream import StreamRecord
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.telemetry.health import Health
 from tests.unit.control.described import operations
-from tests.unit.control.shop import DEFINITION, PAID, with_applied_shop, with_shop
+from tests.unit.control.streams.shop import DEFINITION, PAID, with_applied_shop, with_shop
 from tests.unit.control.world import TEXT, TOPICS, Ask, World, add
 from tests.unit.runtime.written import write_block, write_letter, write_result_letter
 

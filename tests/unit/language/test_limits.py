@@ -21,7 +21,8 @@ from saffron.language.plan.limits import (
     MAX_TABLE_STATES,
     MAX_WINDOWS,
 )
-from saffron.language.syntax import calls, clauses, cursor, paths, patterns, publish, references, sizes, tokens
+from saffron.language.syntax import paths
+from saffron.language.syntax.parsing import calls, clauses, cursor, patterns, publish, references, sizes, tokens
 from saffron.mapping import definition_reader
 from saffron.runtime.log.kafka.librdkafka_settings import _MESSAGE_BYTES
 from saffron.runtime.process.config import Settings

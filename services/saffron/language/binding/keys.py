@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.language.scope.scope import Found, Scope
+from saffron.language.syntax.parsing.tokens import name_text
 from saffron.language.syntax.paths import attribute_text
-from saffron.language.syntax.tokens import name_text
 from saffron.language.syntax.tree import Expression, Key, KeyAttribute
 
 

@@ -27,7 +27,7 @@ from saffron.language.plan.pairs import rest_of_name
 from saffron.language.plan.trend_plan import TrendAggregate, TrendPlan
 from saffron.language.syntax import tree
 from saffron.language.syntax.expression_printer import expression_text
-from saffron.language.syntax.expressions import AND
+from saffron.language.syntax.parsing.expressions import AND
 from saffron.language.syntax.paths import attribute_text
 from saffron.schema.computed import ELEMENT, Applied, Computed, Constant, Read, Tree, where_true
 from saffron.schema.functions.operators import ARITHMETIC, COMPARISONS

@@ -11,11 +11,11 @@ from saffron.errors import QueryError
 from saffron.language.plan.expressions import Const
 from saffron.language.scope.places import Place, Slot, default_name, name_of
 from saffron.language.syntax.hints import known_attributes, known_names, near_attribute, structure, suggestion
+from saffron.language.syntax.parsing.tokens import NAME_QUOTES, name_end, name_text, string_text
 from saffron.language.syntax.paths import OWN as OWN_FIELD
 from saffron.language.syntax.paths import attribute_text, own_name
 from saffron.language.syntax.printer import types_text
 from saffron.language.syntax.sql import is_null, null_hint
-from saffron.language.syntax.tokens import NAME_QUOTES, name_end, name_text, string_text
 from saffron.language.syntax.tree import Event, Name, Span
 from saffron.schema.computed import Computed
 from saffron.schema.event_types import EventTypes, one_type

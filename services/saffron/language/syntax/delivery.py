@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from saffron.errors import QueryError
-from saffron.language.syntax.parser import parse
+from saffron.language.syntax.parsing.parser import parse
 from saffron.language.syntax.printer import query_text
 from saffron.language.syntax.tree import Publish
 

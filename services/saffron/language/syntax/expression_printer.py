@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from saffron.language.syntax.calls import NULL
-from saffron.language.syntax.cursor import RESERVED
-from saffron.language.syntax.expressions import ADD, AND, COMPARE, NEGATE, NOT, OR, PRECEDENCE
+from saffron.language.syntax.parsing.calls import NULL
+from saffron.language.syntax.parsing.cursor import RESERVED
+from saffron.language.syntax.parsing.expressions import ADD, AND, COMPARE, NEGATE, NOT, OR, PRECEDENCE
+from saffron.language.syntax.parsing.tokens import name_text, string_text
 from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, attribute_text, steps_text
-from saffron.language.syntax.tokens import name_text, string_text
 from saffron.language.syntax.tree import (
     Call,
     Expression,

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from saffron.carets import NAME_LIMIT, printable, quoted
+from saffron.language.syntax.parsing.tokens import QUOTE, name_text
 from saffron.language.syntax.paths import attribute_text
-from saffron.language.syntax.tokens import QUOTE, name_text
 
 LISTED = 20
 """Most names that a sentence lists."""

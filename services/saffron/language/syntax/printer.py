@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from saffron.language.syntax.clauses import CLAUSES
-from saffron.language.syntax.cursor import RESERVED
 from saffron.language.syntax.expression_printer import event_name, expression_text, key_attribute_text, number_text
-from saffron.language.syntax.expressions import AND
+from saffron.language.syntax.parsing.clauses import CLAUSES
+from saffron.language.syntax.parsing.cursor import RESERVED
+from saffron.language.syntax.parsing.expressions import AND
+from saffron.language.syntax.parsing.tokens import name_text, string_text
 from saffron.language.syntax.paths import attribute_text
-from saffron.language.syntax.tokens import name_text, string_text
 from saffron.language.syntax.tree import (
     AnyOf,
     Conjunction,

@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import lru_cache
 
 from saffron.errors import QueryError
-from saffron.language.syntax.parser import parse
+from saffron.language.syntax.parsing.parser import parse
 from saffron.language.syntax.tree import Next, Node, Reference, Span
 from saffron.schema.table_names import Lookup
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from saffron.errors import QueryError
 from saffron.language.syntax.hints import known_names
-from saffron.language.syntax.parser import parse
+from saffron.language.syntax.parsing.parser import parse
 from saffron.language.syntax.table_lookups import lookups_in
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table_definition import NO_ADDS, AddRule

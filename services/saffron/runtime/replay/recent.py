@@ -33,7 +33,7 @@ from saffron.errors import InputError
 from saffron.language import bind
 from saffron.language.plan.plan import Plan
 from saffron.language.syntax.delivery import has_rows, whole_text
-from saffron.language.syntax.parser import parse
+from saffron.language.syntax.parsing.parser import parse
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.tags import valid_blocks
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition

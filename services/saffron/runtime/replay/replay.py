@@ -25,7 +25,7 @@ from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.errors import InputError, QueryError, SaffronError
 from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan
-from saffron.language.syntax.parser import parse
+from saffron.language.syntax.parsing.parser import parse
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.process.config import user_cache_directory
 from saffron.runtime.replay.ahead import made_ahead

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from saffron.language.syntax.parser import parse
+from saffron.language.syntax.parsing.parser import parse
 from tests.reference.match.generate import STRATEGIES
 from tests.reference.trends import generate
 from tests.reference.trends.asked import ask

@@ -11,7 +11,7 @@ import pytest
 
 from saffron.engine.events.computed_columns import with_computed
 from saffron.language import compile_query
-from saffron.language.syntax.parser import parse
+from saffron.language.syntax.parsing.parser import parse
 from saffron.schema.computed import Computed
 from saffron.schema.schema import Kind
 from tests.reference.match.conditions import formula_value

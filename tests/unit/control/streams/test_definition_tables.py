@@ -14,7 +14,7 @@ from saffron.control.streams import table_look
 from saffron.control.streams.table_look import tables_now
 from saffron.mapping.definition_reader import read_definition
 from saffron.runtime.log import TopicSpec
-from tests.unit.control.shop import DEFINITION, NOON, PAID, with_shop
+from tests.unit.control.streams.shop import DEFINITION, NOON, PAID, with_shop
 from tests.unit.control.world import Ask, World
 
 TABLES = """

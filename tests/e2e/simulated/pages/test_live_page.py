@@ -18,8 +18,8 @@ import pytest
 from saffron.control import api
 from saffron.control.openapi import document
 from saffron.runtime.log import TopicSpec
-from tests.e2e.simulated.browser import Tab, browser
-from tests.e2e.simulated.served import click, count, fill, serving, text
+from tests.e2e.simulated.pages.browser import Tab, browser
+from tests.e2e.simulated.pages.served import click, count, fill, serving, text
 from tests.e2e.simulated.system import FALLS, RALLY, TOPICS, Source, make_system
 from tests.memory.memory_log import MemoryLog
 from tests.unit.control.described import METHODS

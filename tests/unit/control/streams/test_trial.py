@@ -21,7 +21,7 @@ from saffron.mapping.definition_reader import read_definition
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.streams.newest_messages import NewestRecords, from_one_moment
 from saffron.runtime.streams.source_messages import Batch, translated, translations
-from tests.unit.control.shop import DEFINITION, NOON, PAID
+from tests.unit.control.streams.shop import DEFINITION, NOON, PAID
 
 SOURCES = read_definition(DEFINITION).sources
 FORMATS = translations("")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from saffron.language.syntax.cursor import Cursor
+from saffron.language.syntax.parsing.cursor import Cursor
+from saffron.language.syntax.parsing.sizes import parse_size
+from saffron.language.syntax.parsing.tokens import Token
 from saffron.language.syntax.paths import parse_path
-from saffron.language.syntax.sizes import parse_size
-from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import (
     AnyOf,
     Conjunction,

@@ -14,7 +14,7 @@ from saffron.engine.events.formats.framed import frame_head
 from saffron.mapping.definition_reader import read_definition
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.streams import newest_messages, stream_formats
-from tests.unit.control.shop import DEFINITION, NOON, PAID, with_applied_shop, with_shop
+from tests.unit.control.streams.shop import DEFINITION, NOON, PAID, with_applied_shop, with_shop
 from tests.unit.control.world import TOPICS, Ask, World
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from saffron.language.syntax.cursor import Cursor
+from saffron.language.syntax.parsing.cursor import Cursor
+from saffron.language.syntax.parsing.tokens import NAME_QUOTES, string_text
 from saffron.language.syntax.sql import is_null, null_hint
-from saffron.language.syntax.tokens import NAME_QUOTES, string_text
 from saffron.language.syntax.tree import (
     Call,
     Expression,

@@ -6,14 +6,14 @@ from fractions import Fraction
 
 from saffron.carets import quoted
 from saffron.durations import UNITS, scaled
-from saffron.language.syntax.calls import is_case, is_timestamp, parse_call, parse_case, parse_timestamp
-from saffron.language.syntax.cursor import RESERVED, Cursor
 from saffron.language.syntax.hints import suggestion
+from saffron.language.syntax.parsing.calls import is_case, is_timestamp, parse_call, parse_case, parse_timestamp
+from saffron.language.syntax.parsing.cursor import RESERVED, Cursor
+from saffron.language.syntax.parsing.predicates import is_predicate, parse_predicate
+from saffron.language.syntax.parsing.references import is_reference, parse_reference
+from saffron.language.syntax.parsing.tokens import Token
 from saffron.language.syntax.paths import forces_path, parse_path, parse_steps, rest_of_path
-from saffron.language.syntax.predicates import is_predicate, parse_predicate
-from saffron.language.syntax.references import is_reference, parse_reference
 from saffron.language.syntax.sql import HINTS
-from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import (
     Call,
     Expression,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from saffron.carets import quoted
-from saffron.language.syntax.clauses import is_clause
-from saffron.language.syntax.cursor import Cursor
-from saffron.language.syntax.expressions import parse_expression
+from saffron.language.syntax.parsing.clauses import is_clause
+from saffron.language.syntax.parsing.cursor import Cursor
+from saffron.language.syntax.parsing.expressions import parse_expression
 from saffron.language.syntax.tree import Publish, Setting, Span
 
 TOPIC_LIMIT = 249

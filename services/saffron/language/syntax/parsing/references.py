@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from saffron.language.syntax.cursor import Cursor
+from saffron.language.syntax.parsing.cursor import Cursor
+from saffron.language.syntax.parsing.tokens import Token
 from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, parse_path, parse_steps
-from saffron.language.syntax.tokens import Token
 from saffron.language.syntax.tree import Expression, Index, Key, KeyAttribute, Next, Reference
 
 FORMS = "In brackets stand: a number, first, i, i-1, last, ..i-1, ..i, or nothing."

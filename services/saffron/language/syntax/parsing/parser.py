@@ -9,13 +9,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from saffron.language.syntax import clauses
-from saffron.language.syntax.checks import check_expression, check_expressions
-from saffron.language.syntax.cursor import Cursor
-from saffron.language.syntax.expressions import parse_expression
 from saffron.language.syntax.hints import suggestion
-from saffron.language.syntax.patterns import parse_pattern
-from saffron.language.syntax.publish import parse_emit, parse_publish
+from saffron.language.syntax.parsing import clauses
+from saffron.language.syntax.parsing.checks import check_expression, check_expressions
+from saffron.language.syntax.parsing.cursor import Cursor
+from saffron.language.syntax.parsing.expressions import parse_expression
+from saffron.language.syntax.parsing.patterns import parse_pattern
+from saffron.language.syntax.parsing.publish import parse_emit, parse_publish
 from saffron.language.syntax.sql import HINTS
 from saffron.language.syntax.tree import Expression, Query, Span
 

@@ -1,0 +1,1 @@
+"""Parsers: from the text of a query to its tree, by tokens."""
