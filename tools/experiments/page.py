@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench._chart import charts
+from bench.shared.chart import charts
 from experiments.catalogue import EVEN, EXPERIMENTS, SHARES, Experiment
 from experiments.robustness import ALLOWED, ROBUSTNESS, places
 from experiments.summary import summary

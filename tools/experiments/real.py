@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import orjson
-from bench._system import System, system
+from bench.shared.system import System, system
 from experiments.found import Found, true_results
 from experiments.run import BOUND_MS, TRAIN, Load, Outcome, asked, outcome_of, replayed, shed_events, stated
 from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
 from typing import Any
 
-from bench._table import report, write
+from bench.shared.table import report, write
 from experiments.catalogue import EVEN, EXPERIMENTS, SHARES, Experiment
 from experiments.virtual import Done, Task, run_all
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 
-from bench._table import report
+from bench.shared.table import report
 
 from faults.run import Outcome, run
 from saffron.cli import console

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 import zstandard
-from bench._table import report
+from bench.shared.table import report
 from faults.client import Feeder
 from faults.target import Target, running
 

@@ -12,6 +12,9 @@ import typer
 from saffron.cli.checkout import TOOLS, environment
 from saffron.errors import InputError
 
+_FOLDERS = ("in_process", "on_kafka", "papers")
+"""Of tools/bench: each file in them is a benchmark."""
+
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
 
 
@@ -34,16 +37,23 @@ def bench(
 
     Other options are the benchmark's own: `saffron bench NAME -- --help` lists them.
     """
-    known = sorted(path.stem for path in (TOOLS / "bench").glob("*.py") if not path.stem.startswith("_"))
+    known = benchmarks()
     if not known:
         raise InputError(f"there are no benchmarks at {TOOLS}: run this command from a checkout of the project")
     if name is not None and name not in known:
         raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(known)}")
     failed = 0
     for one in [name] if name else known:
-        command = [sys.executable, "-m", f"bench.{one}", "--runs", str(runs)]
+        command = [sys.executable, "-m", known[one], "--runs", str(runs)]
         if json is not None:
             command += ["--json", str(json if name else json.with_stem(f"{json.stem}-{one}"))]
         command += context.args
         failed |= subprocess.run(command, check=False, env=environment()).returncode
     raise typer.Exit(1 if failed else 0)
+
+
+def benchmarks() -> dict[str, str]:
+    """The module of each benchmark, by its name, in the order of names."""
+    files = [path for folder in _FOLDERS for path in (TOOLS / "bench" / folder).glob("*.py")]
+    found = {path.stem: f"bench.{path.parent.name}.{path.stem}" for path in files if path.stem != "__init__"}
+    return dict(sorted(found.items()))

@@ -9,5 +9,5 @@ TOOLS = Path(__file__).parents[3] / "tools"
 
 
 def environment() -> dict[str, str]:
-    """The environment variables of `python -m bench.NAME`: these tools come before the command's own package."""
+    """The environment variables of `python -m bench...`: these tools come before the command's own package."""
     return {**os.environ, "PYTHONPATH": f"{TOOLS}{os.pathsep}{Path(__file__).parents[2]}"}

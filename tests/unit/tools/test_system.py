@@ -7,7 +7,7 @@ import signal
 from contextlib import ExitStack
 
 import pytest
-from bench._system import ended_when_told
+from bench.shared.system import ended_when_told
 
 
 def test_being_told_to_end_leaves_what_it_began_in_good_order() -> None:

@@ -1,0 +1,1 @@
+"""Benchmarks of the engines, the command and the API alone: no broker, one process."""

@@ -1,0 +1,1 @@
+"""Benchmarks of a whole system: a broker and all services on this machine."""

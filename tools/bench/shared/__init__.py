@@ -1,0 +1,1 @@
+"""What benchmarks share: their arguments and tables, workloads, and the systems that they start."""
