@@ -195,7 +195,7 @@ def test_every_client_of_the_settings_has_it() -> None:
 
 def test_no_client_is_made_past_the_settings() -> None:
     """Where the brokers are is told to a client in `librdkafka_settings`, and for the embedded broker."""
-    package = Path(librdkafka_settings.__file__).parents[2]
+    package = Path(librdkafka_settings.__file__).parents[3]
     found = {
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
