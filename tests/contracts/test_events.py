@@ -18,7 +18,8 @@ from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
 from saffron.engine.events.decoding.decode import Decoder
-from saffron.engine.events.decoding.exact import Bad, decode_exactly
+from saffron.engine.events.decoding.exact import decode_exactly
+from saffron.engine.events.decoding.rules.outcomes import Bad
 from saffron.engine.events.raw import batch_of_values
 from saffron.schema.iso_times import parse_iso
 from saffron.schema.schema import MAX_INSTANTS, MAX_TS, Kind, Schema

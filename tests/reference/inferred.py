@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from saffron.engine.events.decoding.exact import WATERMARK_TYPE, kind_of, parse_object
+from saffron.engine.events.decoding.exact import parse_object
 from saffron.engine.events.decoding.nesting import may_be_attribute
+from saffron.engine.events.decoding.rules.outcomes import WATERMARK_TYPE
+from saffron.engine.events.decoding.rules.value_kinds import kind_of
 from saffron.schema.numbers import NO_NUMBERS
 from saffron.schema.schema import Distribution, Kind, Schema, widened
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from saffron.engine.events.decoding.decode import Decoded
-from saffron.engine.events.decoding.exact import Reason
+from saffron.engine.events.decoding.rules.outcomes import Reason
 from saffron.engine.events.raw import RawBatch
 from saffron.schema.likely_times import SecondsCount
 

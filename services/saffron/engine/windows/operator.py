@@ -19,8 +19,8 @@ from typing import Any
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Columns
-from saffron.engine.events.decoding.exact import DAY
 from saffron.engine.events.decoding.infer import INFER_EVENTS
+from saffron.engine.events.decoding.rules.event_times import DAY
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record

@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from saffron.counted import counted
 from saffron.engine.events.block import Block
-from saffron.engine.events.decoding.decode import Decoder
-from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
+from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.decoding.losses import loss_notices
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.explain.kernel_text import kernel_sources
@@ -22,7 +20,7 @@ from saffron.engine.kernels import generated, jit
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.windows.dead_letters import DeadLetter
-from saffron.errors import InputError, QueryError, SaffronError
+from saffron.errors import QueryError, SaffronError
 from saffron.language import Bound, bind
 from saffron.language.plan.plan import Plan
 from saffron.language.syntax.parsing.parser import parse
@@ -31,22 +29,13 @@ from saffron.runtime.process.config import user_cache_directory
 from saffron.runtime.replay.ahead import made_ahead
 from saffron.runtime.replay.binding import bind_all
 from saffron.runtime.replay.both import Merged
+from saffron.runtime.replay.first_events import explained, first_events
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Query
 from saffron.runtime.replay.merged_stream import InnerBatch, InnerFiles, MergedMessages
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.runtime.streams.whole_tables import table_notices
 from saffron.schema.likely_times import seconds_notice
 from saffron.schema.schema import Schema
-
-_INFERRED = (
-    "These are the names in the first {:,} records. --lenient (lenient=True) lets others through;"
-    " --schema FILE (schema=...) says which there are."
-)
-_NO_EVENTS = (
-    "Messages of another form need a definition: `saffron stream infer FILE --name NAME` proposes one, for --stream."
-)
-_SHOWN = 200
-"""Bytes of a bad record shown in an error."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +153,7 @@ class Replay:
         except QueryError as error:
             if self.merged is not None or schema is None:
                 raise  # the definition says the names, or nothing does: hints at a schema would mislead
-            raise _explained(error, schema, head) from error
+            raise explained(error, schema, head) from error
         interpreted = self._interpret and self._would_compile(queries, schema)
         self._chains = [
             Chain(
@@ -305,36 +294,3 @@ class Replay:
             self._results.update(one.counts())
             self._peak = max(self._peak, chain.engines.partial_matches())
             yield one
-
-
-def _explained(error: QueryError, schema: Schema, head: Sequence[RawBatch]) -> SaffronError:
-    """The error with a hint about the inferred schema, or about records none of which is an event.
-
-    `head`: the batches from which the schema was inferred; none where it was given.
-    """
-    if error.stage != "schema" or not head:
-        return error
-    records = sum(map(len, head))
-    if not schema.types and (bad := next(_bad_records(head), None)) is not None:
-        return InputError(f"none of the first {counted(records, 'record')} is an event. The first: {bad}\n{_NO_EVENTS}")
-    if not error.unknown:
-        return error
-    hint = f"{error.hint}\n{_INFERRED.format(records)}".lstrip()
-    return QueryError(error.message, stage=error.stage, text=error.text, start=error.start, end=error.end, hint=hint)
-
-
-def _bad_records(head: Sequence[RawBatch]) -> Iterator[str]:
-    """The error of each record that is no event, and the record."""
-    decoder = Decoder(Schema({}, {}, {}))
-    for batch in head:
-        for bad in decoder.decode(batch).bad:
-            shown = batch.value(bad.row)[:_SHOWN].decode("utf-8", "replace")
-            yield f"{bad.reason}: {bad.detail}\n{shown}"
-
-
-def first_events(source: Iterator[RawBatch]) -> list[RawBatch]:
-    """Batches until there are enough events to infer a schema."""
-    head: list[RawBatch] = []
-    while sum(map(len, head)) < INFER_EVENTS and (batch := next(source, None)) is not None:
-        head.append(batch)
-    return head

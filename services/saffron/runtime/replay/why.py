@@ -34,9 +34,10 @@ from saffron.language.plan.plan import Plan
 from saffron.language.syntax.delivery import whole_text
 from saffron.records.query import ADD, QueryRecord
 from saffron.runtime.replay.binding import stream_of
+from saffron.runtime.replay.first_events import first_events
 from saffron.runtime.replay.fused import BLOCK_EVENTS, NO_CHECKPOINTS, Query
 from saffron.runtime.replay.merged_stream import InnerFiles, MergedMessages
-from saffron.runtime.replay.replay import Replay, first_events
+from saffron.runtime.replay.replay import Replay
 from saffron.schema.schema import END_OF_TIME, Schema
 
 Batches = Callable[[], Iterable[RawBatch]]

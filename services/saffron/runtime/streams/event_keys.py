@@ -7,7 +7,8 @@ from typing import Any
 
 import orjson
 
-from saffron.engine.events.decoding.exact import Bad, parse_object
+from saffron.engine.events.decoding.exact import parse_object
+from saffron.engine.events.decoding.rules.outcomes import Bad
 from saffron.schema.numbers import number_of, shown
 
 

@@ -13,7 +13,9 @@ import pytest
 from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.columns import Column
 from saffron.engine.events.decoding.decode import Decoded, Decoder
-from saffron.engine.events.decoding.exact import DAY, Bad, Event, Mark, decode_exactly
+from saffron.engine.events.decoding.exact import decode_exactly
+from saffron.engine.events.decoding.rules.event_times import DAY
+from saffron.engine.events.decoding.rules.outcomes import Bad, Event, Mark
 from saffron.engine.events.raw import RawBatch, batch_of_lines, batch_of_values
 from saffron.schema.numbers import number_of_text, shown
 from saffron.schema.schema import Kind, Schema, widened

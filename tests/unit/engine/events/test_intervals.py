@@ -13,9 +13,10 @@ from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.column_operations import concat_columns, slice_columns
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.decoding.decode import Decoder
-from saffron.engine.events.decoding.exact import Bad, Event, decode_exactly
+from saffron.engine.events.decoding.exact import decode_exactly
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.decoding.ndjson import decode_ndjson
+from saffron.engine.events.decoding.rules.outcomes import Bad, Event
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record

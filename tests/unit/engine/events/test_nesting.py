@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saffron.engine.events.column_operations import column_values
-from saffron.engine.events.decoding.exact import Bad, Event
 from saffron.engine.events.decoding.growth import needed
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.decoding.nesting import MAX_DEPTH, MAX_PATH, flattened
 from saffron.engine.events.decoding.newest import newest
+from saffron.engine.events.decoding.rules.outcomes import Bad, Event
 from saffron.engine.events.raw import batch_of_values
 from saffron.schema.schema import Kind, Schema
 from tests.unit.engine.events.test_decode import check, mutated, one, reason

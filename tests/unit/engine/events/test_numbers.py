@@ -15,8 +15,9 @@ from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.column_operations import column_values, converted
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.decoding.decode import Decoder
-from saffron.engine.events.decoding.exact import Event, decode_exactly
+from saffron.engine.events.decoding.exact import decode_exactly
 from saffron.engine.events.decoding.infer import infer_schema
+from saffron.engine.events.decoding.rules.outcomes import Event
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.events.rests import rests_of
 from saffron.engine.kernels.arithmetic import rest

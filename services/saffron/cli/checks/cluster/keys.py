@@ -12,7 +12,7 @@ import orjson
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.counted import counted
-from saffron.engine.events.decoding.exact import WATERMARK_TYPE
+from saffron.engine.events.decoding.rules.outcomes import WATERMARK_TYPE
 from saffron.runtime.log import Record
 from saffron.runtime.log.murmur2 import partition_of
 

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Column
-from saffron.engine.events.decoding.exact import DAY, Bad, Event, Mark, Reason, Source, decode_exactly
+from saffron.engine.events.decoding.exact import decode_exactly
+from saffron.engine.events.decoding.rules.event_times import DAY
+from saffron.engine.events.decoding.rules.outcomes import Bad, Event, Mark, Reason, Source
 from saffron.engine.events.decoding.scan import scan_events
 from saffron.engine.events.decoding.scan_tables import (
     Cells,

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from saffron.engine.events.decoding.exact import kind_of, parse_object
+from saffron.engine.events.decoding.exact import parse_object
 from saffron.engine.events.decoding.nesting import may_be_attribute
+from saffron.engine.events.decoding.rules.value_kinds import kind_of
 from saffron.errors import SchemaError
 from saffron.schema.schema import Kind, Schema, widened
 

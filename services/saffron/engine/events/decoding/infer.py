@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from saffron.engine.events.decoding.exact import WATERMARK_TYPE, kind_of, parse_object
+from saffron.engine.events.decoding.exact import parse_object
 from saffron.engine.events.decoding.nesting import may_be_attribute
+from saffron.engine.events.decoding.rules.outcomes import WATERMARK_TYPE
+from saffron.engine.events.decoding.rules.value_kinds import kind_of
 from saffron.engine.events.raw import RawBatch
 from saffron.schema.numbers import NO_NUMBERS
 from saffron.schema.schema import Distribution, Kind, Schema, widened

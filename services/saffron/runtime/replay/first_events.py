@@ -1,0 +1,55 @@
+"""The first events of a replay: a schema is inferred from them, and they say why a query does not bind to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from saffron.counted import counted
+from saffron.engine.events.decoding.decode import Decoder
+from saffron.engine.events.decoding.infer import INFER_EVENTS
+from saffron.engine.events.raw import RawBatch
+from saffron.errors import InputError, QueryError, SaffronError
+from saffron.schema.schema import Schema
+
+_INFERRED = (
+    "These are the names in the first {:,} records. --lenient (lenient=True) lets others through;"
+    " --schema FILE (schema=...) says which there are."
+)
+_NO_EVENTS = (
+    "Messages of another form need a definition: `saffron stream infer FILE --name NAME` proposes one, for --stream."
+)
+_SHOWN = 200
+"""Bytes of a bad record shown in an error."""
+
+
+def first_events(source: Iterator[RawBatch]) -> list[RawBatch]:
+    """Batches until there are enough events to infer a schema."""
+    head: list[RawBatch] = []
+    while sum(map(len, head)) < INFER_EVENTS and (batch := next(source, None)) is not None:
+        head.append(batch)
+    return head
+
+
+def explained(error: QueryError, schema: Schema, head: Sequence[RawBatch]) -> SaffronError:
+    """The error with a hint about the inferred schema, or about records none of which is an event.
+
+    `head`: the batches from which the schema was inferred; none where it was given.
+    """
+    if error.stage != "schema" or not head:
+        return error
+    records = sum(map(len, head))
+    if not schema.types and (bad := next(_bad_records(head), None)) is not None:
+        return InputError(f"none of the first {counted(records, 'record')} is an event. The first: {bad}\n{_NO_EVENTS}")
+    if not error.unknown:
+        return error
+    hint = f"{error.hint}\n{_INFERRED.format(records)}".lstrip()
+    return QueryError(error.message, stage=error.stage, text=error.text, start=error.start, end=error.end, hint=hint)
+
+
+def _bad_records(head: Sequence[RawBatch]) -> Iterator[str]:
+    """The error of each record that is no event, and the record."""
+    decoder = Decoder(Schema({}, {}, {}))
+    for batch in head:
+        for bad in decoder.decode(batch).bad:
+            shown = batch.value(bad.row)[:_SHOWN].decode("utf-8", "replace")
+            yield f"{bad.reason}: {bad.detail}\n{shown}"
