@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +11,14 @@ from confluent_kafka import KafkaError, KafkaException
 
 from saffron.errors import LogError
 from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition
-from saffron.runtime.log.kafka import librdkafka_settings
-from saffron.runtime.log.kafka.errors import is_denied, is_topic_unsettled, is_transient, translate
-from saffron.runtime.log.kafka.messages import offsets_of, partition_name, record_of
+from saffron.runtime.log.kafka import librdkafka_settings, partition_facts
+from saffron.runtime.log.kafka.errors import is_transient, translate
+from saffron.runtime.log.kafka.messages import offsets_of, record_of
 
 if TYPE_CHECKING:
     from saffron.engine.events.raw import RawBatch
 
 _LOG = logging.getLogger("saffron.kafka")
-_TIMEOUT = 10.0
-_AGAIN = 0.05
 _ERROR = ck.Message.error
 _IN_CACHE = 500
 """Messages that are made into columns at a time, while the processor's cache holds them: a fifth faster than 2,000."""
@@ -158,44 +155,13 @@ class KafkaConsumer:
         self._resume([one for one in partitions if one not in self._seeks])
 
     def committed(self, partition: TopicPartition) -> Committed | None:
-        where = [ck.TopicPartition(partition.topic, partition.partition)]
-        try:
-            found = self._consumer.committed(where, timeout=_TIMEOUT)[0]
-        except KafkaException as error:
-            raise translate(
-                error, f"asking for the position of {partition_name(partition)} in group {self._group}"
-            ) from error
-        if found.error is not None:
-            raise translate(
-                found.error, f"asking for the position of {partition_name(partition)} in group {self._group}"
-            )
-        return None if found.offset < 0 else Committed(found.offset, found.metadata or "")
+        return partition_facts.committed(self._consumer, self._group, partition)
 
     def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
-        where = ck.TopicPartition(partition.topic, partition.partition)
-        low, high = self._settled(
-            partition, lambda: self._consumer.get_watermark_offsets(where, timeout=_TIMEOUT, cached=False)
-        )
-        return int(low), int(high)
+        return partition_facts.watermarks(self._consumer, partition)
 
     def offset_at(self, partition: TopicPartition, time: int) -> int:
-        where = ck.TopicPartition(partition.topic, partition.partition, time)
-        found = self._settled(partition, lambda: self._consumer.offsets_for_times([where], timeout=_TIMEOUT)[0])
-        if found.error is not None:
-            raise translate(found.error, f"asking for an offset of {partition_name(partition)}")
-        return int(found.offset) if found.offset >= 0 else self.watermarks(partition)[1]
-
-    def _settled(self, partition: TopicPartition, ask: Callable[[], Any]) -> Any:
-        """The answer about a partition, asked for again while its topic or leader is not known to all brokers yet."""
-        until = time.monotonic() + _TIMEOUT
-        while True:
-            try:
-                return ask()
-            except KafkaException as error:
-                if not is_topic_unsettled(error) or time.monotonic() > until:
-                    raise translate(error, f"asking for the ends of {partition_name(partition)}") from error
-            self._require_seen(partition)
-            time.sleep(_AGAIN)
+        return partition_facts.offset_at(self._consumer, partition, time)
 
     def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
         try:
@@ -212,16 +178,6 @@ class KafkaConsumer:
         self._consumer.close()
 
     # ------------------------------------------------------------ inside
-
-    def _require_seen(self, partition: TopicPartition) -> None:
-        """DeniedError: the topic is unknown because the user has no right to see it."""
-        try:
-            found = self._consumer.list_topics(partition.topic, timeout=_TIMEOUT).topics
-        except KafkaException as error:
-            raise translate(error, f"asking for topic {partition.topic}") from error
-        wrong = found[partition.topic].error if partition.topic in found else None
-        if wrong is not None and is_denied(wrong):
-            raise translate(wrong, f"asking for the ends of {partition_name(partition)}")
 
     def _set_assignment(self, partitions: set[TopicPartition]) -> None:
         self._assigned = partitions
