@@ -5,7 +5,8 @@ Every selector has the dashboard's namespace, and its query where the metric is 
 
 from __future__ import annotations
 
-from saffron.runtime.telemetry.metric_names import MODEL_AGE, MODEL_VERSION, Counter, Gauge, Histogram, Metric
+from saffron.runtime.telemetry.metric_kinds import Counter, Gauge, Histogram, Metric
+from saffron.runtime.telemetry.metric_names import MODEL_AGE, MODEL_VERSION
 
 WINDOW = "[$__rate_interval]"
 _OF_MODELS = (MODEL_AGE, MODEL_VERSION)

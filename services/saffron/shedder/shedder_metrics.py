@@ -15,6 +15,7 @@ from saffron.runtime.log import TopicPartition
 from saffron.runtime.telemetry.digest import Digest
 from saffron.runtime.telemetry.growth import Growth
 from saffron.runtime.telemetry.histogram import Buckets
+from saffron.runtime.telemetry.metric_kinds import Gauge
 from saffron.runtime.telemetry.metric_names import (
     DECISION,
     ESTIMATED_FALSE,
@@ -29,7 +30,6 @@ from saffron.runtime.telemetry.metric_names import (
     SHED_EVENTS,
     SHEDDING_LATENCY,
     STAGE_LATENCY,
-    Gauge,
 )
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.shedder.hop import ShedderHop

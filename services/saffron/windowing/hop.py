@@ -18,6 +18,7 @@ from saffron.runtime.hops.when_written import Counted
 from saffron.runtime.streams.stream_formats import Translation
 from saffron.runtime.telemetry import metric_names as names
 from saffron.runtime.telemetry.growth import Growth
+from saffron.runtime.telemetry.metric_kinds import Counter
 from saffron.schema.schema import Schema
 from saffron.windowing.activation import Activation, ReportStatus
 from saffron.windowing.control_follower import ControlFollower
@@ -111,7 +112,7 @@ class WindowingHop:
         self._awaiting = False
         self._awaited: frozenset[str] = frozenset()
         self._awaited_since = 0
-        self._growth: Growth[names.Counter] = Growth()
+        self._growth: Growth[Counter] = Growth()
         self._counts: list[list[Counted]] = []
 
     # ------------------------------------------------------------ the shell's side

@@ -14,7 +14,8 @@ import pytest
 from saffron.errors import SettingsError
 from saffron.runtime.local.state import SERVICES
 from saffron.runtime.process import config
-from saffron.runtime.telemetry.metric_names import METRICS, Counter
+from saffron.runtime.telemetry.metric_kinds import Counter
+from saffron.runtime.telemetry.metric_names import METRICS
 from tests.contracts.k8s.kustomize import Resource, build, key_of
 from tests.contracts.k8s.validation import faults
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import promql_parser as promql
 
-from saffron.runtime.telemetry.metric_names import METRICS, Counter, Histogram
+from saffron.runtime.telemetry.metric_kinds import Counter, Histogram
+from saffron.runtime.telemetry.metric_names import METRICS
 
 TARGET = frozenset({"namespace", "pod", "job"})
 """Labels that Prometheus puts to what it scrapes."""

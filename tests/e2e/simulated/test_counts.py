@@ -23,7 +23,8 @@ from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.telemetry import metric_names as names
-from saffron.runtime.telemetry.metric_names import METRICS, Counter
+from saffron.runtime.telemetry.metric_kinds import Counter
+from saffron.runtime.telemetry.metric_names import METRICS
 from saffron.runtime.telemetry.metrics import Metrics
 from tests.e2e.simulated.system import (
     ANY,

@@ -29,7 +29,8 @@ from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.clock_watch import ClockWatch
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.telemetry.health import Health
-from saffron.runtime.telemetry.metric_names import METRICS, MODEL_BATCHES, Counter
+from saffron.runtime.telemetry.metric_kinds import Counter
+from saffron.runtime.telemetry.metric_names import METRICS, MODEL_BATCHES
 from saffron.runtime.telemetry.metrics import Metrics
 from tests.e2e.simulated.system import ANY, FALLS, RALLY, RESULT_BYTES, TOPICS, Source, at_rest, close, makers, settings
 from tests.memory.memory_log import MemoryLog

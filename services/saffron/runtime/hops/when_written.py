@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-from saffron.runtime.telemetry.metric_names import Counter
+from saffron.runtime.telemetry.metric_kinds import Counter
 
 M = TypeVar("M")
 Act = Callable[[], None]

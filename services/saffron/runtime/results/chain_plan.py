@@ -21,7 +21,8 @@ from saffron.runtime.log import Committed, Log, TopicPartition
 from saffron.runtime.process.background import Background, at_once
 from saffron.runtime.results.failed_queries import FailedQuery, failed_queries_of, failed_queries_record
 from saffron.runtime.results.published import PublishedTopics
-from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS, Counter
+from saffron.runtime.telemetry.metric_kinds import Counter
+from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS
 
 _HISTORY_BATCH = 64
 _BUSY = 3

@@ -17,7 +17,7 @@ from saffron.runtime.telemetry import metric_names as names
 from saffron.runtime.telemetry.digest import Digest
 from saffron.runtime.telemetry.growth import Growth
 from saffron.runtime.telemetry.histogram import Buckets
-from saffron.runtime.telemetry.metric_names import Gauge
+from saffron.runtime.telemetry.metric_kinds import Gauge
 from saffron.runtime.telemetry.metrics import Metrics
 
 _GAUGES = (names.PARTIAL_MATCHES, names.SHED_UTILITY, names.STATE_BYTES, names.WATERMARK, names.SNAPSHOT_AGE)

@@ -34,7 +34,8 @@ from saffron.runtime.streams.statuses import Statuses
 from saffron.runtime.streams.streams import Streams
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
 from saffron.runtime.telemetry.health import Health
-from saffron.runtime.telemetry.metric_names import QUERY_FAILED, Counter
+from saffron.runtime.telemetry.metric_kinds import Counter
+from saffron.runtime.telemetry.metric_names import QUERY_FAILED
 from saffron.runtime.telemetry.metrics import Metrics
 
 _LOG = logging.getLogger(__name__)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from saffron.engine.operators.results import Results
 from saffron.runtime.hops.when_written import Report, unreported
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
-from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS, DEAD_LETTERS, Counter
+from saffron.runtime.telemetry.metric_kinds import Counter
+from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS, DEAD_LETTERS
 
 Milliseconds = NDArray[np.float64]
 

@@ -21,7 +21,8 @@ from prometheus_client.core import (
 from prometheus_client.core import Metric as Family
 
 from saffron.runtime.telemetry.histogram import BOUNDS_MS, Buckets
-from saffron.runtime.telemetry.metric_names import METRICS, Counter, Gauge, Histogram, Metric
+from saffron.runtime.telemetry.metric_kinds import Counter, Gauge, Histogram, Metric
+from saffron.runtime.telemetry.metric_names import METRICS
 
 _Labels = tuple[str, ...]
 
