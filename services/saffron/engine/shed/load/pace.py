@@ -49,8 +49,9 @@ class _Forwarded:
 class Pace:
     """The measured pace of one reader, against the model.
 
-    `beside`: ms of an event of which nothing is masked, over the number of partial matches alive. `overshoot`: the greatest recent excess (ms) of the time between two reports over the expected one. `commit`: the
-    greatest recent time (ms) from the end of a block to the commit of its results.
+    `beside`: ms of an event of which nothing is masked, over the number of partial matches alive. `overshoot`: the
+    greatest recent excess (ms) of the time between two reports over the expected one. `commit`: the greatest recent
+    time (ms) from the end of a block to the commit of its results.
     """
 
     overshoot: float = 0.0
