@@ -86,17 +86,6 @@ class LatencyFunction:
         phi = SHAPES[self.shape](np.array([max(0.0, partial_matches)]))
         return max(0.0, self.offset + self.slope * float(phi[0]))
 
-    def inverse(self, latency: float, at_most: int) -> int:
-        """The greatest n in [0, at_most] whose latency (ns) is not above `latency`; 0 if there is none (f^-1 of P7)."""
-        low, high = 0, at_most
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self(middle) <= latency:
-                low = middle
-            else:
-                high = middle - 1
-        return low
-
 
 def fit(sums: Sequence[Sequence[int]]) -> LatencyFunction | None:
     """The best function through bins given as (events, load, nanoseconds); None without any events.
@@ -106,7 +95,7 @@ def fit(sums: Sequence[Sequence[int]]) -> LatencyFunction | None:
 
     Nothing tells the cost of an event without partial matches where no bin has less than half of the mean n. Then all
     time is taken to be that of partial matches, so that f has an inverse. Measurements after some were dropped correct
-    it.
+    it (`Speed`).
     """
     table = np.array([row for row in sums if row[0] > 0], dtype=np.float64).reshape(-1, 3)
     if len(table) == 0:

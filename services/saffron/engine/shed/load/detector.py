@@ -162,7 +162,7 @@ class Detector:
         """The speed of one reader: measured, or by the model until it is measured."""
         model, pace = self.model, self.pace(service)
         functions = (None, None) if model is None else (model.processing, model.shedding)
-        return Speed(*functions, pace.slowness, pace.mean, pace.mean_alive, pace.overshoot)
+        return Speed(*functions, pace.slowness, pace.mean, pace.mean_alive, pace.overshoot, pace.beside)
 
     def costs(self, service: str, queries: Container[str]) -> dict[str, float]:
         """The recent share of each of `queries` in their time at a reader, as if each saw all events."""

@@ -8,12 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from saffron.engine.shed.load.fading import Fading
+from saffron.engine.shed.load.regression import Regression
 
 _KEPT = 0.9
 """Of what was measured before, at each report: the mean is one of events, so that a first block, which may be small and
 slow, does not weigh more than those behind it."""
 _MEMORY_MS = 200.0
 """Of processing time, over which what was measured is remembered."""
+_MEMORY_OF_ALIVE_MS = 2_000.0
+"""Of processing time, over which is remembered what an event took beside so many partial matches: longer than the
+above, since their number must vary in it."""
 _FURTHEST = 128.0
 """What was measured corrects what was expected by at most this factor, either way: the model knows nothing of results,
 and to write one may take many times as long as to find it."""
@@ -45,12 +49,14 @@ class _Forwarded:
 class Pace:
     """The measured pace of one reader, against the model.
 
-    `overshoot`: the greatest recent excess (ms) of the time between two reports over the expected one. `commit`: the
-    greatest recent time (ms) from the end of a block to the commit of its results.
+    `beside`: ms of an event of which nothing is masked, over the number of partial matches alive. `overshoot`: the
+    greatest recent excess (ms) of the time between two reports over the expected one. `commit`: the greatest recent
+    time (ms) from the end of a block to the commit of its results.
     """
 
     overshoot: float = 0.0
     commit: float = 0.0
+    beside: Regression = field(default_factory=Regression)
     _ahead: deque[_Forwarded] = field(default_factory=lambda: deque(maxlen=MOST_BLOCKS))
     _off: Fading = field(default_factory=lambda: Fading(_MEMORY_MS, _MEMORY_MS))
     _mean: Fading = field(default_factory=Fading)
@@ -129,6 +135,9 @@ class Pace:
         if whole >= TELLING * events:
             self._mean.add(milliseconds, whole, kept=_KEPT)
             self._beside.add(whole * alive, whole, kept=_KEPT)
+            if whole > 0:
+                kept = math.exp(-milliseconds / _MEMORY_OF_ALIVE_MS)
+                self.beside.add(alive, milliseconds / whole, whole, kept=kept)
         self._born.add(max(0, alive - self._alive), events, kept=_KEPT)
         self._alive = alive
         if corrects and expected > 0:

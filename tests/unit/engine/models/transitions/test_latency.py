@@ -46,7 +46,6 @@ def test_without_a_small_number_all_time_is_that_of_partial_matches() -> None:
     fitted = fit([[10, 900, 5000], [10, 1000, 5100], [10, 1100, 4900]])
     assert fitted is not None
     assert fitted(50.0) == pytest.approx(250.0)
-    assert fitted.inverse(250.0, 100) == 50
 
 
 def test_nothing_observed_is_no_function() -> None:
@@ -58,14 +57,6 @@ def test_a_latency_that_falls_is_taken_for_constant() -> None:
     fitted = fit([[100, 0, 9000], [100, 1000, 6000], [100, 10000, 3000], [100, 20000, 2900]])
     assert fitted is not None
     assert fitted.shape == "constant"
-
-
-def test_inverse_is_the_greatest_number_that_keeps_the_latency() -> None:
-    function = LatencyFunction("linear", 100.0, 10.0, 0.0)
-    assert function.inverse(350.0, 1000) == 25
-    assert function.inverse(359.9, 1000) == 25
-    assert function.inverse(50.0, 1000) == 0
-    assert function.inverse(1e9, 40) == 40
 
 
 def test_samples_add_up_by_bin_and_drain_once() -> None:

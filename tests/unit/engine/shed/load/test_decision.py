@@ -8,6 +8,7 @@ import pytest
 
 from saffron.engine.models.transitions.latency import LatencyFunction
 from saffron.engine.shed.load.decision import Decider, Decision, Situation
+from saffron.engine.shed.load.regression import Regression
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.load.speed import Speed
 
@@ -74,3 +75,16 @@ def test_partial_matches_stay_where_hardly_any_time_depends_on_them(slope: float
     )
     assert decided.keep is None
     assert AT.events * (1 - decided.share) * flat.processing(AT.met) < AT.events / AT.rate, "events save it all"
+
+
+def test_partial_matches_go_where_they_were_measured_to_take_time_that_the_model_does_not_know_of() -> None:
+    measured = Regression()
+    for n in (0, 40, 2, 30, 0, 10):
+        measured.add(n, 0.02 * (1 + n), 50, kept=1.0)
+    at = replace(AT, alive=60, droppable=60, met=60.0)
+    flat = LatencyFunction("constant", 1e6 * measured.mean_y, 0.0, 0.0)
+    decided = Decider(Overload(BOUND)).decide(
+        at, Speed(flat, beside=measured), events=True, partial=True, split=lambda share: 0.0, lossless=same
+    )
+    assert decided.keep is not None
+    assert decided.keep < at.droppable
