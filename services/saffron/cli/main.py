@@ -5,6 +5,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or a wrong query, 3 no broker.
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import os
@@ -93,13 +94,20 @@ def saffron(version: bool = typer.Option(False, "--version", help="Print the ver
         raise typer.Exit
 
 
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Of the disk, not of the command: it is full, over its quota, its file too large, or broken."""
+
+
 def run() -> None:
     """The entry point of the command: expected errors become one message and an exit status."""
     # NumPy's BLAS starts a thread for each core, which first spins: 0.06 s of processor time for every process, of
     # which none multiplies matrices that are large.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # so that what cannot be written is an error of this command, not of the interpreter
     except SaffronError as error:
         from saffron.cli import console
 
@@ -109,8 +117,20 @@ def run() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:  # the reader of a pipe (head) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            raise
+        _discard_output()
+        where = f"writing {error.filename}" if error.filename else "writing the output"
+        print(f"saffron: {where}: {error.strerror}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _discard_output() -> None:
+    """What is left of the output goes nowhere: the interpreter would try to write it once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def exit_status(error: SaffronError) -> int:

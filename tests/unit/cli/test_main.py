@@ -37,6 +37,8 @@ COMMANDS = [
 COMMANDS += [f"stream {name}" for name in ("add", "list")] + ["config show"]
 COMMANDS += [f"query {name}" for name in ("add", "check", "list", "show", "pause", "resume", "replace", "remove")]
 
+DATA = Path(main.__file__).parents[1] / "data"
+
 
 def saffron(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """Run the command in this process; its exit status."""
@@ -207,3 +209,12 @@ def test_config_show_says_where_a_value_comes_from(
     line = next(one for one in shown.splitlines() if one.startswith("commit_ms"))
     assert line.split() == ["commit_ms", "77", "SAFFRON_COMMIT_MS"]
     assert "secret" not in shown
+
+
+@pytest.mark.parametrize("command", [["--version"], ["--help"], ["explain", str(DATA / "rally.saf")]])
+def test_a_disk_that_is_full_is_one_message(command: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "saffron", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (ran.returncode, ran.stderr) == (1, "saffron: writing the output: No space left on device\n")
