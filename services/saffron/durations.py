@@ -58,3 +58,11 @@ def duration(milliseconds: int) -> str:
             count = milliseconds // size
             return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
     return f"{milliseconds} ms"
+
+
+def as_option(milliseconds: int) -> str:
+    """A duration as options and definitions write it, in its largest whole unit: `10s`, `1500ms`, `0`."""
+    for size, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s")):
+        if milliseconds and milliseconds % size == 0:
+            return f"{milliseconds // size}{unit}"
+    return f"{milliseconds}ms" if milliseconds else "0"

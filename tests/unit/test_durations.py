@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from saffron.durations import read_duration
+from saffron.durations import as_option, read_duration
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,8 @@ def test_durations(text: str, ms: int) -> None:
 def test_what_is_no_duration_says_how_to_write_it(text: str, way: str) -> None:
     with pytest.raises(ValueError, match=re.escape(way)):
         read_duration(text)
+
+
+@pytest.mark.parametrize("ms", [0, 1, 999, 1000, 1500, 60_000, 90_000, 3_600_000, 86_400_000, 864_000_001])
+def test_what_an_option_would_write_is_read_as_the_same(ms: int) -> None:
+    assert read_duration(as_option(ms)) == ms

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from saffron.control.streams.change import StreamContext, StreamPlan
+from saffron.durations import as_option
 from saffron.records.stream import StreamRecord
 
 
@@ -35,5 +36,5 @@ def cell(name: str, value: object) -> object:
     if name == "format":
         return value or "json"
     if name in ("disorder", "idle", "silence"):
-        return "-" if value is None else f"{value} ms"
+        return "-" if value is None else as_option(int(str(value)))
     return "-" if value is None else value

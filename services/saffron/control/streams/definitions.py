@@ -11,6 +11,7 @@ from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan, require_foreign
 from saffron.control.streams.stream_topics import inner_topics_used, with_topics
 from saffron.counted import counted
+from saffron.durations import as_option
 from saffron.mapping.changes import changes_of
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.definition_reader import definition_of, read_definition
@@ -75,7 +76,7 @@ def summary_of(found: StreamPlan) -> list[str]:
     if files := [str(one.file) for one in definition_of(applied).tables if one.file is not None]:
         sentences.append(f"each member of windowing reads {', '.join(files)} in the folder `tables` (SAFFRON_TABLES)")
     if record.silence is not None:
-        after = _duration(record.silence)
+        after = as_option(record.silence)
         sentences.append(f"where nothing comes to any source for {after}, event time goes on with the clock")
     return sentences
 
@@ -212,14 +213,6 @@ def _refuse_another_place(before: StreamRecord, wanted: StreamDefinition, now: S
 
 def _with(text: str, name: str, value: int) -> str:
     """The text of a definition with a bound (ms) of the stream's own. Comments and the other lines stay."""
-    line = f"{name}: {_duration(value)}"
+    line = f"{name}: {as_option(value)}"
     found, count = re.subn(rf"(?m)^{name}:.*?(?=\s*(?:#.*)?$)", line, text)
     return found if count else re.sub(r"(?m)^(stream:[^\n]*)$", rf"\1\n{line}", text, count=1)
-
-
-def _duration(ms: int) -> str:
-    """A duration as a person writes it, in the largest unit that needs no fraction."""
-    for size, unit in ((3_600_000, "h"), (60_000, "m"), (1_000, "s")):
-        if ms and ms % size == 0:
-            return f"{ms // size}{unit}"
-    return f"{ms}ms"

@@ -101,7 +101,7 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
         lambda look: replace(
             topic("windows", retention_ms="-1")(look), queries={"q": query(TEXT_OF_TEN_DAYS)}
         ),
-        ERROR, "saffron.admitted", "query q looks back 864000000 ms", "shorten the query's WITHIN",
+        ERROR, "saffron.admitted", "query q looks back 10d", "shorten the query's WITHIN",
     ),
     "time of the producer on a control topic": (
         topic("health", message_timestamp_type="CreateTime"), ERROR, "saffron.health", "CreateTime", "LogAppendTime",

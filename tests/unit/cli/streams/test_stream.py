@@ -71,7 +71,7 @@ def test_what_is_said_is_changed_and_nothing_else(client: Client) -> None:
             assert found == replace(first, **{name: value})
     put(client, StreamChange("quotes", silence=30_000))
     off = plan_update(StreamChange("quotes", silence=0), present(client))
-    assert differences(off) == ["silence: 30000 ms -> -"]
+    assert differences(off) == ["silence: 30s -> -"]
     assert put(client, StreamChange("quotes", idle=0, silence=0)) == replace(first, idle=None)
     assert not plan_change(StreamChange("quotes"), present(client)).is_change
     assert not plan_change(replace(GIVEN, disorder=5), present(client)).is_change, "the same again changes nothing"

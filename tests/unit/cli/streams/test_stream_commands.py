@@ -191,9 +191,9 @@ def test_a_changed_definition_is_said_by_its_version(console: Console) -> None:
     console.put(StreamRecord("shop", "saffron.shop", idle=10_000, definition=applied))
     said = console.run("stream set shop --idle 1500ms")
     assert "definition: version 4 -> version 5" in said
-    assert "idle: 10000 ms -> 1500 ms" in said
+    assert "idle: 10s -> 1500ms" in said
 
 
 def test_what_is_changed_is_said(console: Console) -> None:
-    assert "idle: - -> 5000 ms" in console.run("stream set trades --idle 5s")
+    assert "idle: - -> 5s" in console.run("stream set trades --idle 5s")
     assert "nothing is changed" in console.run("stream add trades")

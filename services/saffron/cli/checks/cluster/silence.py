@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, warning
 from saffron.counted import counted
+from saffron.durations import as_option
 
 _CHECK = "silence"
 
@@ -17,7 +18,7 @@ def check_silence(look: Look) -> Iterator[Finding]:
         late = digests[-1].late_by_silence
         if service == "windowing" and late:
             record = look.streams.get(str(stream))
-            bound = f" of {record.silence} ms" if record is not None and record.silence is not None else ""
+            bound = f" of {as_option(record.silence)}" if record is not None and record.silence is not None else ""
             letters = counted(
                 late,
                 "event since windowing started is a dead letter",

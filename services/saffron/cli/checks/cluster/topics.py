@@ -8,6 +8,7 @@ from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.cli.queries.standing import Standing
 from saffron.counted import counted
+from saffron.durations import as_option
 from saffron.errors import QueryError
 from saffron.language import compile_query
 from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
@@ -92,8 +93,8 @@ def check_retention(look: Look) -> Iterator[Finding]:
             facts = look.topics.get(topic)
             keeps = int((facts.config if facts else {}).get("retention.ms") or -1)
             if 0 <= keeps < size:
-                what = f"retention.ms is {keeps}, but query {query_name} looks back {size} ms"
-                yield error("retention", what, topic, f"raise it above {size}, or shorten the query's WITHIN")
+                what = f"its retention is {as_option(keeps)}, but query {query_name} looks back {as_option(size)}"
+                yield error("retention", what, topic, f"raise retention.ms above {size}, or shorten the query's WITHIN")
 
 
 def check_replication(look: Look) -> Iterator[Finding]:
