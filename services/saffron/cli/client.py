@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LOOK = 0.01
 _FLUSH_SECONDS = 30.0
 _RESTART_SECONDS = 60.0
-"""How long an embedded broker that has ended is waited for."""
+"""The longest wait for an embedded broker that has ended to come back."""
 
 R = TypeVar("R")
 

@@ -108,7 +108,7 @@ def replay(
 
 @dataclass(frozen=True)
 class Read:
-    """How events are read. `lenient`: unknown names in queries are warnings. `disorder`: in ms."""
+    """Options of reading events. `lenient`: unknown names in queries are warnings. `disorder`: in ms."""
 
     schema: Schema | None
     lenient: bool

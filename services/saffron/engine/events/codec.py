@@ -111,7 +111,10 @@ def _header(block: Block) -> dict[str, Any]:
 
 
 def _parse_header(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
-    """What a `Block` has but columns, of its Arrow message. LogError: it is not Saffron's, or of another format."""
+    """The fields of a `Block` other than columns, from the metadata of its Arrow message.
+
+    Raises LogError for a message that Saffron did not write, or of another format version.
+    """
     if not metadata or _KEY not in metadata:
         raise LogError("an Arrow message without a header of Saffron's: it was not written by `windowing` or `shedder`")
     version = metadata.get(_VERSION_KEY, b"?").decode("utf-8", "replace")

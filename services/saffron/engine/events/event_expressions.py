@@ -206,7 +206,7 @@ def _call(expr: Call, columns: Columns) -> _Value:
 _COMBINE: Mapping[str, Callable[..., Any]] = {
     "abs": np.abs, "sqrt": np.sqrt, "least": np.minimum, "greatest": np.maximum,
 }  # fmt: skip
-"""What NumPy has with the same nulls."""
+"""Functions for which NumPy has an equal one, nulls included."""
 
 
 def _present(value: _Value, n: int) -> Bools:

@@ -183,7 +183,7 @@ def _kind(item: Mapping[str, Any], place: str) -> tuple[Kind, bool]:
 
 
 def _time(item: Mapping[str, Any], place: str) -> Distribution | None:
-    """How imprecise times are distributed; None where ts is always exact."""
+    """The distribution of imprecise times; None where ts is always exact."""
     _only(item, _TS, place)
     given = item.get("type", "integer")
     names = given if isinstance(given, list) else [given]

@@ -134,9 +134,9 @@ def batch_of_values(
 def split_lines(
     buffer: NDArray[np.uint8],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
-    r"""Where the lines of `buffer` lie: (starts, ends, numbers, lines), blank lines left out.
+    r"""The lines of `buffer`, without blank ones: (starts, ends, numbers, lines).
 
-    `numbers`: 0-based line numbers; `lines`: how many lines there are, blank ones included. "\r\n" ends a line too,
+    `numbers`: 0-based line numbers; `lines`: the number of lines, blank ones included. "\r\n" ends a line too,
     and the last line needs no newline.
     """
     newlines = np.flatnonzero(buffer == NEWLINE)

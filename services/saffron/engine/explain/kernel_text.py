@@ -26,7 +26,7 @@ _WHAT = {
     "select": "conditions of the query: which earlier events an event may follow, and of single events",
     "advance": "takes events through the graphs of trends (GRETA), and closes windows",
 }
-"""What each kernel does, by its entry point."""
+"""The purpose of each kernel, by its entry point."""
 
 
 def kernel_text(plan: Plan, schema: Schema, shed: str) -> str:

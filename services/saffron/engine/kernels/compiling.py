@@ -1,8 +1,9 @@
-"""How Numba makes machine code for us: what a kernel is made of is compiled once, with it.
+"""A compile pipeline for Numba in which the functions that a kernel calls are compiled once, together with the kernel.
 
-Numba brings each function to machine code by itself, with all that it calls inside it, before it becomes part of its
-callers: what stands at the end of a chain of ten calls is optimised ten times. A *part* is only made ready to be
-inlined. What our kernels never contain (closures, literal unrolling, array expressions) is not looked for.
+By default Numba brings each function to machine code by itself, with all that it calls inside it, before the function
+becomes part of its callers. The last function of a chain of ten calls is then optimised ten times. Here a *part* is
+only made ready to be inlined. Passes for closures, literal unrolling and array expressions are left out: our kernels
+contain none.
 """
 
 from __future__ import annotations

@@ -83,7 +83,10 @@ def is_kept(source: KernelSource) -> bool:
 
 
 def _at_once(signature: object = None, **options: object) -> Callable[[Function], Any]:
-    """As `kernel`, compiled at once if it has a signature: who loads it does so where nobody waits. Makes no arrays."""
+    """A form of `kernel` that compiles at once if it has a signature, since loading happens where nobody waits.
+
+    Its kernels make no arrays.
+    """
     return kernel(signature, at_once=True, **({"_nrt": False} | options))
 
 
@@ -93,7 +96,9 @@ def _plain(signature: object = None, **options: object) -> Callable[[Function], 
 
 @lru_cache(maxsize=128)
 def _code(source: str) -> CodeType:
-    """What runs without the JIT is one text again and again: a module of Python, made anew for each caller."""
+    """The Python bytecode of a kernel's text. Without the JIT one text is run again and again, as a new module each
+    time.
+    """
     return compile(source, "plain_kernel", "exec")
 
 

@@ -47,7 +47,7 @@ def use_directory(directory: Path) -> None:
 
 
 def directory() -> Path:
-    """Where they are kept."""
+    """The directory of compiled kernels."""
     return _directory
 
 
@@ -125,14 +125,18 @@ _waiting: list[_Waiting] = []
 
 
 def prepare() -> None:
-    """Compile, or load, all kernels with a signature that have not been called yet: a service does so at its start, so
-    that its stream never waits for one of them."""
+    """Compile or load all kernels with a signature that were not called yet.
+
+    A service does so at its start, so that its stream never waits for a kernel.
+    """
     while _waiting:
         _waiting[0].compile()
 
 
 def unprepared() -> dict[str, Callable[[], None]]:
-    """What compiles, by name, each kernel with a signature that has not been called yet, and all parts for later."""
+    """Compile functions by name: one for each kernel with a signature that was not called yet, and one for all
+    parts.
+    """
     waiting: dict[str, Callable[[], None]] = {one.name: one.compile for one in _waiting}
     return waiting | ({"parts": partial(compile_parts, tuple(_parts))} if _parts else {})
 
@@ -182,7 +186,7 @@ def separate(signature: Any, *, later: bool = False) -> Callable[[Function], Fun
 
 
 _parts: dict[Function, Callable[[], None]] = {}
-"""What compiles each separate part that is not compiled yet."""
+"""The compile function of each separate part that is not compiled yet."""
 _compiling = RLock()
 
 

@@ -22,7 +22,7 @@ from saffron.engine.kernels.numba_types import types
 from saffron.engine.kernels.plain_lanes import LANES
 
 AS_PYTHON = plain_lanes
-"""What stands for this module where kernels run as plain Python (`generated.load`)."""
+"""The module that replaces this one where kernels run as plain Python (`generated.load`)."""
 
 
 class Vector(types.Type):

@@ -27,8 +27,11 @@ from saffron.engine.kernels.compiling import PartLibrary, become_callable
 
 
 class PartCache:
-    """What Numba asks for the overloads of one part. `made_from`: with the name of the function all that decides what
-    it does; parts of the same name and `made_from` are the same in all modules and processes."""
+    """The cache through which Numba loads and saves the overloads of one part.
+
+    `made_from`: all that decides, with the function's name, what the function does. Parts of the same name and
+    `made_from` are the same in all modules and processes.
+    """
 
     def __init__(self, directory: Path, function: Callable[..., Any], made_from: str) -> None:
         self._directory = directory

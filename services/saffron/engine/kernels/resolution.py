@@ -17,12 +17,14 @@ from numba.core.types.functions import BaseFunction
 _FUNCTION: Any = BaseFunction
 _resolve = _FUNCTION.get_call_type
 _known: dict[Any, tuple[BaseFunction, Any, Any]] = {}
-"""By function, context, arguments and flags: the function itself, so that no other takes its `id`, the signature, and
-the key of the implementation."""
+"""(function, context, arguments, flags) -> the function, its signature, and the key of its implementation.
+
+The function is kept so that no other one takes its `id`.
+"""
 
 
 def remember() -> None:
-    """From now on all kernels of this process are typed so. Signatures and machine code are the same as without."""
+    """Have Numba remember resolved calls in this process. Signatures and machine code do not change."""
     _FUNCTION.get_call_type = _resolved
 
 

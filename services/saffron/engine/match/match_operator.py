@@ -92,7 +92,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         return found
 
     def watch(self, one_in: int) -> None:
-        """From the next block on, observe one in so many."""
+        """Observe one in so many blocks, from the next on."""
         self._one_in = self._effects.features.one_in = one_in
         totals.watch(self._standing, one_in)
 

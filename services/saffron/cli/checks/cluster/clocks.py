@@ -45,5 +45,5 @@ def check_clocks(look: Look) -> Iterator[Finding]:
 
 
 def _skew(digest: Digest) -> int:
-    """How far the clock of a process is behind the broker's (ms)."""
+    """The time (ms) by which a process's clock is behind the broker's."""
     return digest.stamped - digest.at

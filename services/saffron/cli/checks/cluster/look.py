@@ -26,7 +26,7 @@ from saffron.runtime.log.topics import TopicFile, stream_topics, topic_files, to
 from saffron.runtime.process.config import Settings
 
 _EVENTS, _DIGESTS, _LETTERS = 500, 6000, 500
-"""How many of the newest messages of a partition are looked at."""
+"""The number of newest messages read of each partition: of events, digests and dead letters."""
 _BATCH, _POLLS = 2000, 60
 READ_ALWAYS = ("queries", "query-status", "streams", "health", "models", "dead-letters")
 """Topics that the commands read."""

@@ -81,7 +81,7 @@ class Decoded:
 
     @property
     def mistyped(self) -> int:
-        """How many values became null."""
+        """The number of values that became null."""
         return sum(self.misfits.values())
 
 

@@ -30,7 +30,7 @@ def _may_be_rounded(found: Any) -> bool:
 
 
 def _parsed_by_text(value: bytes) -> Any:
-    """As `parsed`, slowly: each number is made from its text."""
+    """The slow twin of `parsed`: it makes each number from its text."""
     try:
         found = json.loads(value, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
         orjson.dumps(found, default=str)  # Python takes half surrogates for text

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # these bring NumPy and Numba along, for which no command of 
     from saffron.engine.events.raw import RawBatch
 
 MAX_ATTRIBUTES = 1_000
-"""Of a stream; also of its event types. What comes beyond is left out, and counted."""
+"""The most attributes, and the most event types, of a stream. More are left out, and counted."""
 
 
 def joined(schema: Schema, other: Schema) -> Schema:

@@ -16,11 +16,11 @@ from saffron.schema.numbers import NO_NUMBERS
 from saffron.schema.schema import Distribution, Kind, Schema, widened
 
 INFER_EVENTS = 10_000
-"""How many events a schema is inferred from."""
+"""The number of events from which a schema is inferred."""
 _FIRST = 128
 """Records that are all looked at."""
 _UNSEEN = re.compile(rb'null|"ts"\s*:\s*\[')
-"""What the scanner passes over without a word: an attribute that is null, and a time from one instant to the same."""
+"""Values that the scanner skips without notice: a null attribute, and a time given as an interval."""
 
 
 def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schema:

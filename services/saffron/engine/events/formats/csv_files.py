@@ -23,13 +23,13 @@ _NO_VALUE = frozenset(
     ("", "-", "--", "?", ".", "n/a", "na", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "missing",
      "unknown", "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "#div/0!", "#value!", "#num!")
 )  # fmt: skip
-"""What programs write where a number is missing or is none, in lower case."""
+"""Texts that stand for a missing number, in lower case."""
 _ODD = 0.1
 """Less than this share of other cells leaves a column one of numbers, or booleans."""
 
 
 class _Cells(Enum):
-    """How the cells of a CSV column are written as JSON."""
+    """The JSON form of a CSV column's cells."""
 
     NUMBERS = "numbers"
     FLAGS = "flags"
@@ -39,7 +39,7 @@ class _Cells(Enum):
 
 
 _OF_KIND = {Kind.STRING: _Cells.STRINGS, Kind.ARRAY: _Cells.ARRAYS, Kind.BOOL: _Cells.FLAGS}
-"""How the cells of an attribute of a kind are written; numbers are all others."""
+"""The form of cells by kind of attribute; other kinds are numbers."""
 
 
 def csv_events(name: str, blocks: Iterable[bytes], schema: Schema | None) -> Iterator[Rows]:

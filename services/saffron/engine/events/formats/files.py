@@ -25,7 +25,7 @@ Codec = Literal["zstd", "gzip"]
 STANDARD_INPUT = "-"
 CHUNK_BYTES = 2 << 20
 _KEPT_BYTES = MAX_EVENT_BYTES + 1
-"""Of a line, at least: more than an event has."""
+"""The bytes kept of an overlong line, at least: more than an event has."""
 
 _PACKED: dict[str, Codec] = {".zst": "zstd", ".gz": "gzip"}
 _FORMATS = (".ndjson", ".jsonl", ".csv", ".parquet")
@@ -70,7 +70,7 @@ def read_content(name: str, content: pa.Buffer, *, schema: Schema | None = None)
 
 
 def _counted(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """With offsets that count the events of all of them."""
+    """The chunks, numbered so that offsets count the events of all files."""
     position = 0
     for chunk in chunks:
         yield replace(chunk, batch=chunk.batch.numbered(position))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.raw import RawBatch, batch_of_values
 
 FORMATS = ("json", "json-schema", "avro", "protobuf")
-"""What a stream's messages may be: JSON, or by their writers' schemas in a registry's frame."""
+"""The formats of a stream's messages: JSON, or a schema's format in a registry's frame."""
 HEAD = 5
 """Bytes of a frame before the payload."""
 PLAIN, BROKEN = -1, -2

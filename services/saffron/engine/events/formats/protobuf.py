@@ -86,7 +86,7 @@ def _file(text: str, name: str) -> descriptor_pb2.FileDescriptorProto:
 
 
 def _path(payload: bytes) -> tuple[tuple[int, ...], int]:
-    """Which message of the file it is, as indexes from the outermost in; and where the message itself begins."""
+    """The index path of the message's type in its file, outermost first; and the offset where the message begins."""
     count, at = _zigzag(payload, 0)
     if count == 0:  # short for the first message
         return (0,), at

@@ -134,7 +134,7 @@ def _each(array: Any, said: Callable[[int], Any]) -> list[Any]:
 
 
 def _objects(array: Any) -> list[Any]:
-    """As Python has them; a file may hold text that is none."""
+    """The values as Python objects. Text of a file may be invalid UTF-8."""
     try:
         return list(array.to_pylist())
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""Where a graph can ask the conditions of a plan: what each reads of a node's path, the end being known (X3, X4).
+"""Places in a graph where a plan's conditions are evaluated: each reads a node's path, with the end known (X3, X4).
 
-A graph is built towards an end that is fixed, so a condition is asked as soon as all else that it reads is bound. What
-it reads of events that are no neighbours, nodes have to tell apart: their slots.
+A graph is built towards a fixed end, so a condition is evaluated as soon as all else that it reads is bound. Some
+conditions read events that are not neighbours. Nodes that differ in those values are kept apart: the values are slots.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Question:
     slot: Slot | None = None
 
     def place(self, leaf: Leaf, plan: MatchPlan) -> Event | Slot | None:
-        """Where it finds what it reads; None: nowhere."""
+        """The event or slot in which the condition finds a value; None: there is none."""
         if is_end(leaf, self.condition, plan):
             return Event.END
         own = leaf.component == self.component
@@ -119,7 +119,7 @@ def _bound(leaf: Leaf, plan: MatchPlan, *, neighbour: bool) -> Event | Slot | No
 
 
 def _which(leaf: Leaf) -> Which | None:
-    """Which one event is read; None if all are."""
+    """The one event that is read; None if all are."""
     if isinstance(leaf, Attribute):
         return leaf.which
     if isinstance(leaf, Aggregate) and leaf.name is not None:
@@ -140,7 +140,7 @@ _HELD = {
 
 
 def _folded(leaf: Leaf) -> Slot | None:
-    """What all events of a list come to: values that are one event's, or counts. Sums have too many values."""
+    """The slot that holds a list's aggregate, if it is a count or one event's value. Sums have too many values."""
     if isinstance(leaf, Length) or (isinstance(leaf, Aggregate) and leaf.name is None):
         return Slot(leaf.component, Held.LENGTH)
     if not isinstance(leaf, Aggregate) or leaf.name is None or leaf.kind is None:

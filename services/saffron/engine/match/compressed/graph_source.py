@@ -180,7 +180,7 @@ class GraphSource:
 
     @contextmanager
     def _source(self, out: Lines, source: int, step: Step, c: int) -> Iterator[None]:
-        """For each node that may come before."""
+        """Write a loop over the nodes that may come before; its body is that of the `with`."""
         out(f"for q in range(n{source}):")
         with out.block():
             out(f"i = place[start + of[{source}, q]]")

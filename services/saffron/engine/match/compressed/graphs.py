@@ -48,7 +48,7 @@ class Graphs:
         return Graph(self.components, *nodes, edges - edges[0], before)
 
     def counts(self) -> list[int]:
-        """How many matches each graph has, exactly."""
+        """The exact number of matches of each graph."""
         return counted(self.first_node, self.root, self.first_before, self.before)
 
     @property
@@ -57,7 +57,8 @@ class Graphs:
         return bool(paths.shared(self.first_node, self.component, self.place))
 
     def sizes(self) -> tuple[int, int, int]:
-        """How many matches there are, how many events they bind, and how many beginnings of matches (themselves too).
+        """The numbers of matches, of the events that they bind, and of distinct beginnings of matches, matches
+        included.
 
         MemoryError where they are too many to list.
         """
@@ -123,7 +124,7 @@ class Graph:
         return Graphs(self.components, np.zeros(1, np.int64), first, *nodes)
 
     def count(self) -> int:
-        """How many matches it has, exactly."""
+        """The exact number of matches."""
         return self._whole.counts()[0]
 
     def nodes(self) -> list[tuple[int, int, list[int]]]:

@@ -74,7 +74,7 @@ class Tests:
         }
 
     def at(self, step: Step, component: int) -> list[str]:
-        """What must hold at a step; node x is the one that is extended, or `key` has the slots of the end's own."""
+        """The conditions at a step, as text. Node x is extended; at the end, `key` has the slots."""
         if step is Step.FINISH:
             values = [(slot, f"key[{k}]") for k, slot in enumerate(self.slots.of[component])]
         else:

@@ -78,7 +78,9 @@ class Slots:
         return max(map(len, self.of))
 
     def cap(self, slot: Slot) -> int | None:
-        """From which count on, in a slot LENGTH or NUMBER, all conditions on it have one answer; None: never."""
+        """The least count in a slot LENGTH or NUMBER from which on all conditions on it have one answer; None: there
+        is none.
+        """
         exprs = [one.condition.expr for one in self.questions if slot in read(one, self.plan)]
         exprs += [one.met for one in self.extremes.values() if slot in read(one.asked(one.met)[0], self.plan)]
         limits = [_limit(expr) for expr in exprs]

@@ -38,9 +38,9 @@ class What(Enum):
 
 
 ONE_VALUE = (What.FIRST, What.LAST, What.PREVIOUS, What.NTH, What.MIN, What.MAX)
-"""What is the value of one event, of the attribute's kind."""
+"""Features that are the value of one event, of the attribute's kind."""
 RESTS = {What.MIN_REST: What.MIN, What.MAX_REST: What.MAX}
-"""What is left of an extreme, and the extreme."""
+"""The feature of an extreme's rest -> that of the extreme."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Automaton:
         return own and all(current)
 
     def look_back(self, condition: Condition) -> int:
-        """How many events a closure must hold for the condition to have something to look back at; else it holds."""
+        """The number of events that a closure must hold before the condition can fail: it looks back so far."""
         own = (leaf for leaf in leaves(condition.expr) if isinstance(leaf, Attribute))
         return max((leaf.back for leaf in own if leaf.which is Which.PREVIOUS), default=0)
 
@@ -175,7 +175,7 @@ def leaves(expr: Expr) -> Iterator[Attribute | Aggregate | Length]:
 
 
 def attribute_feature(leaf: Attribute, plan: MatchPlan) -> Feature:
-    """Where a run keeps an attribute of an event that it bound."""
+    """The feature of a run that holds an attribute of a bound event."""
     if leaf.which in (Which.FIRST, Which.SINGLE) or not plan.components[leaf.component].closure:
         return Feature(leaf.component, What.FIRST, leaf.name, leaf.kind)
     if leaf.which is Which.PREVIOUS and leaf.back > 1:
@@ -197,7 +197,10 @@ _AGGREGATES = {
 
 
 def aggregate_features(leaf: Aggregate) -> tuple[Feature, ...]:
-    """Where a run keeps an aggregate. count(b[]) counts events, count(b[].x) those whose x is not null."""
+    """The features of a run that hold an aggregate.
+
+    count(b[]) counts events, count(b[].x) those whose x is not null.
+    """
     if leaf.name is None or leaf.kind is None:
         return (Feature(leaf.component, What.LENGTH),)
     if leaf.function not in BUILT_IN:

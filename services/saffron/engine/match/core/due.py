@@ -1,10 +1,10 @@
-"""Which runs of a key are over where their deadlines are in no order, at a small cost for each (kernel helpers).
+"""Expiry of runs whose deadlines are in no order, at a small cost for each run (kernel helpers).
 
-Lanes of many runs are not closed up whenever one expires: those that have stay where they are, stale, until enough are.
-Their deadlines come before OLDEST, those of all others do not; STALE says how many they are. So that it is known when
-the next run expires, and how many have, the deadlines that come next are listed in order: DUE of them, in the lanes at
-the end of the segment, which nobody uses. The last is HORIZON; later ones are in no list. When that has passed lanes
-are closed up, and the list is made anew.
+A key's lanes are not compacted whenever a run expires: expired runs stay in place, stale, until they are many. STALE
+counts them. Their deadlines are before OLDEST, those of live runs are not. The next DUE deadlines are kept in a sorted
+list, in unused lanes at the end of the segment, so that the next expiry and the number of expired runs are known. The
+last deadline of the list is HORIZON; later ones are not listed. When HORIZON has passed, lanes are compacted, and a new
+list is made.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SHARE = 5
 
 @jitable
 def spare_lanes(runs: int) -> int:
-    """How many lanes are to be free behind so many runs: for the list, and for those that come while it is in use."""
+    """The number of free lanes behind so many runs: for the list, and for runs that come while it is in use."""
     return runs >> (SHARE - 2) if runs >= MANY else 0
 
 

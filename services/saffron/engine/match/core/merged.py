@@ -1,4 +1,4 @@
-"""Where merged runs keep what they are (kernel helpers): rows of lanes, of followers, and of followers' segments."""
+"""Row numbers of merged runs' arrays (kernel helpers): of lanes, of followers, and of followers' segments."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Pool:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        """In the order in which step kernels take them."""
+        """The arrays in the order in which step kernels take them."""
         return self.floats, self.ints, self.heads, self.segments, self.spare
 
     @property

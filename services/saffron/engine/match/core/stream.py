@@ -138,7 +138,7 @@ _CODES = types.Array(types.int32, 1, "C", readonly=True)
 
 @kernel(void(_CODES, boolean[::1], boolean[::1]))
 def _mark(codes, create, wanted):  # type: ignore[no-untyped-def]
-    """Which codes stand where `create` is set; that of null, -1, comes last."""
+    """Set `wanted` at the codes of events with `create`; the code of null, -1, is the last place."""
     for i in range(len(codes)):
         wanted[codes[i]] |= create[i]
 

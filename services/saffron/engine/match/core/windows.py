@@ -31,7 +31,7 @@ class Windows:
 
     @property
     def most(self) -> int:
-        """In how many windows at most an event lies."""
+        """The greatest number of windows that hold one event."""
         if self.window.opens is not None:
             return int(self.openers.shape[1])
         return 1 if self.window.slide is None else self.window.size // self.window.slide + 1

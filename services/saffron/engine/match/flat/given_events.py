@@ -1,4 +1,4 @@
-"""Where a step kernel's events come from: here stored rows that it is given."""
+"""The events of a step kernel that is given stored rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Events(Protocol):
         """Write the code that stores the row of the event."""
 
     def done(self) -> None:
-        """On to the next event."""
+        """Write the step to the next event."""
 
     def epilogue(self) -> None:
         """Behind the last event."""

@@ -109,7 +109,7 @@ class States:
             body()
 
     def _forks(self, state: State) -> None:
-        """Each run that may leave its closure, or has met what it waited for, is copied to the next component."""
+        """Copy each run that may leave its closure, or has met what it waited for, to the next component."""
         self._where(
             state,
             self.actions.leaving(state),

@@ -56,9 +56,11 @@ def close_all(
     floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int, pending: int, found: Any, matches: int,
     nodes: Any, rows: Any, openers: Any, window: Any, ordinal_row: int, reported_row: int, due: Any,
 ) -> int:  # fmt: skip
-    """As `close`, for the end of every window: runs in states before `pending` are found as well, in the form of a
-    match with LEAD = -2 - (ordinal of the last event, state). `rows`: instants, positions, mask; `window`: kind, size,
-    slide, first window."""
+    """Close every window that ended, as `close` does, and report runs in states before `pending` as timed out.
+
+    Such a run is listed as a match with LEAD = -2 - (ordinal of the last event, state). `rows`: instants, positions,
+    mask; `window`: kind, size, slide, first window.
+    """
     length = segments[slot, LENGTH]
     base = segments[slot, BASE] + segments[slot, BEGIN]
     instants, positions, mask = rows

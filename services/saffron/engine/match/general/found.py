@@ -17,7 +17,7 @@ from saffron.engine.match.core.nodes import Nodes
 Ints = NDArray[np.int64]
 
 _NOT_BOUND = 2**62
-"""In a key, in place of the rows of a component that has none: behind them all."""
+"""The row in a sort key for a component without events: it comes after all rows."""
 
 
 def settle(found: Ints, components: int, base: int, nodes: Nodes) -> int:

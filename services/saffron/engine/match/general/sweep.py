@@ -15,7 +15,7 @@ from saffron.engine.match.general.expiry import close_all
 from saffron.engine.match.general.pending import close, reports
 
 Due = tuple[int, int]
-"""What `pending.close` is told about NOTs with a time."""
+"""The arguments of `pending.close` on NOTs with a time."""
 
 
 def sweep(pool: Pool, now: int, pending: int, found: NDArray[np.int64], matches: int, due: Due) -> int:

@@ -157,9 +157,9 @@ class Builder:
         return contiguous and any(name in self.derived for name in self.plan.components[edge.component].types.known)
 
     def _skips(self, position: Position | None, edges: tuple[Edge, ...], uncounted: list[Edge]) -> list[int]:
-        """Where a run is left by an event that does not count, at 2 * bits of the edges that took it + whether held.
+        """The states of a run after an event that does not count, at 2 * bits of the edges that took it + whether held.
 
-        The edges that did not take it go on waiting.
+        The edges that did not take the event go on waiting.
         """
         if not self.derived:
             return []

@@ -44,7 +44,7 @@ FORKED, DIED = -2, -1
 """Besides states: successors of runs beyond one for each event, and runs that ended with nothing."""
 
 UNWATCHED = np.ones((ROWS, 1), np.int64)
-"""What a kernel is given where nothing is noted."""
+"""The log of a kernel that notes nothing."""
 
 _NOTES = 16  # for which there is room, by event and run
 
@@ -94,7 +94,7 @@ class Watch:
         return cells, events, lived
 
     def share(self, one_in: int) -> None:
-        """From the next block on one of so many is watched; where all are, the block at hand too."""
+        """Watch one in `one_in` blocks from the next on; if all are watched, the block at hand too."""
         self.one_in = one_in
         self.on = one_in == 1 and not self._censored
 
@@ -139,7 +139,7 @@ class Watch:
         self._went(part, kinds, places, notes[DEADLINE_AT], notes[ORDINAL_AT])
 
     def complete(self, count: int) -> None:
-        """So many matches had waited for the end of their windows."""
+        """Count matches whose wait for the end of a window is over."""
         self._completed += count if self.on else 0
 
     def _alive(self, pool: Pool, since: int) -> tuple[Ints, Ints]:

@@ -1,6 +1,6 @@
-"""What runs of a table do, noted in blocks that are watched (P2; kernel helpers).
+"""The log of what runs of a table do in watched blocks (P2; kernel helpers).
 
-Nothing is noted of events that leave a run as it is, and nothing is added up here: `watch` does that, block by block.
+Events that leave a run as it is are not noted. `watch` sums the log, block by block.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from typing import Any
 from saffron.engine.kernels.jit import jitable
 
 TOOK, ENDED, LEFT, HELD_ON, PASSED_ON, GONE_WITH, UNDONE = range(7)
-"""By an edge an event was taken, or a match found or begun to wait. A run left a state: for another by taking an event,
-for one that waits for less after a take or without one, or ended with nothing. A match that waited was refused."""
+"""Kinds of notes. Of an edge: TOOK, a run took an event by it; ENDED, a match was found or began to wait. Of the state
+that a run left: LEFT, for another by taking an event; HELD_ON and PASSED_ON, for one that waits for less, after a take
+or without one; GONE_WITH, the run ended with nothing; UNDONE, a waiting match was refused.
+"""
 KINDS = 7
 
 WHAT, DEADLINE_AT, ORDINAL_AT = range(3)

@@ -1,4 +1,4 @@
-"""How the matches of merged runs are read (N7)."""
+"""The plans of reading matches of merged runs (N7)."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Written(ABC):
         return cut(out[: result_ends[-1]], result_ends)
 
     def addresses(self, chosen: Ints) -> list[Address] | None:
-        """Where these entries go, if PUBLISH says so."""
+        """The topics and keys to which PUBLISH sends these entries; None without PUBLISH."""
 
         def values(key: Expr) -> list[bytes]:
             return Tails(self._runs, *self._taken(chosen), self._value).values(key)
@@ -121,7 +121,7 @@ class Written(ABC):
 
     @property
     def _seed(self) -> str:
-        """Where ids begin."""
+        """The text from which ids of results are hashed."""
         return self._runs.plan.text
 
     @abstractmethod
@@ -134,10 +134,10 @@ class Written(ABC):
 
     @abstractmethod
     def _span(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[Ints, Ints, Ints]:
-        """Of each match the place of its first event, and its first and last instant."""
+        """The place of each match's first event, and its first and last instant."""
 
     def _tails(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[NDArray[np.uint8], Ints]:
-        """What follows the events of each, from the brace that closes them on, and where each ends."""
+        """The text after each result's events, from the closing brace on, and the end of each text."""
         return Tails(self._runs, counts, places, self._value).texts()
 
     def _ids(self, chosen: Ints, counts: Ints, seqs: Ints) -> NDArray[np.uint64]:
@@ -191,7 +191,7 @@ class Written(ABC):
         return pieces.join(order)
 
     def _heads(self, chosen: Ints, first: Ints, start: Ints, end: Ints) -> tuple[NDArray[np.uint8], Ints]:
-        """From after the id to before the events: query, partition, key, start, end, window."""
+        """The text between id and events of each result: query, partition, key, start, end, window."""
         runs, plan, pieces = self._runs, self._runs.plan, Pieces()
         opening = b'","query":' + orjson.dumps(self._name) + b',"partition":%d,"key":{' % self._partition
         order: list[NDArray[np.int64] | int] = []

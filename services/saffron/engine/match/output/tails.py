@@ -41,7 +41,7 @@ class Tails:
         self._starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).reshape(counts.shape)
 
     def texts(self, **behind: Floats) -> tuple[NDArray[np.uint8], Ints]:
-        """From after the events to the end of each result, one after another, and where each ends.
+        """The text after the events of each result, one after another, and the end of each text.
 
         `behind`: numbers [n] that stand behind the "return" object, by name.
         """

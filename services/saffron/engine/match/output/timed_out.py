@@ -16,7 +16,9 @@ Ints = NDArray[np.int64]
 
 
 class TimedOutRuns(Matches):
-    """As a match, but what RETURN would say: `"timeout": true` and the variables that could have come next."""
+    """Results of timed-out runs: a match without RETURN, with `"timeout": true` and the variables that could have
+    come next.
+    """
 
     def __init__(self, runs: QueryRuns, over: TimedOut, name: str, partition: int, position: Ints) -> None:
         super().__init__(runs, over.entries, name, partition, position)

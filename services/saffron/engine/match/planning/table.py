@@ -1,4 +1,4 @@
-"""Which match plans run as a table of states that a kernel walks; the others are flat."""
+"""The test whether a match plan runs as a table of states that a kernel walks; other plans are flat."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Part:
 
 
 class Source(Part, ABC):
-    """Where matches come from: it takes events and writes what it finds into the list of its runs."""
+    """A source of matches: it takes events and writes the matches found into the list of its runs."""
 
     @abstractmethod
     def advance(self, part: Range, opened: Iterable[int] | None) -> None:

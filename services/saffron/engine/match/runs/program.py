@@ -97,7 +97,7 @@ class Program:
 
     @property
     def lag(self) -> int:
-        """How long after its own windows an event may still be needed, in the window's clock."""
+        """The time after its own windows in which an event may still be needed, in the window's clock."""
         return max(self.leads, Choice.lag(self.plan, late=self.late))
 
 

@@ -62,7 +62,7 @@ class Runs(ABC):
     @property
     @abstractmethod
     def held(self) -> int:
-        """As many or more, at no cost."""
+        """An upper bound of `live`, at no cost."""
 
     @property
     @abstractmethod
@@ -81,7 +81,7 @@ class Runs(ABC):
 
     @property
     def states(self) -> int | None:
-        """How many states its transitions have, the match included; None where none are told."""
+        """The number of states of its transitions, the match included; None where none are reported."""
         return None
 
     # ---------------------------------------------------------------- events
@@ -111,8 +111,10 @@ class Runs(ABC):
 
     @abstractmethod
     def fired(self, name: str, partition: int, block: Block) -> Sequence[Fired]:
-        """What it reports of the block at hand: to be asked once a block. What waited for the end of a window stands
-        before the event that is the first behind it."""
+        """The results of the block at hand; call it once a block.
+
+        A result that waited for the end of a window stands before the first event behind it.
+        """
 
     @abstractmethod
     def forget_matches(self) -> None:

@@ -52,7 +52,7 @@ class Term:
 
 
 class Reader(Protocol):
-    """Where a kernel finds what an expression refers to."""
+    """A source of the values that an expression refers to, as text of a kernel."""
 
     def attribute(self, leaf: Attribute) -> Term: ...
 
