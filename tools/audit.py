@@ -54,12 +54,12 @@ class UnreachableError(Exception):
 
 
 def pins(texts: Iterable[str]) -> list[Pin]:
-    """What lock files pin, for any platform."""
+    """The versions that lock files pin, for any platform."""
     return sorted({Pin(name.lower(), version) for text in texts for name, version in _PIN.findall(text)})
 
 
 def known(wanted: Sequence[Pin], url: str = OSV) -> list[Known]:
-    """What the database knows of them. UnreachableError."""
+    """The known vulnerabilities of pinned packages, from the database. UnreachableError."""
     queries = [{"package": {"name": one.package, "ecosystem": _ECOSYSTEM}, "version": one.version} for one in wanted]
     results = _asked(f"{url}/v1/querybatch", {"queries": queries}).get("results")
     if not isinstance(results, list) or len(results) != len(wanted):

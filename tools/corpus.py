@@ -124,7 +124,7 @@ def read_records(directory: Path) -> Iterator[Record]:
 
 
 def read_positions(directory: Path) -> Positions:
-    """Where partitions end and groups stand."""
+    """The ends of partitions and the positions of groups."""
     raw = orjson.loads((directory / "positions.json").read_bytes())
     ends = {TopicPartition(topic, partition): end for topic, partition, end in raw["ends"]}
     committed = {

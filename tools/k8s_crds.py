@@ -1,6 +1,6 @@
-"""What the tests of k8s/ need of CustomResourceDefinitions: `python tools/k8s_crds.py CRD.yaml...` takes it over.
+"""The reduced CustomResourceDefinitions for tests of k8s/: `python tools/k8s_crds.py CRD.yaml...` adds one.
 
-The schema of each version's `spec`, without its prose; one compressed file a kind, which any zstd opens.
+They are the schema of each version's `spec`, without its prose; one compressed file a kind, which any zstd opens.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class Laboratory:
 
 
 def use_kernels(folder: Path) -> None:
-    """Where machine code is kept."""
+    """Keep machine code in `folder`."""
     import numba
 
     numba.config.CACHE_DIR = str(folder)

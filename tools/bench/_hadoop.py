@@ -69,7 +69,7 @@ class _Part:
 
 
 def segments(events: int, *, imprecise: bool = False) -> Iterator[Columns]:
-    """So many events, a million at a time, each after the one before: always the same."""
+    """The first `events` events of the log, a million at a time, in order; always the same."""
     seq = ts = 0
     for number in range(-(-events // SEGMENT)):
         columns = _segment(number, min(SEGMENT, events - seq), seq, ts, imprecise=imprecise)
@@ -142,7 +142,7 @@ def _tasks(rng: np.random.Generator, starts: Ints, counts: Ints, first: int, spr
 
 
 def _pulls(rng: np.random.Generator, reduces: _Part) -> tuple[list[_Part], Ints]:
-    """What each reducer pulls, one after the other, and when it has all. One in fifty takes 8 times as long."""
+    """The pulls of each reducer, one after the other, and the time of its last. One in fifty takes 8 times as long."""
     counts = rng.integers(5, 16, len(reduces.ts))
     reducer = np.repeat(np.arange(len(counts)), counts)
     took = rng.lognormal(8.5, 0.4, len(reducer)) * np.where(rng.random(len(reducer)) < 0.02, 8, 1)  # about 5 s

@@ -156,7 +156,7 @@ def overlap_cases(events: int, runs: int, limit: float) -> Iterator[Row]:
 
 
 def _given(columns: Columns) -> list[Ints]:
-    """What the baselines read of quotes."""
+    """The columns of quotes that the baselines read."""
     return [np.asarray(columns.attributes[one].data, np.int64) for one in ("symbol", "price", "volume")]
 
 
@@ -232,7 +232,7 @@ def any_listed(
 
 
 def _kinds(columns: Columns, fit: float, end: float) -> tuple[Any, Any]:
-    """What the baselines read: which events may be a, b or c; and the loads."""
+    """The columns that the baselines read: whether an event may be a, b or c; and its load."""
     types, v = np.asarray(columns.type.data), np.asarray(columns.attributes["v"].data)
     wanted = np.array([A, B, C])[types]
     return np.where(v < np.where(wanted == C, end, fit), wanted, OTHER), columns.attributes["load"].data

@@ -55,7 +55,7 @@ def _cut(folder: Path, events: int) -> tuple[Path, Path]:
 
 
 def rows(came: NDArray[np.int64], last: NDArray[np.int64], told: NDArray[np.int64]) -> Iterator[dict[str, Any]]:
-    """By half a second since the stream has been fast."""
+    """Rows of figures, one for each half second since the stream has been fast."""
     since = came - came[WARM_EVENTS]
     latency = told - came[last]
     for begin in range(0, int(since[-1]) + 1, SPAN_MS):

@@ -125,7 +125,7 @@ class Latencies:
     lines: Sequence[Sequence[bytes]]
 
     def row(self, name: str, begin: float, end: float) -> dict[str, Any]:
-        """Of the results of events that came in a stretch of time (seconds)."""
+        """A row of figures on the results of events that came in a stretch of time (seconds)."""
         came = self.at - self.ms
         chosen = self.ms[(came >= 1000 * begin) & (came < 1000 * end)]
         p50, p99, most = np.percentile(chosen, [50, 99, 100]) if len(chosen) else (0.0, 0.0, 0.0)
@@ -133,7 +133,7 @@ class Latencies:
 
 
 def latencies(running: System, expected: int) -> Latencies:
-    """Of all results that there are."""
+    """The latencies of all results."""
     at, ms, lines = [], [], []
     left = expected
     for partition in range(PARTITIONS):
@@ -155,7 +155,7 @@ def _undated(body: dict[str, Any]) -> bytes:
 
 
 def right(folder: Path) -> list[list[bytes]]:
-    """What an undisturbed replay says, by partition."""
+    """The results of an undisturbed replay, by partition."""
     words = ["-e", QUERY, "--partitions", str(PARTITIONS), "--key", "account"]
     found: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
     for line in command("replay", *words, str(folder / "opens.ndjson"), str(folder / "pairs.ndjson")).splitlines():

@@ -19,7 +19,7 @@ from saffron.experiments.virtual_pace import Rate
 
 _QUERIES = Path(__file__).parent / "queries"
 SHARES = (0.01, 0.03, 0.1, 0.3)
-"""Of the events, that train."""
+"""The shares of the events that train."""
 LEARNED = ("auto", "pspice", "gspice-h")
 EVEN = ("pm-bl", "bl")
 """Even dropping: of partial matches, and of events of a kind."""
@@ -64,7 +64,7 @@ def _over(
 
 
 def _panes(query: str, stream: Callable[[int, Path], Path], panes: Sequence[int]) -> list[Point]:
-    """At 180 %, as the paper has it."""
+    """Points by pane at 180 % load, as in the paper."""
     made = _over({"g": text(query)}, stream, 1.8)
 
     def point(pane: int) -> Point:
@@ -118,7 +118,7 @@ def _by_training(name: str, about: str, query: str, stream: Callable[[int, Path]
 
 
 def _trained(query: str, stream: Callable[[int, Path], Path]) -> list[Point]:
-    """By the share of the events that trains, at 140 %; the engine alone is busy for eight seconds."""
+    """Points by the share of the events that trains, at 140 % load; the engine alone is busy for eight seconds."""
     made = _over({"q": text(query)}, stream, 1.4)
 
     def point(share: float) -> Point:

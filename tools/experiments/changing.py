@@ -15,11 +15,11 @@ import orjson
 
 EVENTS = 24_000
 _QUIET = 0.35
-"""Of the events of `quiet`, before the rush."""
+"""The share of the events of `quiet` before the rush."""
 _TURN = 1 / 6
-"""Of the events of `turns`, in one regime."""
+"""The share of the events of `turns` in one regime."""
 _TRUE = 0.2
-"""Of the events of `shift`, as long as its feature foretells matches."""
+"""The share of the events of `shift` in which its feature predicts matches."""
 
 Event = dict[str, Any]
 

@@ -28,7 +28,7 @@ ROBUSTNESS = "robustness"
 _SURE = 1.96
 """Standard errors of the mean of seeds, for 95 %."""
 BY_TRAINING = "train"
-"""What experiments vary whose points are shares of training."""
+"""The variable of experiments whose points are shares of training."""
 ALLOWED = 3.0
 """Percentage points that `auto` may miss more than even dropping."""
 

@@ -31,11 +31,11 @@ LASTS_S = 60.0
 
 @dataclass(frozen=True)
 class Load:
-    """What is run: queries (name -> text), events, a rate (times the capacity), and what a check costs.
+    """The input of a run: queries (name -> text), events, a rate (times the capacity), and costs of checks.
 
     `costs`: of each query relative to the others; the unit is chosen so that the engine alone is busy for `lasts`
-    seconds (`seconds`, where the load says how many) with the events behind the training share. That is the capacity.
-    `pane`: how many events before one tell what it is worth. `train`: the leading share of the events.
+    seconds (`seconds`, where the load has it) with the events behind the training share. That is the capacity. `pane`:
+    the number of earlier events from which an event's utility is predicted. `train`: the leading share of the events.
     """
 
     queries: Mapping[str, str]
@@ -103,7 +103,7 @@ class Runs:
 
 
 def outcome_of(figures: Mapping[str, Any]) -> Outcome:
-    """What a replay's figures say."""
+    """The outcome of a replay, from its figures."""
     true = {name: figures["queries"][name]["true"] for name in figures["estimated_loss"]}
     lost = sum(true[name] * share for name, share in figures["estimated_loss"].items())
     return Outcome(

@@ -17,8 +17,10 @@ from experiments.run import Outcome, Runs
 
 @dataclass(frozen=True)
 class Task:
-    """One point of an experiment under one seed, shed by all `shedders` in turn; `events`: so many leading ones, or
-    all; `train`: the share of them that trains, None: as the experiment says."""
+    """One point of an experiment under one seed, shed by all `shedders` in turn.
+
+    `events`: the number of leading events, or all. `train`: the share of them that trains; None: the experiment's own.
+    """
 
     name: str
     value: float

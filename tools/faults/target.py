@@ -47,7 +47,7 @@ class Target:
 
     @property
     def state(self) -> SystemState:
-        """What runs now."""
+        """The running system."""
         found = read_state(self.data)
         assert found is not None, f"nothing runs under {self.data}"
         return found

@@ -16,7 +16,7 @@ DASHBOARDS = (LATENCY, STAGES, OVERLOAD, KAFKA_MODELS)
 
 
 def path_of(dashboard: Dashboard) -> Path:
-    """Where its JSON stands."""
+    """The path of its JSON."""
     return FOLDER / f"{dashboard.uid}.json"
 
 

@@ -103,7 +103,7 @@ def _run(
 
 
 def _grown(postgres: Postgres, seen: int) -> int:
-    """How many rows there are, once there are more than `seen`."""
+    """The number of rows, once there are more than `seen`."""
     return _wait(postgres, seen + 1)
 
 

@@ -55,7 +55,7 @@ class KindRates:
 
 
 def kind_rates(counts: Half, kinds: Mapping[int, int], codes: int) -> KindRates:
-    """What `counts` say of so many codes of kinds; `kinds` has the code of each key.
+    """The rates of `codes` kinds from `counts`; `kinds` has the code of each key.
 
     Keys without one count as the last code, that of unknown kinds.
     """

@@ -45,12 +45,14 @@ TRAINING_EVENTS, TRAINING_BLOCKS = 1_024, 128
 
 @dataclass(frozen=True)
 class VirtualRun:
-    """What is asked. `overload`: the bound, and the policy. `rate`: of arrival. `shedder`: of every query on which it
-    can act; aggregate queries are exempt unless `aggregates`. `train`: the leading share of the events. `truth`:
-    compare with the same run without shedding, or with what it is known to find. `stated`: ns a check, for all queries
-    (""), or by name; None: measured. `models`: records of the `models` topic, of these queries, to use
-    instead of models trained here; None: train. `rates`: of kinds of events, that came with the models. `pane`: of the
-    features that are trained on."""
+    """The settings of a run.
+
+    `overload`: the bound, and the policy. `rate`: of arrival. `shedder`: of every query on which it can act; aggregate
+    queries are exempt unless `aggregates`. `train`: the leading share of the events. `truth`: compare with the same run
+    without shedding, or with the results given. `stated`: ns a check, for all queries (""), or by name; None: measured.
+    `models`: records of the `models` topic, of these queries, to use instead of models trained here; None: train.
+    `rates`: of kinds of events, that came with the models. `pane`: of the features that are trained on.
+    """
 
     overload: Overload
     rate: Rate

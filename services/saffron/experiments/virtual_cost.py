@@ -45,7 +45,7 @@ class Work:
 
 
 class Cost(Protocol):
-    """From counts to ns, without shedding."""
+    """A function from counts to ns, without shedding."""
 
     def of(self, work: Work) -> Mapping[str, float]:
         """ns by query; what belongs to none stands under ""."""

@@ -10,7 +10,7 @@ from saffron.schema.times import iso_text
 
 _KNOWN = frozenset({"sources", "name", "tables", "add"})
 _MEANING = {"silence": "where nothing comes to any source for so long, event time goes on with the clock"}
-"""What the presence of a field means, where its name does not say it."""
+"""Explanations of fields whose names do not explain them."""
 
 
 def changes_of(before: StreamDefinition, after: StreamDefinition, once: Collection[str] = frozenset()) -> Iterator[str]:

@@ -17,7 +17,7 @@ from saffron.records.stream import JSON
 
 CSV = "csv"
 FORMATS = (*RECORD_FORMATS, CSV)
-"""What messages may be written as. All but CSV are JSON once they are translated from their frame."""
+"""The formats of messages. All but CSV become JSON when they are taken out of their frame."""
 
 
 class OfMessage(Enum):
@@ -38,11 +38,11 @@ class Header:
 
 
 Origin = Path | Header | OfMessage
-"""Where a value comes from: the message's JSON, a header, or the message itself."""
+"""The origin of a value: the message's JSON, a header, or the message itself."""
 
 
 class TimeFormat(Enum):
-    """How an event's time is written, where it is not by a strptime pattern."""
+    """The format of an event's time, if it is no strptime pattern."""
 
     ISO = "iso8601"
     SECONDS = "epoch_s"
@@ -95,7 +95,7 @@ class Envelope(Enum):
 
 @dataclass(frozen=True)
 class CsvForm:
-    """How rows of CSV stand in a message. `columns`: their names; None: each message begins with a header line."""
+    """The form of CSV rows in a message. `columns`: their names; None: each message begins with a header line."""
 
     columns: tuple[str, ...] | None = None
     separator: str = ","
@@ -161,7 +161,7 @@ class StreamDefinition:
         return replace(self, sources=tuple(replace(one, number=numbers[one.topic]) for one in self.sources))
 
     def disorder_of(self, source: SourceDefinition) -> int:
-        """How late an event of a source may be (ms)."""
+        """The greatest disorder (ms) of a source's events."""
         return self.disorder if source.disorder is None else source.disorder
 
     def beside(self, folder: FilePath) -> StreamDefinition:

@@ -1,4 +1,4 @@
-"""From the YAML text of a definition to a StreamDefinition (schemas/stream.schema.json)."""
+"""The reader of definitions: YAML text to a StreamDefinition (schemas/stream.schema.json)."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def _attribute(node: Node) -> AttributeRule:
 
 
 def _origin(node: Node, fields: Mapping[str, Node], path: str) -> Origin:
-    """Where a value comes from: one of a path, a header, and a part of the message."""
+    """The origin of a value: one of a path, a header, and a part of the message."""
     said = [name for name in (path, "header", "message") if name in fields]
     if len(said) != 1:
         node.error(f"{node.what} needs one of `{path}`, `header` and `message`, and has {len(said)}")

@@ -1,4 +1,4 @@
-"""From one message to flat events: the exact path, which says every rule; `flattening` does the same fast."""
+"""The exact path from one message to flat events, with every rule; `flattening` is its fast twin."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from saffron.schema.origin import ORIGIN
 _LOG = logging.getLogger(__name__)
 
 Value = str | bool | list[Any]
-"""Of an attribute: a Number, a text, a truth value or an array. Null is no value."""
+"""A value of an attribute: a Number, a text, a truth value or an array. Null is no value."""
 
 _NUMBER = re.compile(r"\s*(?:\+|(?P<sign>-))?0*(?P<rest>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*", re.ASCII)
 """A text that holds a number; in the event it stands without a plus sign and leading zeros, as JSON has numbers."""
@@ -77,7 +77,7 @@ def events_of(message: Message, source: SourceDefinition, *, strict: bool = Fals
 def outcomes_of(
     message: Message, source: SourceDefinition, *, strict: bool = False
 ) -> Iterator[Mapped | Refused | Filtered]:
-    """As `events_of`, with what the source's condition does not pass; it has no number."""
+    """The events of `events_of`, and the elements that the source's condition filters out, which have no number."""
     number = 0
     for element in elements(message, source):
         content = element.content

@@ -16,7 +16,7 @@ from saffron.schema.schema import NULL_INT, Kind, widened
 LIMIT = 2**63
 EXACT = 2**53
 NO_NUMBERS = frozenset(("NaN", "Infinity", "-Infinity"))
-"""What is written for a number that JSON does not have."""
+"""Texts for numbers that JSON does not have."""
 
 
 def number_of(value: float | Decimal) -> int | float | None:

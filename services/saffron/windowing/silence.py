@@ -36,10 +36,10 @@ _STEP_MS, _STEP_SHARE = 500, 100
 A day of silence is some 800 blocks so, and not 86,400.
 """
 _LIKE_BEFORE = -1
-"""In place of an end that does not matter: reports of silent sources come to a routed stream, too."""
+"""A placeholder for an end that does not matter: reports of silent sources come to a routed stream, too."""
 
 Report = Mapping[str, Mapping[str, int]]
-"""By stem, by "TOPIC/PARTITION": the silence in ms. On `health` it is the field "quiet"."""
+"""stem -> "TOPIC/PARTITION" -> the silence in ms. On `health` it is the field "quiet"."""
 
 
 @dataclass(frozen=True)

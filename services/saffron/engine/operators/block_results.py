@@ -57,7 +57,7 @@ class Contained:
         return [b""] * len(chosen)
 
     def addresses(self, chosen: Ints) -> Sequence[Address | None] | None:
-        """Where the results go; what a query has failed before is not asked."""
+        """The addresses of the results; None for a query that has failed."""
         if not self._standing.failure:
             with self._contained.step(self._standing, REPORTING):
                 return self.part.addresses(chosen)

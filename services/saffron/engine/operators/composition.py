@@ -26,7 +26,7 @@ B = TypeVar("B")
 Derived = Mapping[str, Mapping[str, Kind]]
 """Type of events that queries make -> their attributes."""
 Binder = Callable[[str, Schema | None, str], Bound]
-"""As `Compiler`, with the warnings."""
+"""A `Compiler` that also returns warnings: (text, schema, name) -> `Bound`."""
 
 
 def made_by(plans: Iterable[Plan]) -> Derived:
@@ -102,7 +102,7 @@ def bound(
 
 
 def bound_beside(bind_one: Binder, text: str, schema: Schema | None, name: str, others: Mapping[str, Plan]) -> Bound:
-    """As `bound`, with the warnings."""
+    """The bound plan of a query beside others, with its warnings; see `bound`."""
     return _beside(bind_one, lambda found: found.plan, text, schema, name, others, None)
 
 
@@ -175,7 +175,9 @@ def makers_first(compiler: Compiler, texts: Mapping[str, str]) -> list[str]:
 
 
 def cycle(plan: Plan, others: Mapping[str, Plan], name: str) -> str:
-    """How the query `name`, added to the others, would come to read its own results, in words; "" if it would not."""
+    """A sentence on the cycle by which query `name`, added to the others, would read its own results; "" if there is
+    none.
+    """
     plans = {**others, name: plan}
     came_from: dict[str, str] = {}
     queue = [name]
@@ -196,7 +198,7 @@ def cycle(plan: Plan, others: Mapping[str, Plan], name: str) -> str:
 
 
 def makers_of(reader: Plan, others: Mapping[str, Plan]) -> list[str]:
-    """Whose results a query reads, and whose results these read, and so on: each after those that it reads itself."""
+    """The queries whose results a query reads, directly or through others, in topological order."""
     found: set[str] = set()
     waiting = [reader]
     while waiting:

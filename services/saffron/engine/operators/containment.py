@@ -1,7 +1,8 @@
-"""Where an exception of one query ends: with that query, which fails, and with nothing else.
+"""Containment of exceptions: an exception of one query makes that query fail, and nothing else.
 
-An operator takes each step of a query inside `Containment.step`. An exception in there is the query's, but for what no
-query can help: `MemoryError`, an error of the log (its past is read from there), the end of the process.
+An operator takes each step of a query inside `Containment.step`, whose exceptions are the query's. Exceptions that no
+query can help are raised again: `MemoryError`, an error of the log (its past is read from there), the end of the
+process.
 """
 
 from __future__ import annotations

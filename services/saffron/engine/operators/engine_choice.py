@@ -18,7 +18,7 @@ class Engine(Enum):
     GRAPHS = "graphs"
     """No runs: events are stored, and one that ends matches has their graph built, from which they are listed."""
     COLLAPSED = "collapsed graphs"
-    """As GRAPHS; the graphs themselves are the results (OUTPUT COMPRESSED)."""
+    """The engine GRAPHS with the graphs themselves as results (OUTPUT COMPRESSED)."""
     IMPRECISE = "imprecise time"
     """No runs: events are stored, and a new one has matches searched, with their confidence."""
     TRENDS = "trend graphs"

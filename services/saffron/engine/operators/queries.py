@@ -113,7 +113,7 @@ class QueryOperator(EngineHooks[S, R]):
         self._failures.stop(name, version, reason, self._standing.get(name))
 
     def part(self, names: frozenset[str]) -> None:
-        """From now on these queries share nothing with each other: of one of them it is not known which is at fault."""
+        """Separate these queries from all others: of queries that share, it is not known which one is at fault."""
 
     @property
     def _schema(self) -> Schema | None:

@@ -63,7 +63,7 @@ class StandingQuery(Generic[R]):
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """From a "query" control's body, a checkpoint's entry, or a snapshot's."""
+        """The query of a "query" control's body, of a checkpoint's entry, or of a snapshot's."""
         return cls(
             name=str(record["name"]),
             version=int(record.get("version", 1)),

@@ -8,7 +8,7 @@ from typing import Any
 from saffron.engine.shed.drops.view import View
 
 _COUNTED = ("nanoseconds", "found", "loss", "loss_ratio", "sampled", "false", "compared", "trials", "traced")
-"""By query, of what has been since it began."""
+"""Fields that count, by query, from its beginning."""
 
 
 def load_of_now(load: Mapping[str, Any], view: View) -> Mapping[str, Any]:

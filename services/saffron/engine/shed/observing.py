@@ -1,8 +1,8 @@
-"""Of which features blocks carry keys (G1): chosen from what queries ask and the first events under them, or given.
+"""The choice of the features whose keys blocks carry (G1): given, or from queries and the first events under them.
 
-A choice holds until queries that may lose events come or go, or models of theirs know other features that do for all of
-them: samples differ by partition, and models bring them together. It stands in the stream (the record "features", and
-every checkpoint), so that a successor goes on with it.
+A choice holds until the set of queries that may lose events changes, or until their models know other features that
+serve all of them: samples differ by partition, and models bring them together. The choice is in the stream (the record
+"features", and every checkpoint), so that a successor goes on with it.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.means import Means
 
 _MOST_COMMIT = 0.5
-"""Of the bound, that is left to commits at most: what takes longer gets shorter when there are fewer results."""
+"""The most of the bound that is left to commits: a longer commit shortens when there are fewer results."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler, note=note)
 
     def part(self, names: frozenset[str]) -> None:
-        """From now on these queries share a graph with nobody."""
+        """Give these queries graphs that they share with nobody."""
         self._apart |= names
         for graph in graphs_of_readers(self._readers()):
             if any(reader.plan.name in names for reader in graph.readers):

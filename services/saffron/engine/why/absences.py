@@ -91,7 +91,7 @@ def _last(some: Sequence[Bound]) -> Event | None:
 
 
 def due_at(plan: MatchPlan, opening: Opening, rounds: int = 1) -> int | None:
-    """When the time of a NOT behind an event is over, under EVERY for the `rounds`-th time; None: it has no time."""
+    """The end of the time of a NOT behind an event, under EVERY for the `rounds`-th time; None: it has no time."""
     absence = plan.absences[opening.absence]
     if absence.duration is None or opening.before is None:
         return None
@@ -99,7 +99,7 @@ def due_at(plan: MatchPlan, opening: Opening, rounds: int = 1) -> int | None:
 
 
 def lead(plan: MatchPlan) -> int:
-    """How far, in ms, a NOT with a time looks back from the event behind it."""
+    """The time (ms) that a NOT with a time looks back from the event behind it."""
     return max((absence.duration or 0 for absence in plan.absences), default=0)
 
 

@@ -14,11 +14,11 @@ Event = Mapping[str, Any]
 
 SPAN, MADE = "#span", "#made"
 OWN = ("seq", "ts", "type", SPAN, MADE)
-"""What of an event is no attribute."""
+"""Fields of an event that are no attributes."""
 
 
 class Span(NamedTuple):
-    """When an event happened: at one of lo..hi (ms), distributed as `law` says."""
+    """The imprecise time of an event: an instant of lo..hi (ms), distributed as `law` says."""
 
     lo: int
     hi: int
@@ -37,7 +37,7 @@ class Origin(NamedTuple):
 
 
 def place(event: Event) -> tuple[int, int]:
-    """Where it stands in the stream: no two events have one place."""
+    """The event's place in the stream; no two events have the same."""
     return int(event["seq"]), event[MADE].order if MADE in event else 0
 
 

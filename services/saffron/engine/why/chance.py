@@ -61,7 +61,7 @@ def instants_of(span: Span) -> Instants:
 
 
 def _below(law: Distribution, part: Floats) -> Floats:
-    """How much of the weight lies in the first parts of an interval."""
+    """The cumulative distribution: the weight in the first `part` (0 to 1) of an interval."""
     if law == "uniform":
         return part
     if law == "triangular":

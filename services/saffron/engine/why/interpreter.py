@@ -108,7 +108,7 @@ class Interpreter:
         return self._ended(None)
 
     def live(self) -> dict[str, int]:
-        """How many runs there are, by what they have and wait for, the most first."""
+        """The number of runs by what they have and wait for, the greatest first."""
         names = [component.variable for component in self.plan.components]
         waiting = Counter(
             f"has {', '.join(dict.fromkeys(names[bound.component] for bound in run.bindings))}, waits for "

@@ -28,7 +28,7 @@ EQUAL = 1e-12
 
 
 def span_of(event: Event) -> Span:
-    """When it happened."""
+    """The time of an event, as an interval."""
     span = event.get(SPAN)
     return span if isinstance(span, Span) else Span(int(event["ts"]), int(event["ts"]), "uniform")
 
@@ -44,7 +44,7 @@ class Likely:
 
 @dataclass(frozen=True)
 class _Search:
-    """For matches with the event `new` in a window; `decisions`: what became of it."""
+    """The search for matches with the event `new` in a window. `decisions`: those on the event."""
 
     new: Event
     window: Window

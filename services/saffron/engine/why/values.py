@@ -28,9 +28,9 @@ from saffron.schema.functions.operators import COMPARISONS
 from saffron.schema.numbers import shown as shown_number
 
 Lists = Mapping[int, Sequence[Bound]]
-"""By component: what it has bound."""
+"""Component -> what it has bound."""
 At = Mapping[int, int]
-"""By component: which of its events is the one being taken (v[i])."""
+"""Component -> the place of its event that is being taken (v[i])."""
 
 
 def settled(expr: Expr, lists: Lists, at: At) -> Expr:

@@ -15,7 +15,7 @@ _LOWEST = -(2**63)
 
 @dataclass(frozen=True)
 class Resumption:
-    """Where an earlier owner stopped: events below offset `until` up to `released` (a key) are in the log."""
+    """The place where an earlier owner stopped: events below offset `until` up to `released` (a key) are in the log."""
 
     until: int
     released: tuple[int, ...]

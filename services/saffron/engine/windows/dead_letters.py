@@ -14,9 +14,9 @@ from saffron.schema.likely_times import SecondsCount
 
 LATE, LATE_BY_SILENCE = "late", "late-by-silence"
 _TOO_LATE = {LATE: "late", LATE_BY_SILENCE: "late_by_silence"}
-"""By reason the name of its count."""
+"""Reason -> the name of its count."""
 REASONS: tuple[str, ...] = (*_TOO_LATE, *get_args(Reason))
-"""Of dead letters: all that there are."""
+"""All reasons of dead letters."""
 
 Refused = tuple[int, str, str]
 """A record that becomes a dead letter: its row in the batch, the reason, and a sentence."""

@@ -25,11 +25,11 @@ class KnownSince:
 
     @classmethod
     def of(cls, record: Mapping[str, Any] | None) -> KnownSince:
-        """From a checkpoint; None: of version 0.1.0, where schemas did not grow."""
+        """The state from a checkpoint; None: from one of version 0.1.0, where schemas did not grow."""
         return cls() if record is None else cls(dict(record["attributes"]), dict(record["types"]))
 
     def record(self) -> dict[str, Any]:
-        """For a checkpoint."""
+        """The state for a checkpoint."""
         return {"attributes": dict(self.attributes), "types": dict(self.types)}
 
     def after(self, before: Schema, schema: Schema, position: int) -> KnownSince:

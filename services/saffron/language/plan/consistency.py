@@ -25,7 +25,7 @@ class Consistency(Enum):
 
 
 class EvaluationTime(Enum):
-    """When the matcher evaluates a condition."""
+    """The time at which the matcher evaluates a condition."""
 
     EARLY = "filters early"  # on each event by itself, before it is kept
     POSTPONED = "postponed"  # when an event ends matches, on the graph of all of them

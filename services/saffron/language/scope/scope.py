@@ -47,7 +47,7 @@ class Found:
 
 NULL = Const(None)
 ANY = "ANY"
-"""What errors call a step of any type."""
+"""The name of a step of any type in errors."""
 
 
 @dataclass

@@ -20,7 +20,7 @@ class Sort(Enum):
 
     @property
     def noun(self) -> str:
-        """In messages."""
+        """The noun for messages."""
         return "a truth value" if self is Sort.BOOLEAN else self.value
 
 

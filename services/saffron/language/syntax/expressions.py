@@ -174,7 +174,7 @@ def _operand(cursor: Cursor) -> Expression:
 
 
 def _hint_of_sign(cursor: Cursor) -> str:
-    """What to write for a sign of SQL's where a value should stand: the second one of && and <<."""
+    """The hint for a sign of SQL where a value should stand: the second character of && and <<."""
     doubled = cursor.token.value * 2 if cursor.index else ""
     return HINTS.get(doubled, "") if cursor.tokens[cursor.index - 1].value * 2 == doubled else ""
 

@@ -83,7 +83,7 @@ def steps_text(steps: tuple[str | int, ...]) -> str:
 
 
 def rest_of_path(cursor: Cursor, first: Token) -> tuple[str, Span]:
-    """As `parse_path`, behind the first word."""
+    """The path after its first word, which is `first`; see `parse_path`."""
     words = [first.value]
     while cursor.token.is_symbol(".") and cursor.peek().kind == "word":
         cursor.advance()

@@ -62,7 +62,7 @@ def _is_null(cursor: Cursor, operand: Expression) -> Expression:
 
 
 def _choice_hint(cursor: Cursor, value: Expression) -> str:
-    """What to write instead of a value behind IN that is no literal."""
+    """The hint for a value behind IN that is no literal."""
     if not isinstance(value, Name):
         return "Write numbers, 'strings', true or false."
     if cursor.text[value.span.start] in NAME_QUOTES:

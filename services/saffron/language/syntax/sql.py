@@ -40,7 +40,7 @@ _FUNCTIONS: Mapping[str, str] = {
     "hour(a.ts), day_of_week(a.ts) or date_trunc('month', a.ts)": "extract date_part datepart",
     "a.ts, the event's time: a query has no clock, so that its results repeat": "now current_timestamp getdate sysdate",
 }
-"""What to write -> functions elsewhere, whose names are not like those here."""
+"""Advice -> functions of other languages that it replaces, whose names are unlike ours."""
 _FOREIGN = {name: written for written, names in _FUNCTIONS.items() for name in names.split()}
 
 

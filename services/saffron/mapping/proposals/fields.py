@@ -14,7 +14,7 @@ from saffron.mapping.message import Message, MessageError, Number
 Steps = tuple[str, ...]
 """The names on the way to a leaf."""
 _MOST = 0.9
-"""Of a topic's events, those that decide how it is read."""
+"""The share of a topic's events that decides how the topic is read."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Fields:
         return is_most(len(self.values[steps]), self.count)
 
     def share(self, number: int) -> str:
-        """So many events as a share of all, rounded down."""
+        """A number of events as a percentage of all, rounded down."""
         return f"{100 * number // self.count}%"
 
 

@@ -1,4 +1,4 @@
-"""What a definition of a stream may be, by the newest messages of its topics: each proposal with its reason."""
+"""A proposed definition of a stream from the newest messages of its topics, with a reason for each part."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from saffron.records.stream import JSON
 
 @dataclass(frozen=True)
 class ProposedTime:
-    """Where the time of a source's events is; `path` None: the message's own time."""
+    """The proposed place of the event time; `path` None: the message's own time."""
 
     path: Path | None
     form: TimeFormat | str

@@ -18,12 +18,12 @@ from saffron.schema.numbers import number_of_text, shown
 _SHARED = 4_096
 """Values that are kept once for all rows: most columns have few."""
 _NO_VALUE = b""
-"""What a row has whose column is null or absent."""
+"""The value of a row whose column is null or absent."""
 
 
 @dataclass
 class BadRows:
-    """How many messages or lines were no row, and the first and last of them in words."""
+    """The number of messages or lines that were no row, and sentences on the first and the last."""
 
     count: int = 0
     first: str = ""

@@ -37,7 +37,7 @@ class AddRule:
 
 
 Column = tuple[Path, As | None]
-"""What is kept of each row: the value at a path, read as a kind."""
+"""A column kept of each row: the value at a path, read as a kind."""
 
 NO_ADDS: Mapping[str, AddRule] = MappingProxyType({})
 

@@ -48,7 +48,7 @@ class Hop(Protocol):
         """The blocks that are ready to be written. `flush`: all that are possible."""
 
     def take_counts(self) -> Sequence[Sequence[Counted]]:
-        """For each block emitted since the last call, what is to be counted once it is in the log."""
+        """The counts of each block emitted since the last call, to be reported once the block is in the log."""
 
 
 class Wiring(Protocol):

@@ -223,5 +223,5 @@ class InnerChain:
 
 
 def _reach(block: Block) -> tuple[int, int, bool]:
-    """How far a block goes, in the order of a claim's blocks. One without content may move the watermark alone."""
+    """The extent of a block, in the order of a claim's blocks. A block without content may move the watermark alone."""
     return block.next_counter, block.watermark, block.end

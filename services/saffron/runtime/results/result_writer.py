@@ -139,7 +139,7 @@ class ResultWriter:
         return encodings
 
     def _published(self, address: Address, query: bytes) -> tuple[TopicPartition, bytes | None]:
-        """Where a result of PUBLISH goes, and its key there: without KEY, the name of the query."""
+        """The partition and key of a result of PUBLISH; without KEY, the key is the name of the query."""
         count = self._plan.published.partitions(address.topic)
         if address.key is not None:
             return TopicPartition(address.topic, partition_of(address.key, count)), address.key

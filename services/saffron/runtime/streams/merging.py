@@ -187,10 +187,10 @@ class SourceReader:
 def place_among(
     partition: int, partitions: int, of: int, numbers: Iterable[int], version: int, lookups: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """How a `$watermark` names its source partition (see `engine.events.decoding.exact.Source`).
+    """The fields by which a `$watermark` names its source partition (see `engine.events.decoding.exact.Source`).
 
     `partitions`: of all sources; `of`: number of the source; `numbers`: of all sources, by that `version`. `lookups`:
-    what queries look up in tables.
+    the look-ups of queries in tables.
     """
     among, looked_up = " ".join(map(str, numbers)), "\n".join(lookups)
     more = {"lookups": looked_up} if looked_up else {}

@@ -67,7 +67,7 @@ def _form(batches: Mapping[TopicPartition, Batch], kinds: Mapping[int, str]) -> 
 
 
 def _told(messages: Sequence[SourceMessage]) -> Iterator[str]:
-    """For each reason why messages could not be translated a sentence with the first of them."""
+    """A sentence for each reason why messages could not be translated, with the first such message."""
     refused: dict[str, list[SourceMessage]] = {}
     for one in messages:
         if one.refusal is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 _WHOLE = 2.0**52
-"""From here on every float64 is a whole number."""
+"""The least float64 from which on all are whole numbers."""
 _OVERFLOW = 709.78
 """exp of more is beyond float64."""
 _EARTH = 6371008.8

@@ -1,4 +1,4 @@
-"""What a user has registered in this process, by name: functions and aggregates."""
+"""The functions and aggregates that users registered in this process, by name."""
 
 from __future__ import annotations
 

@@ -24,7 +24,10 @@ def trim(text: str, characters: str = " ") -> str:
 
 
 def substring(text: str, start: float, length: float | None = None) -> str | None:
-    """From a place on, so many characters of it; places before the first count, as in SQL."""
+    """The part of a text from character `start` (1-based) on, of `length` characters.
+
+    Places before the first count towards the length, as in SQL.
+    """
     first = _whole(start)
     count = None if length is None else _whole(length)
     if first is None or (length is not None and (count is None or count < 0)):
@@ -34,7 +37,7 @@ def substring(text: str, start: float, length: float | None = None) -> str | Non
 
 
 def position(text: str, part: str) -> int:
-    """Where a text first has a part; 0 if it does not."""
+    """The 1-based place of a part's first occurrence in a text; 0 if there is none."""
     return text.find(part) + 1
 
 

@@ -63,7 +63,7 @@ def _shown(ts: float, zone: str) -> int | None:
 
 @lru_cache(maxsize=65_536)
 def _offset(minute: int, zone: str) -> int:
-    """How far a zone's clocks are ahead of UTC in a minute since 1970, in ms."""
+    """The offset of a zone from UTC (ms) in a minute since 1970."""
     return _offset_of(minute * 60_000, zone)
 
 

@@ -18,9 +18,9 @@ from saffron.schema.schema import MAX_TS
 from saffron.windowing.routing.route_plan import Reader, RoutePlan
 
 _AWAKE_MS = 200
-"""How long a source that was silent says that it is not, before it raises its watermark.
+"""The time for which a source that was silent reports activity before it raises its watermark.
 
-Messages come to several silent sources at once: each then speaks before one of them moves event time past the others.
+Messages come to several silent sources at once: each then reports before one of them moves event time past the others.
 """
 
 

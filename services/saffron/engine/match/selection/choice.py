@@ -46,7 +46,7 @@ class Choice:
 
     @staticmethod
     def lag(plan: MatchPlan, *, late: bool) -> int:
-        """How long after its own windows an event may still be needed, in the window's clock."""
+        """The time after its own windows in which an event may still be needed, in the window's clock."""
         alone = plan.window.slide is None and plan.window.opens is None
         by_last = bool(plan.consume) or plan.output is Output.COMPRESSED
         across = plan.output is Output.NON_OVERLAP or (by_last and alone)
@@ -54,7 +54,7 @@ class Choice:
 
     @property
     def waiting(self) -> int:
-        """How many matches are not decided yet."""
+        """The number of matches that are not decided yet."""
         return len(self.undecided)
 
     @property

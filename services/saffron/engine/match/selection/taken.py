@@ -1,4 +1,6 @@
-"""Matches taken in turn: each unless its first event has one already (FIRST, LONGEST) or serves another (CONSUME)."""
+"""A greedy selection of matches: one for each first event (FIRST, LONGEST), and none with a consumed event
+(CONSUME).
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ class Taken:
         return entries if kept.all() else entries.only(np.sort(order[kept]))
 
     def _turns(self, entries: Entries, counts: Ints) -> Ints:
-        """In which order each first event looks at its matches, the first events in the order in which they choose."""
+        """The order of turns: first events in the order in which they choose, and for each its matches, the largest
+        first.
+        """
         size = -counts.sum(axis=1)
         first = entries.found[FIRST_ROW]
         by_last = np.zeros(len(entries), np.int64)

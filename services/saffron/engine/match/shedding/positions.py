@@ -1,4 +1,4 @@
-"""Where in its window an event stands, as eSPICE asks (papers G9)."""
+"""The position of an event in its window, as a feature of eSPICE (papers G9)."""
 
 from __future__ import annotations
 

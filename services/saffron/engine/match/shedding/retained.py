@@ -172,7 +172,7 @@ class Retained:
         return 1.0 + seen / (seen + _TRUST) * (ratio - 1.0)
 
     def record(self) -> dict[str, Any]:
-        """As JSON, for a snapshot."""
+        """The notes and sums as JSON, for a snapshot."""
         notes = [[first, *asdict(one).values()] for first, held in self.notes.items() for one in held]
         return {"notes": notes, "sums": [self.expected, self.lost, self.drawn, self.came, self.made]}
 

@@ -37,7 +37,9 @@ from saffron.language.plan.clauses import Output
 Ids = NDArray[np.uint64]
 
 MOST_HALVINGS, _PATIENCE = 8, 0.125
-"""How often the share is halved, each time when the shadow has taken by so much more than it may."""
+"""MOST_HALVINGS: the halvings of the share before a shadow ends. _PATIENCE: the excess over the allowed checks, for
+each halving so far, that leads to the next.
+"""
 _DRAW = "shadow"
 
 

@@ -57,7 +57,7 @@ def start(shape, work, level, top):
 
 @inline
 def room(work, level, lo, hi, loose, more):
-    """How many values the level after `level` needs at most, for an event in [lo, hi]."""
+    """The most values that the level after `level` needs, for an event in [lo, hi]."""
     levels = work.levels
     if more and loose:
         if levels[KIND, level] == PRODUCT:
@@ -267,7 +267,7 @@ def chance_of_order(shape, work, place, other, shift):
 
 @inline
 def _pairs(most, n):
-    """How many of n instants 0..n-1 lie before each of the instants up to `most`, together."""
+    """The number of pairs (t, x) with t in 1..most and x in 0..n-1 before t."""
     if most <= 0:
         return 0.0
     if most <= n:

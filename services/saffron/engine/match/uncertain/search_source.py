@@ -66,7 +66,7 @@ def search(shape_table, rows, work_table, {", ".join(read)}):
 
 
 def asks(automaton: Automaton) -> list[int]:
-    """For each component, which conditions there are (bits of `Shape.asks`)."""
+    """The kinds of conditions of each component, as bits of `Shape.asks`."""
     bits = [0] * len(automaton.plan.components)
     edges = {Edge.BEGIN: BEGINS, Edge.TAKE: TAKES, Edge.PROCEED: LEAVES_IT}
     for condition in automaton.plan.conditions:

@@ -14,7 +14,9 @@ ROUNDING = 1e-12
 
 @inline
 def _beginning(shape, work, depth):
-    """How many events of the path decide when it begins, if all others surely happen after them; else 0."""
+    """The number of leading events of the path that decide when it begins, if all others surely happen after them;
+    else 0.
+    """
     levels, mask = work.levels, work.counters[MASK]
     count, latest = 1, work.hi[levels[PATH, 1] & mask]
     if shape.loose[0]:

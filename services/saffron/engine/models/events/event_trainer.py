@@ -211,7 +211,7 @@ def _curves_by_position(
     taught: Sequence[Learned],
     vectors: Mapping[int, tuple[int, ...]],
 ) -> tuple[Curve, list[tuple[Curve, int]]]:
-    """As with the others: that of all, and of one half's positions tried on the other's matches."""
+    """eSPICE's curve of all observations, and one of each half tried on the other half's matches."""
 
     def curve(half: Half, table: Floats, known: Learned) -> Curve:
         return position_curve(half, table, known.kinds, known.overall, _refused(half, vectors))

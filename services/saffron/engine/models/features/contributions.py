@@ -66,7 +66,7 @@ def _grouped(counts: Counts, place: NDArray[np.intp], groups: int) -> Counts:
 
 
 def _foretelling(halves: Sequence[Counts], before: Sequence[Floats]) -> float:
-    """With how many events seen before the one half foretells the other best."""
+    """The prior weight, in events, with which each half predicts the other best (maximum likelihood)."""
     if not halves:
         return PRIOR
     one, two = halves

@@ -108,7 +108,7 @@ class Comparison:
         return true
 
     def body(self) -> list[Any]:
-        """As JSON, which `of` reads."""
+        """The comparison as JSON, which `of` reads."""
         return [_body(self.left), self.operator, _body(self.right)]
 
     @classmethod

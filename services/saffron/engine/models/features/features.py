@@ -87,7 +87,7 @@ class FeatureSpec:
 
     @property
     def fields(self) -> tuple[int, ...]:
-        """For each number of a vector, how many values it can have."""
+        """The number of values of each field of a vector."""
         frequencies = (len(self.frequency_edges) + 1,) * self.codes
         return (self.codes, *frequencies, *(one.bins for one in self.attributes), *(2 for _ in self.conditions))
 
@@ -102,7 +102,7 @@ class FeatureSpec:
         return digest(self.body())[:16]
 
     def body(self) -> dict[str, Any]:
-        """As JSON, which `of` reads."""
+        """The specification as JSON, which `of` reads."""
         return {
             "kinds": list(self.kinds),
             "known": [list(values) for values in self.known],

@@ -20,7 +20,7 @@ _ALONE = 10.0
 _CHANGE = 4.0
 """Two batches that are further from each other, in what is usual, are so for a change: it counts for no more."""
 _NEGLIGIBLE = 1e-3
-"""Of the largest expectation: one that is smaller changes nothing that is decided by it."""
+"""The share of the largest expectation below which an expectation decides nothing."""
 
 
 def matrix_drift(matrix: Matrix, in_use: Matrix) -> float:

@@ -1,4 +1,4 @@
-"""How a share of the work to be saved is spread over queries, so that matches are wrong least, by weight."""
+"""The allocation of the work to be saved among queries, at the fewest wrong matches by weight."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ class Candidate:
         return as_measured(self.curve.at(share), self.ratio)
 
     def left(self, share: float) -> float:
-        """What is left of its work where this share of events is dropped: fewer events, and fewer partial matches that
-        meet them, since those that a match needs begin and advance them too."""
+        """The share of its work that is left where this share of events is dropped.
+
+        Fewer events meet fewer partial matches, since the events that a match needs begin and advance them too.
+        """
         if self.begun is not None:
             return (1 - share) * (1 - self.begun.at(share))
         return float((1 - share) * (1 - self.curve.at(share)) ** (1 / self.length))

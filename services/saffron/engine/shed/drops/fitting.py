@@ -1,8 +1,8 @@
-"""Which events a query can take, by what it asks of one event alone.
+"""The events that a query can take, by its conditions on single events.
 
-An event that fits no component of a pattern, negated ones included, is in no match and refuses none: where what lies
-between is skipped, it may go for nothing. That follows from the query, and needs nothing to be learned. Features do not
-tell everything of an event: where they do not say that a condition fails, it may hold.
+An event that fits no component of a pattern, negated ones included, is in no match and refuses none. Where strategies
+skip events it may be dropped at no loss, with nothing learned. Features do not hold all of an event: a condition may
+hold unless they show that it fails.
 """
 
 from __future__ import annotations

@@ -30,14 +30,16 @@ class LossCurve:
         return cls(np.maximum.accumulate([lost(share) for share in SHARES.tolist()]))
 
     def towards_random(self, part: float, length: float) -> LossCurve:
-        """So far between this curve (0) and that where any event is as good as any other (1), of a match of so many."""
+        """The interpolation between this curve (`part` 0) and that of random dropping (1), for matches of `length`
+        events.
+        """
         if part == 0:
             return self
         at_random = np.maximum(self.lost, 1.0 - (1.0 - SHARES) ** length)
         return self.towards(LossCurve(at_random), part)
 
     def towards(self, other: LossCurve, part: float) -> LossCurve:
-        """So far between this curve (0) and another one (1)."""
+        """The linear interpolation between this curve (`part` 0) and another one (1)."""
         return self if part == 0 else LossCurve(self.lost + part * (other.lost - self.lost))
 
     def at(self, share: float) -> float:

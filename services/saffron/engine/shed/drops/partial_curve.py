@@ -38,7 +38,7 @@ class PartialCurve:
 
     @classmethod
     def of(cls, saved: Floats, lost: Floats, time: float, matches: float) -> PartialCurve:
-        """From what is saved and lost at each point, of so much time and so many matches in all."""
+        """The curve through points of time `saved` and matches `lost`, as shares of all `time` and all `matches`."""
         shares = (sums / whole if whole > 0 else np.ones_like(sums) for sums, whole in ((saved, time), (lost, matches)))
         rising = (np.maximum.accumulate(np.clip(np.concatenate([[0.0], one, [1.0]]), 0.0, 1.0)) for one in shares)
         return cls(*rising)
@@ -94,5 +94,5 @@ def _dropped(model: TransitionModel, low: NDArray[np.bool_], step: Matrix, times
 
 
 def _events_met(model: TransitionModel) -> Matrix:
-    """Where no times were measured every event met costs the same."""
+    """The remaining events of partial matches, which replace remaining times where none were measured."""
     return remaining_time_table(model.matrix, np.ones(model.states), model.bin_size, len(model.completion))

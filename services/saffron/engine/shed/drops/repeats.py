@@ -1,7 +1,7 @@
-"""How often events of a query come again: whether another event can take the place of one that is dropped.
+"""The rate at which an event is followed by one that can replace it: of its type and key, within a window.
 
-Without another event of its type and key within a window, none can: then a match that loses an event is missed, and no
-false one is found in its stead. Some keys are tracked, so that it costs little; a query without a key has one.
+Without such an event, a match that loses an event is missed, and no false match takes its place. Only some keys are
+tracked, to save time; a query without a key has one.
 """
 
 from __future__ import annotations

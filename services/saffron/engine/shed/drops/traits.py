@@ -53,7 +53,7 @@ class Traits:
 
     @property
     def errors(self) -> float:
-        """How many errors a match is that dropped events lose: it is missed, and its substitute is false (G10)."""
+        """The number of errors of a match that loses an event: it is missed, and a substitute is false (G10)."""
         return 2.0 if self.replaces else 1.0
 
     @property
@@ -66,7 +66,7 @@ class Traits:
         return self.by.partial if self.partial else None
 
     def misfit(self, model: TransitionModel) -> str:
-        """How a model differs from one of this query; "" where nothing says that it is of another."""
+        """The difference between a model and this query, as text; "" where none is known."""
         return "" if self.window is None else model.misfit(self.states, (self.window, self.counts))
 
 

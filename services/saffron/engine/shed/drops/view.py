@@ -50,7 +50,9 @@ class View:
         return {query: (self._traits(query), self.slots[query]) for query in running}
 
     def misfit(self, model: TransitionModel) -> str:
-        """How a model differs from one of its query in force; "" where it is of this one, or of another version."""
+        """The difference between a model and its query in force, as text; "" for none, or for another version of the
+        query.
+        """
         if self.queries.get(model.query) != model.query_version:
             return ""
         return self.traits[model.query].misfit(model)

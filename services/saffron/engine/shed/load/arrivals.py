@@ -1,4 +1,4 @@
-"""How fast events come and how many wait, from the times at which their blocks were appended to the log."""
+"""The rate of events and the number that wait, from the times at which their blocks were appended to the log."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Credits:
     """Book-keeping of one chain. Positions are next sequence numbers; times are the caller's clock, in ms."""
 
     def __init__(self, window: int, *, start: int = 0, patience_ms: int = 3000) -> None:
-        """At most `window` events in flight; a reader silent for longer than `patience_ms` counts as dead.
+        """Allow `window` events in flight; a reader silent for longer than `patience_ms` counts as dead.
 
         `start`: position up to which the output was written when this member took over.
         """

@@ -17,18 +17,19 @@ from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.load.speed import Speed
 
 _LEAST_LEFT = 0.1
-"""Of the time in which a block's events came, what it may take even beyond the bound."""
+"""The least budget of a block, even beyond the bound, as a share of the time in which its events came."""
 _UNTOUCHED = 0.25
-"""Of the safety buffer: no more is given once only this is left, so that it is there for what nobody foresees."""
+"""The part of the safety buffer that is kept for surprises: below it only the least budget is given."""
 _MOST_OF_BUFFER = 0.4
-"""The time that is left of the safety buffer is not spent on one block."""
+"""The most of the safety buffer that one block may use."""
 _NOTHING_MS = 1e-6
-"""Where events are to save all that must be, rounding leaves no part of it to partial matches."""
+"""The rounding error (ms) up to which partial matches have nothing to save."""
 _WORTHWHILE = 0.5
-"""Of what a block must save: where all partial matches together save less, they stay if events can save it all. Hardly
-any time depends on them, and they would be lost to the rest of their windows."""
+"""The least share of a block's saving for which partial matches are dropped, if events can save all of it. Below it
+hardly any time depends on them, and they would be lost to the rest of their windows.
+"""
 _MOST_BUFFER = 0.5
-"""Of the bound."""
+"""The greatest safety buffer, as a share of the bound."""
 
 
 @dataclass(frozen=True)
@@ -133,13 +134,16 @@ class Decider:
         return self.mean
 
     def _buffer(self, at: Situation, speed: Speed) -> float:
-        """b_s: the share that was set, or what blocks have taken longer than expected of late, or what is in flight, on
-        which nothing that is decided has an effect any more."""
+        """The safety buffer b_s (ms), up to half of the bound: the greatest of three times.
+
+        They are the share that was set, the recent excess of blocks over their expected times, and the work in flight,
+        which no decision affects any more.
+        """
         settings = self.settings
         return min(_MOST_BUFFER * settings.bound, max(settings.bound - settings.limit, speed.overshoot, at.flying))
 
     def _budget(self, at: Situation, buffer: float) -> float:
-        """How long the block may take."""
+        """The time (ms) that the block may take."""
         bound = self.settings.bound
         waited = at.queueing + at.flying
         above = (bound - waited) / buffer

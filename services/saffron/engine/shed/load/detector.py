@@ -14,9 +14,9 @@ from saffron.engine.shed.load.speed import Speed
 from saffron.engine.shed.load.taken import Taken
 
 READER = "matcher"
-"""Whose partial matches can be dropped."""
+"""The reader whose partial matches can be dropped."""
 _MEMORY_MS = 200.0
-"""Of a reader's processing time, over which is remembered what each of its queries takes."""
+"""The memory of each query's cost, in ms of a reader's processing time."""
 _SILENT_MS = 3_000
 """The time (ms) without a report after which a reader counts as gone, if others report: nothing is decided for it."""
 
@@ -110,7 +110,7 @@ class Detector:
         self._forecasts.setdefault(service, Forecast()).forwarded(next_seq, known)
 
     def expected(self, service: str, known: int) -> float:
-        """How many partial matches of a reader a block will meet behind those in flight."""
+        """The expected number of a reader's partial matches when a block comes, behind those in flight."""
         return self._forecasts.get(service, Forecast()).expected(known)
 
     def flying(self, beyond: int) -> float:

@@ -1,10 +1,9 @@
-"""How many partial matches a block will meet that is forwarded before others are done.
+"""A forecast of the partial matches that a block will meet, when it is forwarded before earlier blocks are done.
 
-What a reader last reported is as old as the blocks in flight. Where partial matches live long that says as much of the
-blocks to come; where they come and go within what is in flight (all complete with one event, say) it says little, and
-the mean is the better guess: by a report from just behind such an event far too much is forwarded, as if it cost
-nothing. How much it says is learned: the slope of how many there were when a block was done over how many were known
-when it was forwarded.
+A reader's last report is as old as the blocks in flight. Where partial matches live long, the report predicts the
+coming blocks well. Where they come and go within what is in flight (all complete with one event, say), the mean is the
+better guess: by a report from just behind such an event far too much would be forwarded. The weight of the report is
+learned: it is the slope of a regression of the count when a block was done on the count known when it was forwarded.
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from dataclasses import dataclass, field
 from saffron.engine.shed.load.pace import MOST_BLOCKS
 
 _MEMORY_MS = 2_000.0
-"""Of processing time, over which is remembered what came of what was known."""
+"""The memory of pairs (known count, later count), in ms of processing time."""
 _TRUST = 0.2
-"""How firmly the slope is held at 1: `_TRUST` mean^2 of the known counts is added to their variance, and to their
-covariance with what came. Counts that hardly vary cannot tell the slope, which then stays near 1; if what came does not
-follow them at all (covariance 0), it is 1/2 where their variance is `_TRUST` mean^2, and less where it is more."""
+"""The prior for slope 1: `_TRUST` mean^2 of the known counts is added to their variance, and to their covariance with
+the later counts. Counts that hardly vary leave the slope near 1. With covariance 0 the slope is 1/2 where their
+variance is `_TRUST` mean^2, and less where it is more.
+"""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Forecast:
         self._products = kept * self._products + known * alive
 
     def expected(self, known: int) -> float:
-        """Where so many are known of, how many a block behind those in flight will meet."""
+        """The expected partial matches of a block behind those in flight, when `known` are reported."""
         mean = self._known / self._pairs if self._pairs else 0.0
         if mean <= 0:
             return float(known)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from saffron.engine.shed.load.settings import CATCH_UP, Overload
 
 NORMAL, DROP, KEEP = "normal", "drop", "keep"
-"""What to do with a block: decide as ever, drop it whole, or drop nothing."""
+"""Modes of handling a block: decide as ever, drop it whole, or drop nothing."""
 
 
 class Outage:

@@ -15,7 +15,7 @@ _STARVED = 0.15
 SHED, CATCH_UP = "shed", "catch-up"
 POLICIES = (SHED, CATCH_UP)
 MOST_SEEDS = 1 << 63
-"""As `models.features.features` has room for."""
+"""The number of seeds, as in `models.features.features`."""
 
 
 @dataclass(frozen=True)

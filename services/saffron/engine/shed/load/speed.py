@@ -1,4 +1,4 @@
-"""How long one reader takes: f, g and f^-1 (P7) as they are believed now."""
+"""The time that one reader takes: the present estimates of f, g and f^-1 (P7)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from saffron.engine.models.transitions.latency import LatencyFunction
 
 _LEAST, _MOST = 0.25, 2.0
-"""How far from what was measured f(n) is believed to be in proportion to n, where no model is there."""
+"""Bounds of f(n) over its measured mean: before there is a model, f is taken as proportional to n within them."""
 
 
 @dataclass(frozen=True)

@@ -33,22 +33,26 @@ _LEAST = 1e-3
 _OF_CONTRIBUTION, _OF_ALIVE = (one.reshape(-1) for one in np.meshgrid(np.arange(3) / 2, np.arange(7) / 4))
 """The grid of b (0, 1/2, 1) and a (0, 1/4, ..., 3/2), all pairs."""
 _INSTEAD = np.arange(5) / 4
-"""That of r."""
+"""The grid of r (0, 1/4, ..., 1)."""
 _UNKNOWN = int(np.flatnonzero((_OF_CONTRIBUTION == 1.0) & (_OF_ALIVE == 0.5))[0])
 """The place of the usual powers, which hold until something has been found."""
 _UNLIKELY = 60.0 * ((_OF_CONTRIBUTION - 1.0) ** 2 + (_OF_ALIVE - 0.5) ** 2)
-"""By how much the log-likelihood of other powers must be greater. It is high, since matches come many at once: a few
-dozen of them tell no more than one."""
+"""The penalty on the log-likelihood of powers other than the usual ones. It is high, since matches come in clumps: a
+few dozen of them say no more than one.
+"""
 _MOST_MARKS = 8_192
-"""Of a reader that does not report any more: beyond that, the older half goes, and with it how finely is known when
-matches were due."""
+"""The most marks kept for a reader that does not report. Beyond it the older half is dropped, and with it the detail of
+when matches were due.
+"""
 _DUE, _LOST, _AT_RANDOM, _PROMISED = range(4)
 """Rows of matches: due, and lost of these; lost if each event were as good as any other; lost as promised."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How many events a match of a query has, and over how many events of the stream it extends."""
+    """The extent of a query's matches: `length`, their number of events; `reach`, the events of the stream that they
+    span.
+    """
 
     length: float = EVENTS_A_MATCH
     reach: float = 1.0

@@ -26,10 +26,12 @@ _GRAIN = 16
 
 @dataclass(frozen=True)
 class Correction:
-    """What was measured of promised losses. `events`, `partial`: matches lost to dropped events, and with dropped
-    partial matches, for each one promised. More than promised is not a matter of scale where events are concerned: of
-    those that are promised to be worth nothing any multiple is nothing. `at_random`: how far (0 to 1) what was lost to
-    them lies between the promise and what would be lost if any event were as good as any other."""
+    """Ratios of measured to promised losses.
+
+    `events`, `partial`: matches lost to dropped events, and with dropped partial matches, for each one promised.
+    `events` is at most 1: no multiple mends a promise of no loss. Greater losses are in `at_random`, 0 to 1: the place
+    of the measured loss between the promise and the loss of random dropping.
+    """
 
     events: float = 1.0
     partial: float = 1.0
@@ -187,6 +189,6 @@ class Losses:
 
 
 def _steps(ratio: float) -> float:
-    """In steps, so that what rests on it seldom changes."""
+    """A ratio rounded to steps of 2^(1/4), so that its dependents seldom change."""
     held = min(max(ratio, 1 / _MOST_RATIO), _MOST_RATIO)
     return float(2.0 ** (round(4 * log2(held)) / 4))

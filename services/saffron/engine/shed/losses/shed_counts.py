@@ -1,4 +1,4 @@
-"""How many events readers do not see, by query and reason."""
+"""Counts of the events that readers do not see, by query and reason."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ class ShedCounts:
         return {reason: self._counts.get((query, reason), 0) for reason in (OVERLOAD, OUTAGE)}
 
     def of(self, query: str) -> int:
-        """For whatever reason."""
+        """The events that a query's reader does not see, for any reason."""
         return sum(self.by_reason(query).values())

@@ -10,7 +10,7 @@ from typing import Any
 from saffron.engine.trends.codegen.syntax import attribute_of, bound_in, evaluated
 
 STRUCTURES = ("store", "batch")
-"""What is handed on array by array; `wiring` is known whole."""
+"""Structures that are passed array by array; `wiring` is a constant as a whole."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class Folder:
         return self._known.shapes.get((place, axis)) if isinstance(place, str) else None
 
     def _structure(self, node: ast.expr) -> str | None:
-        """Which of STRUCTURES the expression is."""
+        """The name of the structure in STRUCTURES that the expression is."""
         if isinstance(node, ast.Attribute):
             whole = self._structure(node.value)
             path = f"{whole}.{node.attr}"

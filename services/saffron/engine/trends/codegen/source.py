@@ -142,7 +142,7 @@ def _same(one: Any, *_: int) -> Any:
 
 @cache
 def _rehash() -> Any:
-    """As machine code, which is the same for every query."""
+    """The compiled `rehash`, which is the same for every query."""
     lines = ["from __future__ import annotations", "@kernel()", ast.unparse(_functions()["rehash"]), ""]
     return generated.load("\n".join(lines)).rehash
 

@@ -170,7 +170,7 @@ class _Body(Folder):
         return [ast.Assign([self._place(target)], value, lineno=0)]
 
     def _place(self, target: ast.expr) -> ast.expr:
-        """What is assigned to: a name stays, the parts of anything else are folded."""
+        """The target of an assignment, folded, except for names."""
         if isinstance(target, ast.Name):
             return target
         if isinstance(target, ast.Tuple):

@@ -120,7 +120,7 @@ def insert_vertex(
 
 
 def place_of(root: int, windows: int, index: Index) -> Any:
-    """Where the numbers of a new entry go: behind those of a list, else where `insert` takes them from."""
+    """The place for the numbers of a new entry: behind those of a list, else where `insert` takes them from."""
     if root < -ordered.LISTS:
         return (-root - ordered.LISTS - 1) * ordered.BLOCK + index.meta[-root - ordered.LISTS - 1, ordered.FILLED]
     if windows > 1:
@@ -182,7 +182,7 @@ def give_vertex(v: int, at: int, klo: int, store: Store, index: Index) -> None:
 
 
 def list_of(s: int, wiring: Wiring) -> Any:
-    """Where the list of a state stands in the row of a key."""
+    """The column of a state's list in the row of a key."""
     return 1 + wiring.params[layout.KEY_WIDTH] + layout.AFTER_LISTS + layout.LIST_SIZE * wiring.states[s, layout.LIST]
 
 

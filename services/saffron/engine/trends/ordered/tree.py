@@ -32,7 +32,7 @@ def lacks(index: Index) -> bool:
 
 
 def height(node: int, index: Index) -> int:
-    """How many inner nodes stand above a leaf of this tree."""
+    """The number of inner nodes above a leaf of this tree."""
     high = 0
     while node > 0:
         high += 1

@@ -18,7 +18,7 @@ from saffron.language.trends.sharing import graph_of
 from saffron.schema.schema import Kind
 
 Given = tuple[bytes, tuple[int, ...]]
-"""What a reader is given of a block beside its events: which are dropped for it, and its windows' openings."""
+"""A reader's part of a block beside the events: the mask of events dropped for it, and its windows' openings."""
 TakeStep = Callable[[Sequence[Reader], str], Step]
 """A step that is taken for all these readers together."""
 
@@ -67,7 +67,10 @@ class SharedGraphs:
                     _compile_or_part(graph)
 
     def _note(self, graph: SharedGraph, block: Block, begin: int) -> None:
-        """From when on it has had every event: from before its first one, or behind a block of which it lacks some."""
+        """Note the point from which on the graph has had every event.
+
+        It is before the graph's first event, or behind a block of which the graph lacks events.
+        """
         events = graph.plan.window.events
         if graph.since is None:
             graph.since = _point(block, begin, events=events) - events
@@ -77,7 +80,7 @@ class SharedGraphs:
     # ---------------------------------------------------------------- snapshots
 
     def record(self, readers: Sequence[Reader]) -> dict[str, Any]:
-        """Which readers share graphs, with which aggregates, and how many results each has had: as JSON values."""
+        """The shared graphs as JSON values: their readers, their aggregates, and the number of results so far."""
         by_graph: dict[SharedGraph, list[str]] = {}
         for reader in readers:
             if reader.graph is not None:

@@ -184,7 +184,7 @@ class _Aggregate:
 
     @property
     def count_at(self) -> int | None:
-        """Which number it is, if it is a count."""
+        """The index of its number, if it is a count."""
         return self._at[0] if self._function == "count" else None
 
     def column(self, rows: Rows) -> Shown | None:

@@ -13,7 +13,7 @@ from saffron.runtime.process.config import SCRAM_512, Settings
 
 OAUTH = "OAUTHBEARER"
 _IDENTITY = ("ssl.", "sasl.", "enable.ssl.", "enable.sasl.", "https.")
-"""How the names of those settings of librdkafka begin without which a client is not let in."""
+"""Prefixes of librdkafka's settings without which a client is not let in."""
 
 
 @dataclass(frozen=True)
