@@ -91,7 +91,7 @@ class _File:
         self.quiet = [self._range(node) for node in ast.walk(self.module) if self._is_quiet(node)]
 
     def _is_quiet(self, node: ast.AST) -> bool:
-        """Whether it says something to people, or to a checker of types."""
+        """True if the node is a text by itself, a raise or an import, which are not mutated."""
         text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         return text or isinstance(node, _QUIET[:3])
 

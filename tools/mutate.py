@@ -81,7 +81,7 @@ class Laboratory:
         sys.path[:0] = [str(folder / "services"), str(folder)]
 
     def open(self) -> bool:
-        """Whether all tests pass with the source as it is; kernels that no mutant changes are then at hand."""
+        """True if all tests pass with the source as it is; kernels that no mutant changes are then at hand."""
         if not self._passes(self.folder / "kernels", 20 * self.seconds):
             return False
         use_kernels(self.folder / "kernels")
@@ -92,7 +92,7 @@ class Laboratory:
         return True
 
     def survives(self, mutant: Mutant) -> bool:
-        """Whether all tests pass with it."""
+        """True if all tests pass with it."""
         path = self.folder / mutant.path
         source = path.read_text()
         own = self.folder / "mutant_kernels"

@@ -72,7 +72,7 @@ def places(experiment: Experiment, shares: Sequence[float]) -> Iterator[Place]:
 
 
 def decided(done: Sequence[Done]) -> bool:
-    """Whether the 95 % interval of a row lies on one side of `ALLOWED`, so that more seeds tell nothing new."""
+    """True if the 95 % interval of a row lies on one side of `ALLOWED`, so that more seeds tell nothing new."""
     if not done:
         return False
     row = row_of(done)

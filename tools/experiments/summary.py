@@ -46,6 +46,6 @@ def _kept(points: Sequence[Sequence[Row]], shedders: Collection[str]) -> float |
 
 
 def _holds(row: Row, errors: float) -> bool:
-    """Whether the estimate is as near to the true loss as was promised, or so many standard errors farther."""
+    """True if the estimate is as near to the true loss as was promised, or so many standard errors farther."""
     off = abs(row["estimated %"] - row["missed %"])
     return bool(off <= _RELATIVE * row["missed %"] + _POINTS + errors * row["+-"])

@@ -83,7 +83,7 @@ def scraping(state: SystemState) -> dict[str, Any]:
 
 
 def has_numbers(address: str, expr: str) -> bool:
-    """Whether a panel's query gives at least one series with a number in it."""
+    """True if a panel's query gives at least one series with a number in it."""
     for name, value in _VALUES.items():
         expr = expr.replace(name, value)
     url = f"http://{address}/api/v1/query?{urllib.parse.urlencode({'query': expr})}"

@@ -155,6 +155,6 @@ def _require(client: Client) -> None:
 
 
 def _coming_back(settings: Settings) -> bool:
-    """Whether the broker is an embedded one, which its supervisor restarts."""
+    """True if the broker is an embedded one, which its supervisor restarts."""
     state = running(settings)
     return state is not None and state.embedded

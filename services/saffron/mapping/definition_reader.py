@@ -167,7 +167,7 @@ def _written(node: Node, fields: Mapping[str, Node]) -> tuple[str, str | None, C
 
 
 def is_registry(url: str) -> bool:
-    """Whether a text is the URL of a registry, without a name and password."""
+    """True if a text is the URL of a registry, without a name and password."""
     try:
         return _REGISTRY.fullmatch(url) is not None and bool(urlsplit(url).hostname)
     except ValueError:  # half an IPv6 address

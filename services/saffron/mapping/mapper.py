@@ -257,7 +257,7 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 
 def is_type(name: str) -> bool:
-    """Whether an event may have this type: those that begin with $ are Saffron's own."""
+    """True if an event may have this type: those that begin with $ are Saffron's own."""
     return bool(name) and not name.startswith("$")
 
 

@@ -26,7 +26,7 @@ from saffron.schema.schema import Kind
 
 _TRUTHS = ("true", "false")
 Passes = Callable[[Mapping[str, Any]], bool]
-"""Whether a message's object, as `message.parse` makes it, passes a condition."""
+"""A predicate on a message's object, as `message.parse` makes it."""
 
 
 @lru_cache(maxsize=256)
@@ -67,7 +67,7 @@ def _leaf(leaf: tree.Expression, scope: Scope, sort: Sort, kind: Kind) -> Typed:
 
 
 def _needs_quotes(name: str) -> bool:
-    """Whether a field of this name is written in quotes."""
+    """True if a field of this name is written in quotes."""
     return not is_word(name) or is_null(name) or name.lower() in RESERVED or name.lower() in _TRUTHS
 
 

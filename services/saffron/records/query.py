@@ -34,7 +34,7 @@ class QueryRecord:
 
     @property
     def paused(self) -> bool:
-        """Whether the query takes no events."""
+        """True if the query takes no events."""
         return self.op == PAUSE
 
     @classmethod

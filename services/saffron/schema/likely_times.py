@@ -17,7 +17,7 @@ DAY = 86_400_000
 
 
 def is_likely(ts: float) -> bool:
-    """Whether a time (ms) is likely."""
+    """True if a time (ms) is likely."""
     return EARLIEST <= ts <= LATEST
 
 

@@ -57,7 +57,7 @@ def kind_of_number(value: float) -> Kind:
 
 
 def fits(value: float, kind: Kind) -> bool:
-    """Whether a kind of numbers has the value."""
+    """True if a kind of numbers has the value."""
     number = number_of(value)
     return number is not None and widened(kind_of_number(number), kind) is kind
 

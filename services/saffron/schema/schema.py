@@ -79,7 +79,7 @@ class Kind(Enum):
 
     @property
     def is_wide(self) -> bool:
-        """Whether it has values that float64 does not hold exactly."""
+        """True if the kind has values that float64 does not hold exactly."""
         return self in (Kind.LONG, Kind.NUMBER)
 
     @property

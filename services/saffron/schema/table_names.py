@@ -9,7 +9,7 @@ LOOKUP_MARK = "$in:"
 
 
 class Lookup(NamedTuple):
-    """Whether table `table` has a row whose key is an event's attribute."""
+    """The test whether table `table` has a row whose key is an event's attribute."""
 
     table: str
     attribute: str

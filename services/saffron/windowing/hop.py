@@ -122,12 +122,12 @@ class WindowingHop:
 
     @property
     def waiting(self) -> bool:
-        """Whether a block is not full yet, or events are held: `emit` must be called every few milliseconds."""
+        """True if a block is not full yet, or events are held: `emit` must be called every few milliseconds."""
         return self._waiting_since is not None or self.holding
 
     @property
     def holding(self) -> bool:
-        """Whether events are held that are not yet decoded."""
+        """True if events are held that are not yet decoded."""
         return self._unknown.holding or bool(self._raw)
 
     def resume(self, block: Block) -> None:
@@ -205,7 +205,7 @@ class WindowingHop:
     # ------------------------------------------------------------ inside
 
     def _must_wait_for_queries(self, now_ms: int) -> bool:
-        """Whether the first events of a new partition must wait for queries to be compiled.
+        """True if the first events of a new partition must wait for queries to be compiled.
 
         A query reads a partition that is added to a topic from its beginning.
         """
@@ -241,7 +241,7 @@ class WindowingHop:
             self._waiting_since = now_ms
 
     def _due(self, now_ms: int) -> bool:
-        """Whether a block must be cut now."""
+        """True if a block must be cut now."""
         if self._waiting_since is None:
             return False
         waited = now_ms - self._waiting_since

@@ -51,7 +51,7 @@ def _paths(node, oldest, buffer, path, stack):  # type: ignore[no-untyped-def]
 
 @kernel()
 def _same(takes, last, total, count, one, other):  # type: ignore[no-untyped-def]
-    """Whether two runs agree in what their conditions read."""
+    """True if two runs agree in what their conditions read."""
     if takes == 2:
         return last[one] == last[other]
     if takes == 3:

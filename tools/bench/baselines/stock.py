@@ -20,7 +20,7 @@ _LIVE = 1 << 16  # runs of one key at a time
 
 @kernel()
 def takes_event(takes, price, last, total, count):  # type: ignore[no-untyped-def]
-    """Whether a run that has taken `count` prices, `total` in sum and `last` the last, takes this one."""
+    """True if a run that has taken `count` prices, `total` in sum and `last` the last, takes this one."""
     if takes == 2:
         return price > last
     if takes == 3:

@@ -39,7 +39,7 @@ class ResultOptions:
 
     @property
     def given(self) -> bool:
-        """Whether one of them is given."""
+        """True if any option is given."""
         return self != ResultOptions()
 
     @property

@@ -25,7 +25,7 @@ class Page:
         self._samples = samples
 
     def has(self, name: str) -> bool:
-        """Whether a counter or gauge has any series."""
+        """True if a counter or gauge has any series."""
         return any(one.name == name for one in self._samples)
 
     def total(self, name: str, **labels: str) -> float:

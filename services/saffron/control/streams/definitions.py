@@ -166,7 +166,7 @@ def _new(text: str, wanted: StreamDefinition, now: StreamContext) -> StreamRecor
 
 
 def _is_other(record: StreamRecord, now: StreamContext) -> bool:
-    """Whether the topic is a source of the stream itself, or another stream's."""
+    """True if the topic is a source of the stream itself, or another stream's."""
     own = record.definition is not None and record.topic in record.definition.numbers
     return own or any(one.topic == record.topic for one in now.streams.values())
 

@@ -52,7 +52,7 @@ class RawBatch:
         return (self if self.originals is None else self.originals).value(row)
 
     def is_absent(self, row: int) -> bool:
-        """Whether the record's message had no value (a tombstone)."""
+        """True if the record's message had no value (a tombstone)."""
         came = self if self.originals is None else self.originals
         return bool(came.absent) and int(came.offsets[row]) in came.absent
 

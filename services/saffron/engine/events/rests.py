@@ -21,6 +21,6 @@ def rests_of(values: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def is_wide(values: NDArray[Any]) -> bool:
-    """Whether there is an int64 that no float64 is; null is none."""
+    """True if there is an int64 that no float64 is; null is none."""
     large = len(values) > 0 and np.abs(values).max() > EXACT  # of null the absolute value is negative
     return bool(large and rests_of(values).any())

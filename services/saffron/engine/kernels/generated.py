@@ -77,7 +77,7 @@ def module_name(source: KernelSource) -> str:
 
 
 def is_kept(source: KernelSource) -> bool:
-    """Whether its machine code is loaded, or on disk. That may be stale all the same, and is then made anew."""
+    """True if its machine code is loaded, or on disk. That may be stale all the same, and is then made anew."""
     path = _path(source.text, source.helpers)
     return path.stem in sys.modules or any((path.parent / "__pycache__").glob(f"{path.stem}.{source.entry}-*.nbi"))
 

@@ -76,7 +76,7 @@ def read_by(plan: Plan, derived: Derived) -> Derived:
 
 
 def reads(reader: Plan, maker: Plan) -> bool:
-    """Whether results of `maker` are events to `reader`."""
+    """True if results of `maker` are events to `reader`."""
     return (
         isinstance(reader, MatchPlan)
         and isinstance(maker, MatchPlan)

@@ -63,7 +63,7 @@ def together(step: str) -> str:
 
 
 def is_together(step: str) -> bool:
-    """Whether a step that was noted was one of several queries at once."""
+    """True if a step that was noted was one of several queries at once."""
     return step.endswith(_TOGETHER)
 
 
@@ -106,5 +106,5 @@ class Step:
 
 
 def is_of_query(error: BaseException | None) -> bool:
-    """Whether an exception in a query's step is the query's."""
+    """True if an exception in a query's step is the query's."""
     return isinstance(error, Exception) and not isinstance(error, MemoryError | LogError)

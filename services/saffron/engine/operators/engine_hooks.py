@@ -93,5 +93,5 @@ class EngineHooks(ABC, Generic[S, R]):
         yield from ()
 
     def _has_touched_others(self, standing: S) -> bool:
-        """Whether others would be otherwise had it not been there in the block at hand."""
+        """True if the query has affected other queries in the block at hand."""
         return False

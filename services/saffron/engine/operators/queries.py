@@ -259,7 +259,7 @@ class QueryOperator(EngineHooks[S, R]):
                 standing.refusal = "" if standing.foreign else str(error)
 
     def _is_foreign(self, standing: S) -> bool:
-        """Whether a query that does not bind is another engine's, which may know types that this one does not."""
+        """True if a query that does not bind is another engine's, which may know types that this one does not."""
         try:
             plan = self._compiler(standing.text, None, standing.name)
         except SaffronError:

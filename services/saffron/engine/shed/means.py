@@ -142,6 +142,6 @@ def _spare_now(known: Known, name: str) -> float:
 
 
 def _is_certain(known: Known, name: str) -> bool:
-    """Whether enough matches taught what the query's events are worth, and all of it is believed."""
+    """True if enough matches taught what the query's events are worth, and all of it is believed."""
     model = known.events.models.get(name)
     return model is not None and model.matches >= ENOUGH and known.believed[name].events == 1.0

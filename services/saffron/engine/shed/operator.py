@@ -87,7 +87,7 @@ class ShedderOperator:
 
     @property
     def has_queries(self) -> bool:
-        """Whether any query is in force and not paused."""
+        """True if any query is in force and not paused."""
         return self._view.any_active
 
     # ------------------------------------------------------------ what comes in
@@ -307,7 +307,7 @@ class ShedderOperator:
         return model.utility() if model is not None and self._fits(model) else NO_UTILITY
 
     def _fits(self, model: TransitionModel | EventModel) -> bool:
-        """Whether the model was trained on the version of its query that is in force. One that came before its query
+        """True if the model was trained on the version of its query that is in force. One that came before its query
         may be of another of that name."""
         if isinstance(model, TransitionModel) and self._view.misfit(model):
             return False

@@ -59,7 +59,7 @@ class Shedding:
         self.believed: dict[str, Believed] = {}
 
     def may_follow(self, done: int) -> bool:
-        """Whether what was forwarded behind this position leaves room for more."""
+        """True if what was forwarded behind this position leaves room for more."""
         return not self.detector.is_blind and self.detector.flying(done) <= self.settings.ahead(self.detector.idle)
 
     def plan(self, block: Block, queueing: float, now: float, queries: Queries, in_flight: int = 0) -> Shed:

@@ -104,7 +104,7 @@ def lead(plan: MatchPlan) -> int:
 
 
 def decided_at_once(plan: MatchPlan, number: int) -> bool:
-    """Whether a NOT says only whether an event may be taken, and nothing of the match: beside an OR, or as UNTIL."""
+    """True if a NOT says only whether an event may be taken, and nothing of the match: beside an OR, or as UNTIL."""
     return plan.absences[number].or_else or plan.absences[number].until
 
 
@@ -130,7 +130,7 @@ def untimely(plan: MatchPlan, bindings: Bindings, history: Iterable[Event]) -> I
 
 
 def follows(plan: MatchPlan, before: Event | None, after: Event) -> bool:
-    """Whether one event may follow the other (None: nothing) in a match."""
+    """True if one event may follow the other (None: nothing) in a match."""
     if before is None:
         return True
     return bool(before["ts"] < after["ts"]) if plan.strict else taken.place(before) < taken.place(after)
@@ -197,7 +197,7 @@ def _ways(
 
 
 def _holds(asked: Asked, bound: Bindings) -> bool:
-    """Whether a condition on a forbidden event holds; it does where it names something that is not bound."""
+    """True if a condition on a forbidden event holds; it does where it names something that is not bound."""
     lists = {component: taken.of(bound, component) for component in asked.reads}
     if not all(lists[component] for component in asked.events):
         return True

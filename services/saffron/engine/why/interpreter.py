@@ -45,7 +45,7 @@ class Run:
 
 
 def reads_others(plan: MatchPlan) -> bool:
-    """Whether it must see the events of other keys too: strict contiguity counts them."""
+    """True if the query must see events of other keys too: strict contiguity counts them."""
     return Strategy.STRICT in (*plan.begins, *plan.continues)
 
 
@@ -189,7 +189,7 @@ class Interpreter:
         return self._numbers
 
     def _may_skip(self, edge: Edge, ours: bool, fired: Sequence[Edge]) -> bool:
-        """Whether a run may go on waiting for an edge when the event has passed (the ignore edge, N2)."""
+        """True if a run may go on waiting for an edge when the event has passed (the ignore edge, N2)."""
         strategy = (self.plan.continues if edge.again else self.plan.begins)[edge.component]
         if strategy is Strategy.NEXT:
             return not any(one.exclusive for one in fired)

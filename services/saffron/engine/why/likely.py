@@ -112,7 +112,7 @@ class LikelyInterpreter:
                     self._take(path, edge, event, search)
 
     def _has_room(self, edge: Edge, new: Event) -> bool:
-        """Whether the new event may still come, here or further on."""
+        """True if the new event may still come, here or further on."""
         return any(new["type"] in part.types for part in self.plan.components[edge.component :])
 
     def _candidates(self, edge: Edge, path: Bindings) -> Iterator[Event]:

@@ -229,7 +229,7 @@ class WindowingOperator:
 
     @property
     def newborn(self) -> bool:
-        """Whether nothing of the stream has been written yet, by anybody."""
+        """True if nothing of the stream has been written yet, by anybody."""
         return self._outbox.counter == 0
 
     def begin_anew(self, offset: int) -> None:

@@ -18,14 +18,14 @@ from saffron.language.plan.plan import Plan
 
 @dataclass(frozen=True)
 class PartialMatches:
-    """Whether the engine keeps partial matches of a query (`kept`), and a sentence for the `reason`."""
+    """`kept`: the engine keeps partial matches of a query. `reason`: a sentence on why."""
 
     kept: bool
     reason: str
 
 
 def partial_matches(plan: MatchPlan, shed: str = AUTO, *, imprecise: bool = False) -> PartialMatches:
-    """Whether the engine keeps partial matches of a query with the setting `shed`. It never changes the results.
+    """The answer whether the engine keeps partial matches of a query under `shed`, which never changes results.
 
     The query reads the stream's own events, not results of other queries.
     `imprecise`: the stream's times are intervals, so all its match queries run like those with CONFIDENCE.
@@ -44,7 +44,7 @@ def partial_matches(plan: MatchPlan, shed: str = AUTO, *, imprecise: bool = Fals
 
 
 def has_partial_matches(plan: Plan) -> bool:
-    """Whether a shedder of partial matches finds any, over a stream with exact times."""
+    """True if a shedder of partial matches finds any, over a stream with exact times."""
     return isinstance(plan, MatchPlan) and partial_matches(plan, BY_PARTIAL_MATCHES[0]).kept
 
 
@@ -70,6 +70,6 @@ def lacks_partial_matches(plan: Plan, shedder: str, *, imprecise: bool = False) 
 
 
 def is_collapsed(plan: MatchPlan) -> bool:
-    """Whether each result is a graph of all matches that end with one event (X5), without listing them."""
+    """True if each result is a graph of all matches that end with one event (X5), without listing them."""
     chosen = bool(plan.consume) or plan.timeouts
     return plan.output is Output.COMPRESSED and not chosen and is_collapsible(plan)

@@ -67,5 +67,5 @@ def _latest(components: set[int], where: dict[int, Path]) -> list[int]:
 
 
 def _share(one: Path, other: Path) -> bool:
-    """Whether a repetition is around both."""
+    """True if a repetition is around both."""
     return bool(loops_of(one)) and loops_of(one)[:1] == loops_of(other)[:1]

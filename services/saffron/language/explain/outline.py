@@ -75,7 +75,7 @@ def _absence_heading(number: int, plan: MatchPlan) -> str:
 
 
 def _is_side(number: int, plan: MatchPlan) -> bool:
-    """Whether a NOT is a side of an OR: its counterpart before the other sides has the next number."""
+    """True if a NOT is a side of an OR: its counterpart before the other sides has the next number."""
     return number + 1 < len(plan.absences) and plan.absences[number + 1].or_else
 
 

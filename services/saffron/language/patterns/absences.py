@@ -163,7 +163,7 @@ class _Expander:
 
 
 def _holds(longer: Sequence, shorter: Sequence) -> bool:
-    """Whether `shorter` is a subsequence of `longer`."""
+    """True if `shorter` is a subsequence of `longer`."""
     rest = iter(longer)
     return all(one in rest for one in shorter)
 

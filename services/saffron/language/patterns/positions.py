@@ -249,7 +249,7 @@ def _absent_sides(shape: Shape) -> frozenset[int]:
 
 
 def is_past(shape: Shape, position: Position | None, component: int) -> bool:
-    """Whether no event of a component can follow a run at a position.
+    """True if no event of a component can follow a run at a position.
 
     The run is behind the outermost repetition around the component, or has chosen another side of an OR, or other parts
     of an ANY.

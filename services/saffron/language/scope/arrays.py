@@ -34,7 +34,7 @@ def open_element(expr: Attribute, steps: tuple[Step, ...]) -> Attribute:
 
 
 def is_open(expr: Expr) -> bool:
-    """Whether an expression is an element whose kind is not known yet."""
+    """True if an expression is an element whose kind is not known yet."""
     one = Computed.of_name(expr.name) if isinstance(expr, Attribute) else None
     return one is not None and one.kind is Kind.NULL
 

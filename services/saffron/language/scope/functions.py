@@ -155,7 +155,7 @@ def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[
 
 
 def _is_wide(expr: Expr) -> bool:
-    """Whether a number may be one that float64 does not hold."""
+    """True if a number may be one that float64 does not hold."""
     if isinstance(expr, Const):
         return isinstance(expr.value, int) and not isinstance(expr.value, bool) and float(expr.value) != expr.value
     if isinstance(expr, Attribute | Aggregate | Call):
@@ -203,7 +203,7 @@ def _is_constant(expr: Expr) -> bool:
 
 
 def _is_inline(row: Function, arguments: Sequence[Expr]) -> bool:
-    """Whether kernels can compute with the arguments of a choice: none is a text, or an array."""
+    """True if kernels can compute with the arguments of a choice: none is a text, or an array."""
     kinds = map(_kind_with_texts, arguments)
     return all(kind is None or (row.name == "is_null" and kind is Kind.STRING) for kind in kinds)
 

@@ -182,7 +182,7 @@ class Scope:
         )
 
     def owns(self, name: str) -> bool:
-        """Whether a name is a variable or a type of the pattern; else it begins a path."""
+        """True if a name is a variable or a type of the pattern; else it begins a path."""
         return name in self._by_name or bool(self.of_type(name))
 
     def of_type(self, name: str) -> list[int]:
@@ -192,12 +192,12 @@ class Scope:
 
     @property
     def _open(self) -> bool:
-        """Whether the query waits for types and attributes that the schema lacks."""
+        """True if the query waits for types and attributes that the schema lacks."""
         return self.unseen and self._grows
 
     @property
     def _grows(self) -> bool:
-        """Whether the schema is inferred, so that events extend it."""
+        """True if the schema is inferred, so that events extend it."""
         return self.schema is not None and not self.schema.given
 
     # -------------------------------------------------------- attributes

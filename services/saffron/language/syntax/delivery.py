@@ -44,7 +44,7 @@ def topics_of(texts: Iterable[str]) -> set[str]:
 
 
 def has_rows(text: str) -> bool:
-    """Whether a query publishes rows (AS), which are no results as Saffron's own readers know them."""
+    """True if a query publishes rows (AS), which are no results as Saffron's own readers know them."""
     try:
         publish = parse(text).publish
     except QueryError:

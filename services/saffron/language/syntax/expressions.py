@@ -244,7 +244,7 @@ def _number(cursor: Cursor) -> Expression:
 
 
 def _starts_operand(cursor: Cursor, token: Token, percent: Token) -> bool:
-    """Whether `token`, behind a % that touches a number, makes the % a modulo.
+    """True if `token`, behind a % that touches a number, makes the % a modulo.
 
     It does in 80%x and 80%(x); it does not in 80% * x, 80% - x and 80%).
     """
@@ -260,7 +260,7 @@ _AFTER_PERCENT = frozenset({"as", "between", "like", "regexp", "rlike", "is", "w
 
 
 def _starts_clause(cursor: Cursor) -> bool:
-    """Whether the word after the current token opens a clause rather than a reference (a.x, a[1].x, f(x))."""
+    """True if the word after the current token opens a clause rather than a reference (a.x, a[1].x, f(x))."""
     return not cursor.peek(2).is_symbol(".", "[", "(")
 
 

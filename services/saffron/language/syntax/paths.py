@@ -39,7 +39,7 @@ def own_name(name: str) -> str:
 
 
 def forces_path(token: Token) -> bool:
-    """Whether a word begins a path, whatever the pattern has: one in quotes that it does not need."""
+    """True if a word begins a path, whatever the pattern has: one in quotes that it does not need."""
     return token.kind == "word" and not token.lower and is_word(token.value) and token.value.lower() not in RESERVED
 
 

@@ -31,7 +31,7 @@ WORDS = ("in", "between", "like", "regexp", "rlike")
 
 
 def is_predicate(cursor: Cursor) -> bool:
-    """Whether the word at the cursor begins a predicate on the operand before it."""
+    """True if the word at the cursor begins a predicate on the operand before it."""
     word = cursor.token.lower
     return word in WORDS or word == "is" or (word == "not" and cursor.peek().lower in WORDS)
 

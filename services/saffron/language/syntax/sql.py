@@ -50,7 +50,7 @@ def foreign_function(name: str) -> str:
 
 
 def is_null(name: str) -> bool:
-    """Whether a bare name is a spelling of null in SQL or a programming language."""
+    """True if a bare name is a spelling of null in SQL or a programming language."""
     return name.lower() in _NULLS
 
 

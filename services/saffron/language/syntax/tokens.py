@@ -128,7 +128,7 @@ def _content(value: str) -> str:
 
 
 def is_word(name: str) -> bool:
-    """Whether a name needs no quotes, unless it is a keyword."""
+    """True if a name needs no quotes, unless it is a keyword."""
     return _WORD.fullmatch(name) is not None
 
 

@@ -105,7 +105,7 @@ class Disjunction(Node):
 
 
 def is_repetition(repeat: Repeat, *, inside: bool) -> bool:
-    """Whether a repetition makes its variables lists: it can take several events, or [] says so, as in A{1} a[].
+    """True if a repetition makes its variables lists: it can take several events, or [] says so, as in A{1} a[].
 
     `inside`: another repetition around it makes them lists already.
     """
@@ -113,7 +113,7 @@ def is_repetition(repeat: Repeat, *, inside: bool) -> bool:
 
 
 def _writes_lists(pattern: Pattern) -> bool:
-    """Whether a variable has [] although no repetition inside the pattern makes it a list."""
+    """True if a variable has [] although no repetition inside the pattern makes it a list."""
     match pattern:
         case Event(brackets=brackets):
             return brackets

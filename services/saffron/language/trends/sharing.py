@@ -88,7 +88,7 @@ def _why_windows_differ(one: TrendPlan, other: TrendPlan) -> str:
 
 
 def in_order(plan: TrendPlan) -> bool:
-    """Whether the order of additions in a window is independent of other windows, so that rounding is too."""
+    """True if the order of additions in a window is independent of other windows, so that rounding is too."""
     return plan.exact or not (shares_panes(plan) or Search.TREE in trend_graphs(plan).searches)
 
 

@@ -183,9 +183,9 @@ def _child(buffer, name, name_end, node, plan, scratch):
 
 @inlined
 def _is_new(buffer, name, name_end, depth, plan, scratch):
-    """Whether no name so far reads the same with dots: notes it.
+    """True if no earlier name equals this one when written with dots. The name is noted.
 
-    False, too, where there are too many to tell, and for names of a message that may be Saffron's own.
+    False, too, where there are too many to compare, and for names of a message that may be Saffron's own.
     """
     if depth == 0 and name < name_end and buffer[name] == DOLLAR and _SHORT_OWN <= name_end - name <= _LONG_OWN:
         return False

@@ -48,11 +48,11 @@ class Fields:
         return {one for _, one in self.values[steps] if isinstance(one, str) and not isinstance(one, Number)}
 
     def in_all(self, steps: Steps) -> bool:
-        """Whether each event has a value at the path."""
+        """True if each event has a value at the path."""
         return len(self.values[steps]) == self.count
 
     def in_most(self, steps: Steps) -> bool:
-        """Whether nearly each event has a value at the path."""
+        """True if nearly each event has a value at the path."""
         return is_most(len(self.values[steps]), self.count)
 
     def share(self, number: int) -> str:
@@ -61,7 +61,7 @@ class Fields:
 
 
 def is_most(number: int, count: int) -> bool:
-    """Whether so many are nearly all: a topic may have some messages of another kind."""
+    """True if this number of events is nearly all: a topic may have some messages of another kind."""
     return number >= _MOST * count
 
 

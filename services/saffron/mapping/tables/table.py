@@ -117,7 +117,7 @@ class Table:
             kept[key] = one
 
     def _drop(self, key: bytes) -> bool:
-        """Whether there was such a row; it is removed."""
+        """Remove a row. True if there was one."""
         was = False
         for kept in self._cells:
             cell = kept.pop(key, None)

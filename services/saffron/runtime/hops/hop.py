@@ -20,7 +20,7 @@ class Hop(Protocol):
 
     @property
     def accepts_input(self) -> bool:
-        """Whether more input is accepted now. If not, the input partition is paused."""
+        """True if more input is accepted now. If not, the input partition is paused."""
 
     def resume(self, block: Block) -> None:
         """Restores state from one of the chain's own blocks in the log.

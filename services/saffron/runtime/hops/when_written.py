@@ -51,7 +51,7 @@ class WhenWritten(Generic[M]):
 
     @property
     def waits(self) -> bool:
-        """Whether sealed counts wait for the log."""
+        """True if sealed counts wait for the log."""
         return bool(self._sealed)
 
     def add(self, metric: Counter, amount: float, *labels: str) -> None:

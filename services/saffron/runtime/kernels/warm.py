@@ -56,7 +56,7 @@ class Request:
     makers: tuple[tuple[str, str], ...] = ()
 
     def outdated(self, other: Request) -> bool:
-        """Whether a newer version of the query, `other`, makes this request needless."""
+        """True if a newer version of the query, `other`, makes this request needless."""
         same = (self.text, self.shed) == (other.text, other.shed)
         newer = (self.name, self.stream) == (other.name, other.stream) and self.version < other.version
         return newer and (not same or self.schema == other.schema)
@@ -154,7 +154,7 @@ class Warming:
 
     @staticmethod
     def _answered(child: subprocess.Popen[bytes], seconds: float) -> bool:
-        """Whether there is an answer to read, or the child has ended."""
+        """True if there is an answer to read, or the child has ended."""
         assert child.stdout is not None
         return bool(select.select([child.stdout], [], [], seconds)[0])
 

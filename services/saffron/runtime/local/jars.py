@@ -84,7 +84,7 @@ def missing(name: str, cache: Path | None = None) -> list[Jar]:
 
 
 def intact(root: Path, jar: Jar) -> bool:
-    """Whether the jar under `root` has the lock's checksum."""
+    """True if the jar under `root` has the lock's checksum."""
     return _sha256(root / jar.path) == jar.sha256
 
 

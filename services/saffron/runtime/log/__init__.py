@@ -96,10 +96,10 @@ class Consumer(Protocol):
         """The records of `poll` as values, offsets and times by partition, without a `Record` for each message."""
 
     def at_end(self, partition: TopicPartition) -> bool:
-        """Whether all records (with `committed_only`: all stable ones) have been returned."""
+        """True if all records (with `committed_only`: all stable ones) have been returned."""
 
     def has_read(self, partition: TopicPartition, end: int) -> bool:
-        """Whether all records were returned, by the broker's last answer, and those before the offset `end` for sure.
+        """True if all records were returned, by the broker's last answer, and those before the offset `end` for sure.
 
         With `Log.ends` this says how it was when those were asked for, whatever the last answer's age.
         """
@@ -219,7 +219,7 @@ class Log(Protocol):
         """The states of those topics that exist and are visible."""
 
     def writable(self, topic: str) -> bool:
-        """Whether the user has the right to write to an existing topic, as far as the broker says so."""
+        """True if the user has the right to write to an existing topic, as far as the broker says so."""
 
     def ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         """The ends of the stable records now, of those partitions that have an answer. For any thread."""

@@ -194,7 +194,7 @@ class Replay:
                 self._warn(warning)
 
     def _would_compile(self, queries: Sequence[Query], schema: Schema | None) -> bool:
-        """Whether compiling would hold up the first answer. It must do so with aggregates of the user's own: one that
+        """True if compiling would hold up the first answer. It must do so with aggregates of the user's own: one that
         does not compile is an error before any result.
         """
         if self._aggregates or schema is None:

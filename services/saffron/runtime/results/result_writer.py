@@ -37,7 +37,7 @@ class ResultWriter:
 
     @property
     def is_full(self) -> bool:
-        """Whether the transaction holds as much as it may."""
+        """True if the transaction holds as much as it may."""
         return self._sent >= self._limits.results or self._sent_bytes >= self._limits.bytes
 
     def begin(self) -> None:

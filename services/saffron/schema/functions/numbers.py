@@ -155,7 +155,7 @@ def greatest(a: float, b: float) -> float:
 
 
 def _bits(a: float) -> bool:
-    """Whether it is a whole number of at most 53 bits, not negative."""
+    """True if the number is whole, not negative, and of at most 53 bits."""
     return 0.0 <= a < 9007199254740992.0 and a == math.floor(a)
 
 

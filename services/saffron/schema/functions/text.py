@@ -73,12 +73,12 @@ def ends_with(text: str, part: str) -> bool:
 
 
 def like(text: str, pattern: str, escape: str = "") -> bool:
-    """Whether the whole text is like the pattern: % is any text, _ one character, as they are behind `escape`."""
+    """True if the whole text is like the pattern: % is any text, _ one character, as they are behind `escape`."""
     return _like(pattern, escape).fullmatch(text) is not None
 
 
 def regexp(text: str, pattern: str) -> bool:
-    """Whether a part of the text matches a regular expression of RE2, in time linear in the text."""
+    """True if a part of the text matches a regular expression of RE2, in time linear in the text."""
     return _regexp(pattern).search(text) is not None
 
 

@@ -59,7 +59,7 @@ class RouteChain(TransactionalChain):
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether all that was read has been routed, and is committed."""
+        """True if all that was read has been routed, and is committed."""
         taken = self._transactions.is_taken_over and not self._queue
         return taken and self.position == self._place_reached and self._transactions.is_committed
 

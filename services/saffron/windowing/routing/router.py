@@ -72,7 +72,7 @@ class Router:
 
     @property
     def reads(self) -> bool:
-        """Whether there is a source to read."""
+        """True if there is a source to read."""
         return bool(self._hops)
 
     def report(self) -> None:

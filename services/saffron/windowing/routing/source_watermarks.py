@@ -108,7 +108,7 @@ class SourceWatermarks:
         self._sent, self._is_placed = watermark, bool(reached)
 
     def _falls_silent(self, now_ms: int) -> bool:
-        """Whether the source has just been silent for its bound, with its end reached."""
+        """True if the source has just been silent for its bound, with its end reached."""
         idle = self._plan.idle()
         if idle is None or self._silent or now_ms - self._last_input_at < idle:
             return False

@@ -41,7 +41,7 @@ def check_keys(look: Look) -> Iterator[Finding]:
 
 
 def _is_mark(record: Record) -> bool:
-    """Whether it is a `$watermark`, which needs no key: streams that are made of others have many."""
+    """True if the record is a `$watermark`, which needs no key: streams that are made of others have many."""
     try:
         event = orjson.loads(record.value or b"")
     except orjson.JSONDecodeError:

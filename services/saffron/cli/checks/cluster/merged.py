@@ -77,6 +77,6 @@ def _source(look: Look, definition: StreamDefinition, source: SourceDefinition) 
 
 
 def _is_alone(look: Look, definition: StreamDefinition) -> bool:
-    """Whether the stream has one source partition only, which holds no other one back."""
+    """True if the stream has one source partition only, which holds no other one back."""
     facts = [look.foreign.get(one.topic) for one in definition.sources]
     return len(facts) == 1 and facts[0] is not None and len(facts[0].partitions) == 1

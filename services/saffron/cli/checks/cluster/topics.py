@@ -120,7 +120,7 @@ def check_replication(look: Look) -> Iterator[Finding]:
 
 
 def _harmless(setting: str, have: str | None, wanted: str) -> bool:
-    """Whether a setting only keeps messages longer, or allows larger ones, than schemas/ asks."""
+    """True if a setting only keeps messages longer, or allows larger ones, than schemas/ asks."""
     if setting not in ("retention.ms", "max.message.bytes", "delete.retention.ms") or have is None:
         return False
     return have == "-1" or (wanted != "-1" and int(have) >= int(wanted))

@@ -32,7 +32,7 @@ class Wanted:
     extra: str = ""
 
     def fits(self, version: str) -> bool:
-        """Whether this version is one of them."""
+        """True if this version is in the range."""
         return SpecifierSet(self.versions).contains(version, prereleases=True)
 
 

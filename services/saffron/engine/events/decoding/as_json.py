@@ -123,7 +123,7 @@ def _value(name: Any, value: Any) -> bytes:
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether a value has no float that is not finite."""
+    """True if a value has no float that is not finite."""
     if isinstance(value, list | tuple | dict):
         return all(map(_is_finite, value.values() if isinstance(value, dict) else value))
     return not isinstance(value, float | np.floating) or math.isfinite(value)

@@ -23,7 +23,7 @@ def parsed(value: bytes) -> Any:
 
 
 def _may_be_rounded(found: Any) -> bool:
-    """Whether the parser may have rounded a whole number in what it found."""
+    """True if the parser may have rounded a whole number in what it found."""
     if isinstance(found, dict | list):
         return any(map(_may_be_rounded, found.values() if isinstance(found, dict) else found))
     return isinstance(found, float) and abs(found) >= EXACT

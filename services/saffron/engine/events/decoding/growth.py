@@ -71,7 +71,7 @@ def needed(schema: Schema, batch: RawBatch, decoded: Decoded) -> Schema:
 
 
 def knows(schema: Schema, other: Schema) -> bool:
-    """Whether `schema` is at or above the other version."""
+    """True if `schema` is at or above the other version."""
     return joined(schema, other) is schema
 
 

@@ -89,7 +89,7 @@ class _Draft:
                 self._add(event)
 
     def conflicts(self) -> bool:
-        """Whether an attribute had values that no one kind has."""
+        """True if an attribute had values that no one kind has."""
         return any(len(_parties(counts)) > 1 for counts in self._counts.values())
 
     def _add(self, event: dict[str, Any]) -> None:

@@ -71,7 +71,7 @@ def _find_name(buffer, start, end, fields, scratch, depth):
 
 @inlined
 def equal_bytes(left, at, length, right, low, right_length):
-    """Whether the bytes of one array from `at` on are those of another from `low` on."""
+    """True if the bytes of one array from `at` on are those of another from `low` on."""
     if length != right_length:
         return False
     for k in range(length):

@@ -85,7 +85,7 @@ def _cells_of(name: str, place: int, sample: list[Record], schema: Schema | None
 
 
 def _most(cells: list[str], others: list[str]) -> bool:
-    """Whether the cells are of one kind, but for a few `others`."""
+    """True if the cells are of one kind, but for a few `others`."""
     odd = sum(cell.strip().lower() not in _NO_VALUE for cell in others)
     return 2 * len(others) < len(cells) and odd < _ODD * len(cells)
 

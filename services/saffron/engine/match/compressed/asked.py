@@ -150,7 +150,7 @@ def _folded(leaf: Leaf) -> Slot | None:
 
 
 def is_end(leaf: Leaf, condition: Condition, plan: MatchPlan) -> bool:
-    """Whether it reads the event that ends the match."""
+    """True if the leaf reads the event that ends the match."""
     last = len(plan.components) - 1
     if leaf.component != last or condition.component != last or isinstance(leaf, Length):
         return False

@@ -28,11 +28,11 @@ class Extreme:
     kept: Expr | None
 
     def slot(self, number: int) -> Slot:
-        """Whether `met` has held of an event; `number`: of the condition in its plan."""
+        """The slot that holds whether `met` was true of an event; `number`: of the condition in its plan."""
         return Slot(self.component, Held.SOME, back=number)
 
     def final(self, number: int, plan: MatchPlan) -> Question:
-        """Whether some event has met it, asked where the condition is."""
+        """The question whether some event has met the condition, asked at the condition's place."""
         return replace(question(self.condition, plan), slot=self.slot(number))
 
     def asked(self, expr: Expr) -> list[Question]:

@@ -53,7 +53,7 @@ class Graphs:
 
     @property
     def shared(self) -> bool:
-        """Whether a graph has an event that may be bound to two components."""
+        """True if a graph has an event that may be bound to two components."""
         return bool(paths.shared(self.first_node, self.component, self.place))
 
     def sizes(self) -> tuple[int, int, int]:

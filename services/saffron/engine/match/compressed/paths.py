@@ -12,7 +12,7 @@ _GRAPHS = (int64[::1], boolean[::1], int64[::1], int32[::1])
 
 @kernel(boolean(int64[::1], uint8[::1], int64[::1]))
 def shared(first_node, component, place):  # type: ignore[no-untyped-def]
-    """Whether some event has nodes of two components in a graph."""
+    """True if some event has nodes of two components in a graph."""
     for graph in range(len(first_node) - 1):
         for node in range(first_node[graph] + 1, first_node[graph + 1]):
             if place[node] == place[node - 1] and component[node] != component[node - 1]:

@@ -114,7 +114,7 @@ class Tests:
             yield old if slot.component != component else self._moved(slot, old, values)
 
     def kept(self, step: Step, component: int) -> bool:
-        """Whether all slots of the new node are those of the one that it extends."""
+        """True if all slots of the new node are those of the one that it extends."""
         source = component - (step is Step.BEGIN)
         new = self.opened(component) if step is Step.BEGIN else self.taken(component)
         return source >= 0 and list(new) == [text for _, text in self._values(source)]

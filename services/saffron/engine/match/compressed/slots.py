@@ -53,7 +53,7 @@ class Slots:
 
     @property
     def possible(self) -> bool:
-        """Whether every condition can be asked of a path."""
+        """True if every condition can be asked of a path."""
         setting = [asked for one in self.extremes.values() for asked in one.asked(one.met)]
         return all(None not in read(one, self.plan) for one in (*self.questions, *setting))
 
@@ -87,7 +87,9 @@ class Slots:
         return None if None in limits else max((one for one in limits if one is not None), default=None)
 
     def _carried(self, slot: Slot, component: int) -> bool:
-        """Whether the component after this one has it from this one's nodes; their own event they have anyway."""
+        """True if nodes of the next component take the slot from this component's; nodes know their own event
+        anyway.
+        """
         own = slot.component == component and slot.held is Held.LAST
         return slot.component <= component and not own
 

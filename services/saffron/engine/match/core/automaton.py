@@ -92,7 +92,7 @@ class Automaton:
         return [c for c in self.plan.conditions if c.component == component and c.edge is edge]
 
     def is_local(self, condition: Condition) -> bool:
-        """Whether only the event at hand decides: all that is read is its own component's first event, or b[i]."""
+        """True if only the event at hand decides: all that is read is its own component's first event, or b[i]."""
         if condition.edge is Edge.PROCEED:
             return False
         own = all(leaf.component == condition.component for leaf in leaves(condition.expr))

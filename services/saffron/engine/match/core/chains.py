@@ -26,7 +26,7 @@ _NODES = (uint32[::1], uint32[::1], uint8[::1])
 
 @jitable
 def is_shared(node: Any, mark: Any) -> Any:
-    """Whether a node of the chain of merged runs came after they were; numbers are kept modulo 2^32."""
+    """True if a node of the chain of merged runs came after they were; numbers are kept modulo 2^32."""
     return ((node - mark) & 0xFFFFFFFF) < 0x80000000
 
 
@@ -47,7 +47,7 @@ def _suffix(node, stop, node_before, into):  # type: ignore[no-untyped-def]
 
 @kernel(boolean(int64, int64, int64, int64, int64, *_NODES))
 def _before(a, b, base, last, meeting, node_row, node_before, node_part):  # type: ignore[no-untyped-def]
-    """Whether chain a, which parts from b after node `meeting` by the same event, comes first in order of all seqs."""
+    """True if chain a, which parts from b after node `meeting` by the same event, comes first in order of all seqs."""
     ring = len(node_row) - 1
     size_a, size_b, node = 1, 1, a
     while node != meeting:
@@ -76,7 +76,7 @@ def _before(a, b, base, last, meeting, node_row, node_before, node_part):  # typ
 
 @kernel(boolean(int64[:, ::1], int64, int64, int64, int64, *_NODES))
 def _in_order(found, i, j, tail, base, node_row, node_before, node_part):  # type: ignore[no-untyped-def]
-    """Whether match i comes before match j, which ends with the same event."""
+    """True if match i comes before match j, which ends with the same event."""
     if found[0, i] != found[0, j]:
         return found[0, i] < found[0, j]
     ring = len(node_row) - 1

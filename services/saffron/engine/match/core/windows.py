@@ -26,7 +26,7 @@ class Windows:
 
     @property
     def own(self) -> bool:
-        """Whether there are windows by themselves, in which matches lie: SLIDE or OPEN ON."""
+        """True if there are windows by themselves, in which matches lie: SLIDE or OPEN ON."""
         return self.window.slide is not None or self.window.opens is not None
 
     @property

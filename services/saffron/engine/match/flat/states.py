@@ -13,7 +13,7 @@ from saffron.language.plan.pattern import Strategy
 
 
 def ends_with_first(plan: MatchPlan) -> bool:
-    """Whether a run is over with its first match, as no other match with the same first event is asked for (FIRST).
+    """True if a run is over with its first match, as no other match with the same first event is asked for (FIRST).
 
     Only where a beginning has one run throughout: the only closure is the component before the last, a single event.
     """
@@ -42,7 +42,7 @@ class States:
 
     @property
     def once(self) -> bool:
-        """Whether the plan's runs end with their first match."""
+        """True if the plan's runs end with their first match."""
         return ends_with_first(self.text.plan)
 
     def state(self, state: State) -> None:

@@ -87,7 +87,7 @@ class GeneralAutomaton:
 
     @property
     def patient(self) -> bool:
-        """Whether an event leaves all runs as they are that do not wait for it."""
+        """True if an event leaves all runs as they are that do not wait for it."""
         return WANTED in self.state.ints
 
     @cached_property

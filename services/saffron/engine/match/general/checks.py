@@ -69,7 +69,7 @@ class Asked:
 
     @cached_property
     def is_local(self) -> bool:
-        """Whether the event being taken decides alone."""
+        """True if the event being taken decides alone."""
         return len(self.reads) <= 1 and all(
             isinstance(leaf, Attribute) and leaf.which in (Which.SINGLE, Which.CURRENT) for leaf in leaves(self.expr)
         )
@@ -117,5 +117,5 @@ def _is_finished(leaf: Attribute | Aggregate | Length) -> bool:
 
 
 def _is_whole(leaf: Attribute | Aggregate | Length) -> bool:
-    """Whether it reads a finished list, which may be empty."""
+    """True if the leaf reads a finished list, which may be empty."""
     return isinstance(leaf, Length) or (isinstance(leaf, Aggregate) and leaf.scope is Scope.CLOSED)

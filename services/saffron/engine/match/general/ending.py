@@ -102,7 +102,7 @@ class EndingSource:
         return [(gap, one) for gap in gaps for one in self.text.absences(gap.absences) if one.duration]
 
     def _only_timed(self, number: int) -> bool:
-        """Whether each NOT that such a match waits for has a time."""
+        """True if each NOT that this kind of waiting match waits for has a time."""
         gaps = self.text.automaton.trailing[number]
         return all(one.duration for gap in gaps for one in self.text.absences(gap.absences))
 

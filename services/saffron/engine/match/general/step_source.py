@@ -188,7 +188,7 @@ class GeneralSource:
 
     @property
     def _lazy(self) -> bool:
-        """Whether runs may stay for a while when their window is over: moving up those behind them takes long.
+        """True if runs may stay for a while when their window is over: moving up those behind them takes long.
 
         Nothing happens to them any more; what is to be reported of them is, at the end of the block at the latest. But
         WITH TIMEOUTS of several windows a run is reported as it stands at the end of each. Under NOT ... EVERY a match
@@ -311,5 +311,5 @@ class GeneralSource:
 
     @property
     def partitions(self) -> bool:
-        """Whether every event of a key counts, wanted or not."""
+        """True if every event of a key counts, wanted or not."""
         return Strategy.PARTITION in (*self.text.automaton.plan.begins, *self.text.automaton.plan.continues)

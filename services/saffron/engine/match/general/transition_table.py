@@ -152,7 +152,7 @@ class Builder:
         return self._number((position, rest)) if rest else NOWHERE
 
     def _uncounted(self, edge: Edge) -> bool:
-        """Whether the edge may take a result of another query, and would not outlive it if that counted."""
+        """True if the edge may take a result of another query, and would not outlive it if that counted."""
         contiguous = self.strategy(edge) in (Strategy.STRICT, Strategy.PARTITION)
         return contiguous and any(name in self.derived for name in self.plan.components[edge.component].types.known)
 

@@ -74,7 +74,7 @@ class Watch:
 
     @property
     def counting(self) -> bool:
-        """Whether the block at hand is watched."""
+        """True if the block at hand is watched."""
         return self.on
 
     def censor(self, *, censored: bool) -> None:

@@ -49,7 +49,7 @@ def _hash(floats: Any, ints: Any, lane: int) -> Any:
 
 @jitable
 def _agree(floats: Any, ints: Any, one: int, other: int) -> bool:
-    """Whether two runs have the same computation state: null is as good as null, 0 as -0."""
+    """True if two runs have the same computation state: null is as good as null, 0 as -0."""
     for row in range(FIRST_FEATURE, ints.shape[0] - ROWS):
         if ints[row, one] != ints[row, other]:
             return False
@@ -105,7 +105,7 @@ def _follow(held: Any, held_heads: Any, segments: Any, slot: int, run: Any, orde
 
 @jitable
 def _larger(held: Any, segments: Any, slot: int, one: int, other: int) -> bool:
-    """Whether group `one` has more followers."""
+    """True if group `one` has more followers."""
     begin = segments[slot, BASE] + segments[slot, BEGIN]
     more = 0
     for f in range(begin, begin + segments[slot, LENGTH]):

@@ -30,7 +30,7 @@ class MergingText:
 
     @property
     def defers(self) -> bool:
-        """Whether matches of merged runs are read off the trunk; else their chains are drawn before."""
+        """True if matches of merged runs are read off the trunk; else their chains are drawn before."""
         return deferring(self.text.automaton.plan, self.text.merging)
 
     def whole(self, state: State) -> None:

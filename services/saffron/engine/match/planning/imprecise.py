@@ -16,7 +16,7 @@ from saffron.schema.schema import Schema
 
 
 def is_uncertain(plan: MatchPlan, schema: Schema) -> bool:
-    """Whether the plan is matched by confidence: it asks for it, or the stream's times are imprecise."""
+    """True if the plan is matched by confidence: it asks for it, or the stream's times are imprecise."""
     return plan.confidence is not None or bool(schema.times)
 
 
@@ -68,7 +68,7 @@ def _leaves(plan: MatchPlan) -> Iterator[Attribute | Aggregate]:
 
 
 def is_ordered(plan: MatchPlan, component: int) -> bool:
-    """Whether anything reads the order of a closure's events (a correlated closure)."""
+    """True if anything reads the order of a closure's events (a correlated closure)."""
     for leaf in _leaves(plan):
         if leaf.component != component:
             continue

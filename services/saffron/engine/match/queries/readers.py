@@ -36,7 +36,7 @@ def readable(queries: Queries, standing: Standing) -> Derived:
 
 
 def must_widen(queries: Queries, reader: Standing) -> bool:
-    """Whether other queries now make other kinds of values than those that a reader was bound to."""
+    """True if other queries now make other kinds of values than those that a reader was bound to."""
     known, made = reader.derived or {}, readable(queries, reader)
     return any(made[one] != known[one] for one in known)
 

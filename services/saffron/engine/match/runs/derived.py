@@ -96,7 +96,7 @@ def merged(part: Range, made: Sequence[Made], schema: Schema) -> Range:
 
 
 def _has(columns: Columns, schema: Schema) -> bool:
-    """Whether the columns are those of the schema: results may have made an attribute's kind wider."""
+    """True if the columns are those of the schema: results may have made an attribute's kind wider."""
     held = {name: column.kind for name, column in columns.attributes.items()}
     return all(held.get(name) is kind.column for name, kind in schema.kinds.items())
 

@@ -132,7 +132,7 @@ class Linking(Source):
 
     @property
     def told_apart(self) -> bool:
-        """Whether graphs may have several nodes of one event and component."""
+        """True if graphs may have several nodes of one event and component."""
         return self._builder.slots > 0
 
     @property

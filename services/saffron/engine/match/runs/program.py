@@ -78,21 +78,21 @@ class Program:
 
     @property
     def flat(self) -> bool:
-        """Whether runs are in the pool of the component bound last; else all are in one, and walk a table."""
+        """True if runs are in the pool of the component bound last; else all are in one, and walk a table."""
         return not self.tables
 
     def may_begin(self, component: int) -> bool:
-        """Whether an event may begin a run by being bound to this component."""
+        """True if an event may begin a run by being bound to this component."""
         return bool(self.begins & (begin_bit(component) if self.flat else 1 << component))
 
     @property
     def defers(self) -> bool:
-        """Whether matches of merged runs are read off the chain that these share."""
+        """True if matches of merged runs are read off the chain that these share."""
         return deferring(self.plan, self.merging)
 
     @property
     def waits(self) -> bool:
-        """Whether some results are known only when a window has closed."""
+        """True if some results are known only when a window has closed."""
         return Choice.waits(self.plan, late=self.late)
 
     @property

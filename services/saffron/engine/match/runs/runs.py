@@ -107,7 +107,7 @@ class Runs(ABC):
     @property
     @abstractmethod
     def unreported(self) -> bool:
-        """Whether `fired` may have something to say of the block at hand."""
+        """True if `fired` may have something to say of the block at hand."""
 
     @abstractmethod
     def fired(self, name: str, partition: int, block: Block) -> Sequence[Fired]:

@@ -18,7 +18,7 @@ class Transitions(Protocol):
 
     @property
     def counting(self) -> bool:
-        """Whether transitions are counted and reported now."""
+        """True if transitions are counted and reported now."""
 
     def share(self, one_in: int) -> None:
         """Count one of `one_in` blocks from the next block on, where counting costs time."""

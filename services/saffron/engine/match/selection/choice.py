@@ -41,7 +41,7 @@ class Choice:
 
     @staticmethod
     def waits(plan: MatchPlan, *, late: bool) -> bool:
-        """Whether any result of the plan is known only when a window has closed."""
+        """True if any result of the plan is known only when a window has closed."""
         return late or plan.timeouts or plan.output is Output.LONGEST
 
     @staticmethod

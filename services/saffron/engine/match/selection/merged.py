@@ -50,7 +50,7 @@ def merged(graphs: Graphs) -> Graphs:
 
 @kernel(boolean(int64[::1], int64[::1], int64, int64))
 def _alike(first_after, after, i, j):  # type: ignore[no-untyped-def]
-    """Whether the same nodes follow both."""
+    """True if the same nodes follow both."""
     a, b = first_after[i], first_after[j]
     count = first_after[i + 1] - a
     if first_after[j + 1] - b != count:

@@ -51,7 +51,7 @@ class Seen:
 
     @property
     def waits(self) -> bool:
-        """Whether events have come that the query had not stored."""
+        """True if events have come that the query had not stored."""
         return self._last is not None
 
     def dropped(self, instant: int) -> None:

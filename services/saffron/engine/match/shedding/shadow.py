@@ -44,7 +44,7 @@ _DRAW = "shadow"
 
 
 def can_shadow(runs: QueryRuns) -> bool:
-    """Whether the matches of a first event depend on no other first event.
+    """True if the matches of a first event depend on no other first event.
 
     That is so where nothing is chosen among matches, and no events are consumed but first ones.
     """
@@ -203,7 +203,7 @@ class Shadows:
             self._unclean.add(name)
 
     def _may_go_on(self, name: str) -> bool:
-        """Whether a query may have a shadow.
+        """True if a query may have a shadow.
 
         If the shadow has taken more checks than it may, it samples half as many first events from now on (`halvings`).
         After `MOST_HALVINGS` there is none.
@@ -217,7 +217,7 @@ class Shadows:
         return True
 
     def _is_clean(self, name: str) -> bool:
-        """Whether matches that have begun already can be compared, too.
+        """True if matches that have begun already can be compared, too.
 
         That is so where nothing that they need was dropped while the query had no shadow.
         """

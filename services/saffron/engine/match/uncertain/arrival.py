@@ -37,7 +37,7 @@ def enter(work, side, row):
 
 @inline
 def _may_be(shape, work, component, place):
-    """Whether a match can have the new event as `component`: something may stand before it, and after it."""
+    """True if a match can have the new event as `component`: something may stand before it, and after it."""
     counters = work.counters
     mask, slot = counters[MASK], work.slot[place]
     for other in range(component):

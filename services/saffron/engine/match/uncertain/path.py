@@ -31,7 +31,7 @@ def next_closure(shape, component):
 
 @inline
 def fits(shape, work, base, target, row, more):
-    """Whether the event of `row` can go on the path as `target`, as far as its bits and its bounds tell."""
+    """True if the event of `row` can go on the path as `target`, as far as its bits and its bounds tell."""
     counters = work.counters
     place = row & counters[MASK]
     if work.used[place] or not (work.mask[place] >> (2 * target + (1 if more else 0))) & 1:

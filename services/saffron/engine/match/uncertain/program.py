@@ -46,7 +46,7 @@ class UncertainProgram:
 
     @property
     def flat(self) -> bool:
-        """Whether an event's bits are those of flat plans."""
+        """True if an event's bits are those of flat plans."""
         return True
 
 

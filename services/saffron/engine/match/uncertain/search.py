@@ -191,7 +191,7 @@ def _placed(shape, work, status):
 
 @inline
 def _can_be_completed(shape, work, depth):
-    """Whether the new event is on the path, or may come behind all that is: HAS of the new frame says which."""
+    """True if the new event is on the path, or may come behind all that is: HAS of the new frame says which."""
     counters, levels = work.counters, work.levels
     level = depth + 1 if levels[TARGET, depth] == levels[PART, depth] else levels[END, depth] + 1
     has = levels[HAS, depth] or levels[PATH, level] == counters[ROW]
@@ -204,7 +204,7 @@ def _can_be_completed(shape, work, depth):
 
 @inline
 def _goes_on(shape, work, depth):
-    """Whether the closure after the new frame's has an event that may come behind it; more of its own delay that."""
+    """True if the closure after the new frame's has an event that may come behind it; more of its own delay that."""
     counters, levels = work.counters, work.levels
     frame = depth + 1 if levels[TARGET, depth] == levels[PART, depth] else levels[END, depth] + 1
     following = next_closure(shape, levels[PART, frame] + 1)

@@ -107,5 +107,5 @@ def confidence(shape, work, depth):
 
 @inline
 def enough(shape, chance):
-    """Whether a match may have this confidence: a part in 10^12 is for the rounding of long sums."""
+    """True if a match may have this confidence: a part in 10^12 is for the rounding of long sums."""
     return chance > 0.0 and chance >= shape.least[0] * (1.0 - ROUNDING)

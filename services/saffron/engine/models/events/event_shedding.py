@@ -28,7 +28,7 @@ class EventShedding:
 
     @property
     def by_features(self) -> bool:
-        """Whether an event's features alone say what it is worth."""
+        """True if an event's features alone say what it is worth."""
         return self.shedder != BY_POSITION
 
     def at(self, share: float) -> Cut:

@@ -168,7 +168,7 @@ def attributes_in(expr: Expr) -> Iterator[Attribute]:
 
 
 def is_constant(expr: Expr) -> bool:
-    """Whether it is a literal, or a negative one."""
+    """True if an expression is a literal, or a negated one."""
     return isinstance(expr, Const) or (
         isinstance(expr, Unary) and expr.operator == "-" and isinstance(expr.operand, Const)
     )

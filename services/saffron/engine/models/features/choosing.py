@@ -63,7 +63,7 @@ def choose_features(
 
 
 def covers(spec: FeatureSpec, plans: Sequence[Plan], schema: Schema) -> bool:
-    """Whether features chosen by another sample of the stream have all that these queries name, compare and ask of an
+    """True if features chosen by another sample of the stream have all that these queries name, compare and ask of an
     event.
 
     Only quantiles, and other values that are told apart, come from the sample.

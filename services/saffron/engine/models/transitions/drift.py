@@ -1,4 +1,4 @@
-"""Whether what is counted now has moved from what a model rests on: by how much, and by more than chance would."""
+"""Tests of drift: measures of the change of counts since a model, and of whether chance explains it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def mean_drift(expected: Matrix, in_use: Matrix, seen: Matrix) -> float:
 
 
 def is_beyond_chance(counts: Cells, in_use: Cells, clump: float) -> bool:
-    """Whether transitions since have other shares than those `in_use`, by more than chance. `in_use` is part of
+    """True if transitions since have other shares than those `in_use`, by more than chance. `in_use` is part of
     `counts`.
 
     `clump`: the number of partial matches that do the same at once, see `Clumps`. It is a G-test, added up over all

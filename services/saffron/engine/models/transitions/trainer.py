@@ -71,7 +71,7 @@ class TransitionCounts:
 
     @property
     def forks(self) -> bool:
-        """Whether runs split."""
+        """True if runs split."""
         return any(target == FORKED for _, target in self.cells)
 
     def met_by_state(self) -> list[int]:

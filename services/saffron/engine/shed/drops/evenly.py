@@ -104,7 +104,7 @@ def types_of(plan: MatchPlan) -> tuple[str | None, ...]:
 
 
 def _takes(types: EventTypes, name: str | None) -> bool:
-    """Whether a component takes events of a type of `types_of`."""
+    """True if a component takes events of a type of `types_of`."""
     return types.others if name is None else name in types
 
 

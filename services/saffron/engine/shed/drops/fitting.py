@@ -29,7 +29,7 @@ _SKIPS = {Strategy.NEXT, Strategy.ANY}
 
 
 def can_skip(one: MatchPlan) -> bool:
-    """Whether an event that the query cannot take changes none of its matches."""
+    """True if dropping an event that the query cannot take changes none of its matches."""
     return one.window.opens is None and {one.strategy, *one.begins, *one.continues} <= _SKIPS
 
 
@@ -150,7 +150,7 @@ def _as_named(value: object) -> str | int | None:
 
 
 def _in_bin(binned: Binned, number: int, operator: str, value: float) -> tuple[bool, bool]:
-    """Whether the comparison with a value must hold, and whether it may, in a bin of an attribute."""
+    """(must hold, may hold): the comparison with a value, for the values in a bin of an attribute."""
     edges = binned.edges
     if number > len(edges):
         return False, False  # null

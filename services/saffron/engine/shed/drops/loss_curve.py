@@ -68,6 +68,6 @@ class LossCurve:
         )
 
     def _above(self, one: int, middle: int, other: int) -> bool:
-        """Whether the middle point is on or above the line between the two others."""
+        """True if the middle point is on or above the line between the two others."""
         left, right = SHARES[middle] - SHARES[one], SHARES[other] - SHARES[middle]
         return bool(self.lost[middle] * (left + right) >= self.lost[one] * right + self.lost[other] * left)

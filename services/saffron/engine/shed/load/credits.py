@@ -61,7 +61,7 @@ class Credits:
         return max(0, self._forwarded - max((*known, self._start)))
 
     def admits(self, events: int, now_ms: int) -> bool:
-        """Whether a block of `events` events may go now; one larger than the whole window goes when nothing flies."""
+        """True if a block of `events` events may go now; one larger than the whole window goes when nothing flies."""
         in_flight = self.in_flight(now_ms)
         return in_flight == 0 or events == 0 or in_flight + events <= self._window
 

@@ -173,7 +173,7 @@ def measure_extreme(s: int, b: int, value: float, klo: int, khi: int, store: Sto
 
 
 def is_positive(s: int, klo: int, khi: int, store: Store) -> bool:
-    """Whether any count of the event in state s is not 0."""
+    """True if any count of the event in state s is not 0."""
     sums = store.sums
     for slot in between(klo, khi, sums.shape[2]):  # noqa: SIM110 - kernels have no generators
         if sums[s, 0, slot] > 0:

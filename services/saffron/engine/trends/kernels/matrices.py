@@ -142,7 +142,7 @@ def load(at: int, first: int, wiring: Wiring, store: Store) -> None:
 
 
 def has_matrices(number: int, store: Store) -> bool:
-    """Whether so many can be taken; else `NEED` is set."""
+    """True if there is room for so many; else `NEED` is set."""
     if store.head[layout.MATRICES] - store.head[layout.RELEASED] + number <= len(store.totals):
         return True
     store.head[layout.NEED] = layout.NEED_MATRICES

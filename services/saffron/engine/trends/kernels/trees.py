@@ -187,7 +187,7 @@ def list_of(s: int, wiring: Wiring) -> Any:
 
 
 def has_nodes(row: int, wiring: Wiring, store: Store, index: Index) -> bool:
-    """Whether there is room for all insertions that an event can cause; else `NEED` is set."""
+    """True if there is room for all insertions that an event can cause; else `NEED` is set."""
     inserts = len(wiring.trees)
     if wiring.params[layout.STRICT]:
         for tree in range(len(wiring.trees)):

@@ -59,7 +59,7 @@ def clear_closed(at: int, klo: int, index: Index) -> None:
 
 
 def comes_before(one: int, other: int, index: Index) -> bool:
-    """Whether an entry is less than another."""
+    """True if an entry is less than another."""
     own, keys = index.head[ordered.WORD], index.floats
     if own > 0 and index.ints[own, one] != index.ints[own, other]:
         return bool(index.ints[own, one] < index.ints[own, other])

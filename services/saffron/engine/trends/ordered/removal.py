@@ -34,7 +34,7 @@ def clear_slot(at: int, slot: int, index: Index) -> None:
 
 
 def is_dead(at: int, index: Index) -> bool:
-    """Whether an entry counts in no window."""
+    """True if an entry counts in no window."""
     r = 0
     while r < index.head[ordered.WINDOWS] and index.ints[r, at] == 0:
         r += 1

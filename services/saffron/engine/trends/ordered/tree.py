@@ -27,7 +27,7 @@ from saffron.engine.trends.ordered.ordered import Index
 
 
 def lacks(index: Index) -> bool:
-    """Whether the next insertion might find no room (`ordered.reserve`)."""
+    """True if the next insertion might find no room (`ordered.reserve`)."""
     return bool(index.head[ordered.BLOCKS] + 2 * ordered.FAN * (index.head[ordered.HEIGHT] + 2) > len(index.meta))
 
 

@@ -156,7 +156,7 @@ class TrendQuery:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it holds nothing of any event: as if it were made now, but for the windows that it has closed."""
+        """True if the query's state is that of a new one, except for the windows that it has closed."""
         return contents.is_empty(self._store) and not len(self.shed)
 
     def low(self) -> int:
@@ -251,7 +251,7 @@ class TrendQuery:
         }
 
     def keeps(self, kinds: Mapping[str, Kind]) -> bool:
-        """Whether it reads the same of a stream whose attributes are of these kinds."""
+        """True if a stream whose attributes have these kinds does not change the columns that the query reads."""
         read = {*self.graphs.plan.key, *(name for name, _ in self.needs.attributes)}
         if any(self.kinds.get(name) is not kinds.get(name) for name in read):
             return False

@@ -116,7 +116,7 @@ def _blocks(text: str, what: str) -> str:
 
 
 def _is_java_key(text: str) -> bool:
-    """Whether Java's clients can read the private key in a PEM text: PKCS #8, in the clear or by an old scheme."""
+    """True if Java's clients can read the private key in a PEM text: PKCS #8, in the clear or by an old scheme."""
     label, *lines = _blocks(text, "PRIVATE KEY").splitlines() or [""]
     if label == "-----BEGIN PRIVATE KEY-----":
         return True
