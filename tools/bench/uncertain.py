@@ -1,13 +1,15 @@
-"""Imprecise time (SASE++, figure 6 a-d): throughput, and what confidence costs, by window, interval and threshold.
+"""Imprecise time (SASE++, figure 6 a-d): throughput, and the cost of confidence, by window, interval and threshold.
 
 The paper's template, SEQ(A a, B+ b[], C c) under skip-till-any-match over one event a millisecond, each with an
-interval of so many instants (10, where it does not vary). As many events as fit the query lie in each window, however
-long it is (`--density`), so that the number of matches of an event (the paper's selectivity) stays what it is.
-"all": every possible match, as the paper's on-the-fly. "exact, counted": the same events at their first instants,
-counted as graphs, as the paper's collapsed: what is possible at best. "exact, listed": the same, each match found and
-its confidence of 1; what a threshold takes beyond that is its cost of confidence.
-A run stops after --limit seconds; its row says how many events it saw. --out FOLDER has the charts as SVG. The paper's
-size is --events 100000000. One core.
+interval of 10 instants where it does not vary. As many events as fit the query lie in each window of any length
+(`--density`), so that the number of matches of an event (the paper's selectivity) does not change.
+
+- "all": every possible match, as the paper's on-the-fly.
+- "exact, counted": the same events at their first instants, counted as graphs, as the paper's collapsed: the best case.
+- "exact, listed": the same, with each match found, at confidence 1. More time than that is a threshold's cost.
+
+A run stops after --limit seconds; its row has the number of events it saw. --out FOLDER has the charts as SVG. The
+paper's size is --events 100000000. One core.
 """
 
 from __future__ import annotations

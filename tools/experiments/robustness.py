@@ -1,10 +1,9 @@
-"""`saffron experiment robustness`: the default shedder beside even dropping, where little trains it, or the stream
-changes behind what does.
+"""`saffron experiment robustness`: the default shedder beside even dropping, with little training or a changing stream.
 
-Of each experiment at its first and its last value, with each share of training and each seed: how many percentage
-points more complex events `auto` misses than the better of two that know nothing: partial matches drawn at random, and
-events drawn by their kinds alone. Each row gets another seed as long as its 95 % interval says neither that it is
-within `ALLOWED` nor that it is beyond. Rows are written as they come.
+Each experiment runs at its first and its last value, with each share of training and each seed. The figure is the
+percentage points of complex events that `auto` misses more than the better of two that know nothing: partial matches
+drawn at random, and events drawn by their kinds alone. A row gets another seed until its 95 % interval is within
+`ALLOWED` or beyond it. Rows are written as they come.
 """
 
 from __future__ import annotations
@@ -37,8 +36,11 @@ Place = tuple[str, float, float]
 
 
 def sweep(chosen: argparse.Namespace) -> None:
-    """All rows, the worst first. `--only`: these experiments; `--train`: these shares, per cent; `--seeds`: at most so
-    many runs of each row, fewer where its interval lies on one side of `ALLOWED` before."""
+    """All rows, the worst first.
+
+    `--only`: these experiments. `--train`: these shares, per cent. `--seeds`: the most runs of each row; there are
+    fewer where its interval lies on one side of `ALLOWED` before.
+    """
     names = chosen.only.split(",") if chosen.only else [one.name for one in EXPERIMENTS]
     shares = [float(one) / 100 for one in chosen.train.split(",")] if chosen.train else list(SHARES)
     rows = [row for one in EXPERIMENTS if one.name in names for row in places(one, shares)]

@@ -1,9 +1,14 @@
 """The cost of a block on the virtual clock: ns as a function of counts that the engines report.
 
-The counts of a block and a query: `kept`, its events that were not dropped for the query; `met`, partial matches met by
-them (kept times the mean of those alive before and behind the block), and the checks of the shadow that measures what
-is missed; `found`, results. A cost is stated (ns for each event kept and each partial match met), or fitted to measured
-times by non-negative least squares.
+The counts of a block and a query:
+
+- `kept`: events that were not dropped for the query.
+- `met`: partial matches met by them (`kept` times the mean of those alive before and behind the block), and the checks
+  of the query's shadow.
+- `found`: results.
+
+A cost is stated (ns for each event kept and each partial match met), or fitted to measured times by non-negative least
+squares.
 """
 
 from __future__ import annotations

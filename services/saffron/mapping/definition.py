@@ -110,13 +110,13 @@ class Start(Enum):
 
 @dataclass(frozen=True)
 class SourceDefinition:
-    """One topic of a stream. `number`: its place among the stream's sources, from 0, never used again.
+    """One topic of a stream.
 
-    `attributes`: those that are said; `only`: no others. `explode`: the array of which each element is an event.
-    `where`: a condition on the message before its envelope is opened. `disorder`, `idle`: ms; None: the stream's.
-    `start`: where a partition is read from that was never read: an end, or a time of its messages (ms). `format`: what
-    messages are written as, one of FORMATS, in a frame of the schema `registry` (URL) where that is given. `csv`: there
-    where the format is CSV.
+    `number`: its place among the stream's sources, from 0, never used again. `attributes`: those that are named;
+    `only`: no others. `explode`: the array of which each element is an event. `where`: a condition on the message
+    before its envelope is opened. `disorder`, `idle`: ms; None: the stream's. `start`: the place to begin a new
+    partition at: an end, or a time of its messages (ms). `format`: of the messages, one of FORMATS, in a frame of the
+    schema `registry` (URL) if given. `csv`: set where the format is CSV.
     """
 
     topic: str

@@ -1,13 +1,17 @@
 """Blocks as bytes: one Arrow IPC stream a message, so that any Arrow reader opens it.
 
-Fields, by position: "$seq" (left out where it is dense), "$latest" (left out where all times are exact), "$ts",
-"$time", "$type", "$dropped" and "$key" (where there are any: the only uint64), "$trace" (where there is any: then the
-metadata have "saffron.traced"), then the attributes by name. Strings are dictionary-encoded, and so are the texts of
-arrays, as large strings. Numbers of kind NUMBER are
-16 bytes, two float64 (see `schema.numbers`). Nulls are Arrow nulls, and
-under them the buffers hold the kind's sentinel (see `Kind`), so that reading is a copy of the buffers. All else is in
-the metadata of the Arrow schema: the format's version under "saffron.version", the header as JSON
-(schemas/windows.yaml) under "saffron".
+The fields, by position:
+
+- "$seq", left out where it is dense; "$latest", left out where all times are exact;
+- "$ts", "$time", "$type";
+- "$dropped" and "$key", where there are any (the only uint64);
+- "$trace", where there is any (the metadata then have "saffron.traced");
+- the attributes by name.
+
+Strings are dictionary-encoded, and so are the texts of arrays, as large strings. Numbers of kind NUMBER are 16 bytes,
+two float64 (see `schema.numbers`). Nulls are Arrow nulls, with the kind's sentinel (see `Kind`) in the buffers under
+them, so that reading is a copy of the buffers. The metadata of the Arrow schema have the format's version under
+"saffron.version", and the rest as JSON (schemas/windows.yaml) under "saffron".
 """
 
 from __future__ import annotations

@@ -217,11 +217,11 @@ def quotient8(typingctx: Any, a: Any, b: Any) -> Any:
 def _beside_quotient(sign: str) -> Callable[..., Any]:
     """The code of value < or > total / number, equal to dividing first in every case, mostly without dividing.
 
-    With g half the distance from the value to the next number towards the quotient, value > quotient if and only if
-    value * number - total > number * g, for else the quotient is rounded to the value; where both sides are equal the
-    rounding is to the even one of the two. Near equality both sides are exact multiples of g (a fused multiplication
-    and subtraction, a power of two), elsewhere their errors do not matter. Very small and very large values, where g
-    is not a number of full precision, are divided.
+    Let g be half the distance from the value to the next number towards the quotient. Then value > quotient if and only
+    if value * number - total > number * g; otherwise the quotient is rounded to the value. On a tie it is rounded to
+    the even one of the two. Near equality both sides are exact multiples of g (a fused multiplication and subtraction,
+    a power of two); elsewhere their errors do not matter. Very small and very large values are divided, as their g
+    lacks precision.
     """
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:

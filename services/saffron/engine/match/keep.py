@@ -61,11 +61,9 @@ class Dropped:
 def keep_best(standing: Mapping[str, QueryRuns], order: Order, known: Mapping[str, Retained] | None = None) -> Dropped:
     """Carry out a drop order at the position that its queries have reached. Queries that do not run are left out.
 
-    It drops the least of all their partial matches, by (utility, position of the first event, name of the query,
-    state, place among the key's runs). A share `evenly` of the number to drop is drawn at random among those that are
-    left. Runs whose window is over do not count. Partial matches that are tracked or retained, now or by an earlier
-    order (`known`), are dropped after all others.
-
+    The least partial matches of all queries are dropped, by (utility, position of the first event, name of the query,
+    state, rank). A share `evenly` of the number to drop is drawn at random from the others. Runs whose window is over
+    do not count. Partial matches that are tracked or retained, now or by an earlier order (`known`), are dropped last.
     """
     names = sorted(set(order.queries) & set(standing))
     if sum(standing[name].live for name in names) <= order.keep:

@@ -24,23 +24,23 @@ _MOST = 400
 Note = Callable[[str, int, str], None]
 """(query, its version, step): told before a step is taken, so that a shell knows in which one its process died."""
 Failed = Callable[[StandingQuery[Any], str, Exception], None]
-"""(query, step, error): what the operator does about it."""
+"""(query, step, error): the operator's reaction to a failure."""
 
 
 def unnoted(query: str, version: int, step: str) -> None:
-    """Nobody wants to know."""
+    """Do nothing: steps are not noted."""
 
 
 @dataclass(frozen=True)
 class Failure:
     """The failure that ended a query (`name`, and the `version` by which it was added), for shells to report.
 
-    `step`, `position`: what was done when, all events before the position having been taken. `reason`: all of it in
-    words. `error`: None where it fails with a query whose results it reads.
+    `step`: the step that failed. `position`: all events before it had been taken. `reason`: a sentence. `error`: None
+    if the query fails with one whose results it reads.
 
-    `logged`: the block says so, and will again whenever it is taken. `anew`: what it did in this block has touched
-    others, for which the block must be taken again without it. `apart`: names of queries that share a graph, of which
-    any may be at fault: each is to go on alone from the last snapshot.
+    `logged`: the block has the failure, and has it whenever it is taken again. `anew`: the query has affected others in
+    this block, which must be taken again without it. `apart`: names of queries that share a graph, of which any may be
+    at fault: each goes on alone from the last snapshot.
     """
 
     name: str
@@ -58,7 +58,7 @@ _TOGETHER = " together"
 
 
 def together(step: str) -> str:
-    """The step, as it is noted where it is taken for several queries at once."""
+    """The name under which a step is noted when several queries take it at once."""
     return step + _TOGETHER
 
 

@@ -38,13 +38,12 @@ R = TypeVar("R")
 
 
 class QueryOperator(EngineHooks[S, R]):
-    """A `ResultOperator` driven by the control records of its blocks; each engine adds how it runs a plan.
+    """A `ResultOperator` driven by the control records of its blocks; each engine adds the way to run a plan.
 
-    It takes the queries of `stream` that the compiler binds to a plan of its kind and leaves all others alone. A query
-    sees the events from its position on; pausing or removing it drops what it has under way. A query that raises an
-    exception fails by itself (`containment`): it is without results in the block at hand, and has none after it.
-    `compiled`: False runs the kernels as Python. `compiler`: from text, schema and name to a plan. `note`: is told each
-    step of a query.
+    It takes the queries of `stream` that the compiler binds to a plan of its kind, and ignores others. A query sees the
+    events from its position on. Pausing or removing a query drops its partial state. A query that raises an exception
+    fails by itself (`containment`), and has no results from the block at hand on. `compiled`: False runs the kernels as
+    Python. `compiler`: (text, schema, name) -> plan. `note`: called before each step of a query.
     """
 
     def __init__(

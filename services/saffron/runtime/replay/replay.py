@@ -61,13 +61,16 @@ class Step:
 class Replay:
     """A replay of queries over one stream of events.
 
-    `merged`: the messages of a merged stream, whose batches these are. `grows`: a schema that is not given grows with
-    the events (none is inferred from the first ones), and names that no event has had yet may come. `interpret`:
-    queries whose kernels are not compiled yet begin at once, interpreted. `ahead`: another thread reads and decodes the
-    batches, which wait for nothing, while the engines run. `warn`: called with each warning before a
-    query starts, in case the query does not end. Once results have begun: `names`, `plans`, `weights` (by name) and
-    `warnings` of the queries, `schema`, given or inferred, and the `seconds` that were not spent on decoding or
-    compiling.
+    - `merged`: the messages of a merged stream, whose batches these are.
+    - `grows`: a schema that is not given grows with the events (none is inferred from the first ones), and names that
+    no
+      event has had yet may come.
+    - `interpret`: queries whose kernels are not compiled yet begin at once, interpreted.
+    - `ahead`: another thread reads and decodes the batches, which wait for nothing, while the engines run.
+    - `warn`: called with each warning before a query starts, in case the query does not end.
+
+    Once results have begun it has the `names`, `plans`, `weights` (by name) and `warnings` of the queries, the
+    `schema`, and the `seconds` that were not spent on decoding or compiling.
     """
 
     def __init__(

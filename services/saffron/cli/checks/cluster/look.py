@@ -82,12 +82,13 @@ class InputWord:
 class Look:
     """A snapshot of a running system.
 
-    `now`: our clock (ms). `names`: all topics of the broker. `topics`: facts of ours. `wanted`: by full name, the topic
-    as it should be. `events`: newest messages of each stream's topic. `open`: open transactions, and since when (ms).
-    `sources_filled`: topic of a merged stream -> its number of messages; those that exist. `foreign`: facts of the
-    topics that merged streams and their tables are read from; those that exist. `routes`: of this machine's windowing.
-    `models`: when each was published. `state`: of the system, if it runs on this machine. `unreadable`: control records
-    that cannot be read.
+    - `now`: our clock (ms). `state`: of the system, if it runs on this machine.
+    - `names`: all topics of the broker. `topics`: facts of ours. `wanted`: full name -> the topic as it should be.
+    - `events`: newest messages of each stream's topic. `open`: open transactions, and since when (ms).
+    - `sources_filled`: topic of a merged stream -> its number of messages; those that exist.
+    - `foreign`: facts of the topics that merged streams and their tables are read from; those that exist.
+    - `routes`: of this machine's windowing. `models`: when each was published.
+    - `unreadable`: control records that cannot be read.
     """
 
     settings: Settings

@@ -52,16 +52,17 @@ class WatermarkRecord:
 
 @dataclass(frozen=True)
 class Decoded:
-    """The m good events of a batch in order of arrival, and what else was in it.
+    """The m good events of a batch in order of arrival, and facts on the rest of the batch.
 
-    `rows`: int64 [m], ascending, the record that each event comes from; `ts`: int64 [m]; `type` and `attributes`:
-    columns of length m, as in `Columns`. `misfits`: by attribute the values that became null (inferred
-    schema) or were displaced (`Flat`);
-    `unknown_attributes`: values left out, since the schema does not have them. `fresh`: int64 [.], the records of
-    events of types, or with attributes, that an inferred schema does not know them to have. `latest`: int64 [m], None
-    where all times are exact. `growth`: attributes that had values that their kinds do not have, and the kinds that
-    have all of them. Under a schema that has these kinds the same batch decodes to these values too; here they are
-    null, but for whole numbers of INT that should be LONG.
+    - `rows`: int64 [m], ascending, the record that each event comes from. `ts`: int64 [m].
+    - `type`, `attributes`: columns of length m, as in `Columns`.
+    - `latest`: int64 [m], None where all times are exact.
+    - `misfits`: attribute -> values that became null (inferred schema) or were displaced (`Flat`).
+    - `unknown_attributes`: values left out, since the schema does not have them.
+    - `fresh`: int64 [.], records of events with types or attributes that an inferred schema does not know.
+    - `growth`: attributes with values that their kinds do not have -> kinds that have all of them. The batch decodes to
+      the same values under a schema with these kinds, except for the values that are null here, or whole numbers of
+    INT.
     """
 
     rows: NDArray[np.int64]

@@ -45,11 +45,11 @@ _OF_KIND = {Kind.STRING: _Cells.STRINGS, Kind.ARRAY: _Cells.ARRAYS, Kind.BOOL: _
 def csv_events(name: str, blocks: Iterable[bytes], schema: Schema | None) -> Iterator[Rows]:
     """The rows of a CSV file with a header line, UTF-8 (`csv_records`); `blocks` are cut at line ends.
 
-    A column is one of numbers (or of true and false) where most cells of the first 10,000 rows are, and hardly any is
-    something else, marks such as N/A not counted; else of strings. A `schema` says so itself; `type` is always a
-    string. A number is written as it stands. A cell that does not fit its column becomes a string: the rules for events
-    then deal with it. Cells that a row lacks at its end are absent; a row of more cells than the header is refused, as
-    is what is no CSV. Raises InputError for a file without a usable header.
+    Without a `schema` the first 10,000 rows decide: a column has numbers (or true and false) if most of its cells are
+    such and hardly any other, marks such as N/A not counted; else strings. `type` is always a string. A number keeps
+    its digits. A cell that does not fit its column becomes a string, and the rules for events apply to it. Cells
+    missing at the end of a row are absent. A row with more cells than the header, or that is no CSV, is refused. Raises
+    InputError for a file without a usable header.
     """
     records = csv_records(blocks)
     header = _header(name, next(records, Record([], 1)))

@@ -1,14 +1,13 @@
 """The match buffer (N5): each event that a run binds is a node that points at the node before it.
 
-Runs share the nodes of what they have in common, so a node is one event in one way of having come that far. Nodes
-stand in a ring in the order of their events. A run lives no longer than its window, so the nodes of events older than
-the oldest window in force are out of reach all at once: the ring's tail moves on, without counting references. (The
-paper's stacks with version numbers store an event once and a pointer per distinct predecessor; this stores both
-together, 9 bytes.)
+Runs share the nodes of their common beginning, so that a node is one event after one chain of events. Nodes are in a
+ring in the order of their events. A run lives no longer than its window, so all nodes of events before the oldest
+window in force are dead at once: the ring's tail moves on, without reference counts. (The paper's stacks with version
+numbers store an event once and a pointer per distinct predecessor; this stores both together, 9 bytes.)
 
-The first event's node points at itself. A match is (start row, node before the last event or -1, last row). Those of
-runs that were merged (N7) share the chain from where that was: of it, only nodes after MARK_OF are the match's, before
-them come those of the chain of OWN_OF.
+The first event's node points at itself. A match is (start row, node before the last event or -1, last row). Matches of
+merged runs (N7) share the chain from the merge on. Only its nodes after MARK_OF are the match's; before them come those
+of the chain of OWN_OF.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def is_shared(node: Any, mark: Any) -> Any:
 
 @kernel(int64(int64, int64, uint32[::1], int64[::1]))
 def _suffix(node, stop, node_before, into):  # type: ignore[no-untyped-def]
-    """Nodes from `node` back to, without, `stop` (-1: to the root), written in that order; how many."""
+    """Write the nodes from `node` back to `stop` (exclusive; -1: to the root) to `into`; returns their number."""
     ring = len(node_before) - 1
     count = 0
     while node != stop:

@@ -21,7 +21,9 @@ _NOT_BOUND = 2**62
 
 
 def settle(found: Ints, components: int, base: int, nodes: Nodes) -> int:
-    """Put what stays of matches first, in order, in place; how many that are. `base`: the oldest row."""
+    """Sort matches in place, without those that are equal to others. Returns the number left. `base`: the oldest
+    row.
+    """
     count = int(found.shape[1])
     if count < 2:
         return count
@@ -97,7 +99,7 @@ def _write(found, components, base, node_row, node_before, node_part, ends, keys
 
 @kernel(int64(int64[::1], int64[::1], int64, int64))
 def _difference(keys, ends, i, j):  # type: ignore[no-untyped-def]
-    """Below 0 if key i comes first, 0 if both are equal."""
+    """The order of keys i and j: below 0 if i comes first, 0 if they are equal."""
     a = ends[i - 1] if i > 0 else 0
     b = ends[j - 1] if j > 0 else 0
     while a < ends[i] and b < ends[j]:
@@ -110,7 +112,9 @@ def _difference(keys, ends, i, j):  # type: ignore[no-untyped-def]
 
 @kernel(int64(int64[::1], int64[::1], int64[::1]))
 def _sort(keys, ends, order):  # type: ignore[no-untyped-def]
-    """order [n]: the matches by their keys, equal ones once; how many (merge sort; mostly they are in order)."""
+    """Write the order of distinct matches by key to `order`; returns their number (merge sort; mostly they are in
+    order).
+    """
     n = len(ends)
     for i in range(n):
         order[i] = i

@@ -43,10 +43,8 @@ TABLES = (
     ("openers", "int64[:, ::1]"),
     ("log", "int64[:, ::1]"),
 )
-"""Arguments after the pool.
-
-They are the automaton's table; the stored rows' masks, links to the row before by key, and positions; the windows that
-OPEN ON opened; and the log of what runs do (`watched`; one place wide: none).
+"""Arguments after the pool: the automaton's table; masks, links to the row before by key, and positions of the stored
+rows; the windows that OPEN ON opened; the log of what runs do (`watched`, one place wide: none).
 """
 
 

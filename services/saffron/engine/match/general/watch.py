@@ -1,9 +1,9 @@
-"""Transitions of runs that walk a table (P2): counted in a share of blocks, which are watched.
+"""Transitions of runs that walk a table (P2), counted in a share of blocks, which are watched.
 
-A run is in a state from the event behind the one that brought it there up to that with which it leaves, or the last one
-in its window. Each is counted as if it stayed to the end of the block or of its window, and what it did not stay is
-taken off when it leaves. Runs that an order dropped are censored: they just are not there any more. So are blocks of
-which the query does not see all events, or within a window behind such.
+A run is in a state from the event after the one that brought it there, up to the event with which it leaves, or the
+last in its window. Each run is counted as if it stayed to the end of the block or of its window; what it did not stay
+is subtracted when it leaves. Censored, and so not counted, are runs that an order dropped, blocks of which the query
+does not see all events, and blocks within a window behind such.
 """
 
 from __future__ import annotations

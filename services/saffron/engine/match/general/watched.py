@@ -18,8 +18,10 @@ KINDS = 7
 
 WHAT, DEADLINE_AT, ORDINAL_AT = range(3)
 ROWS = 3
-"""Rows of a log: KINDS * (edge or state) + kind; the deadline of the run; the ordinal of the event. Place 0 of the
-first row says how many places are taken, itself included; beyond the last one notes are counted only."""
+"""Rows of a log: KINDS * (edge or state) + kind; the deadline of the run; the ordinal of the event.
+
+Place 0 of the first row is the number of places taken, itself included. Notes beyond the last place are only counted.
+"""
 
 
 @jitable

@@ -1,16 +1,16 @@
-"""The dynamic program over time (see the package): a level of the path from the one before it.
+"""The dynamic program over time (see the package): each level of the path is computed from the one before it.
 
 A level has the weights F(t) of the worlds in which the prefix ends at or before t, for t in FROM..TO (0 before,
-constant after), in one of two kinds:
+constant after). It has one of two kinds:
 
 PRODUCT: F(t) is WEIGHT times the product, over the path's events SPAN..UPTO, of the weight of each in BASE + 1..t.
-    So it is for an event that surely comes after all before it, for one that has one instant left, and for an
-    uncorrelated closure behind what ends at one instant. Nothing is stored but that: it takes no time to make.
-TABLE: the weights stand from SUM on in `values`. In an uncorrelated closure there is also the table of F by the instant
-    s at which what stands before the closure ends: GROUPS rows from BODY on, row 0 for all s that no event of the
-    closure reaches, row g for s = BASE + g - 1.
+    It serves an event that surely comes after all before it, one that has one instant left, and an uncorrelated closure
+    behind a prefix that ends at one instant. No values are stored, so that it takes no time to make.
+TABLE: the weights are stored in `values` from SUM on. An uncorrelated closure also has a table of F by the instant s at
+    which the prefix before the closure ends: GROUPS rows from BODY on, row 0 for all s that no event of the closure
+    reaches, row g for s = BASE + g - 1.
 
-TOP: where the level's values end. `low`, `high`: bounds of all times.
+TOP: the end of the level's values. `low`, `high`: bounds of all times.
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 

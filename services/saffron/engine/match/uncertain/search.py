@@ -1,9 +1,9 @@
 """The search for the matches that a new event completes: its single events are bound (`skeleton`), then closures.
 
-The path has the match's events in the pattern's order. A *frame* is the level of a closure's event, or 0; the single
-events behind it, up to the next closure, stand above it: so that the confidence asked of each frame is that of a match
-where the closure is the last. Everything stands in `Work`, so that a search stops where an array is too small, or
-a condition is to be asked (`source` has the loop with the query's conditions), and goes on where it stopped.
+The path has the match's events in the pattern's order. A *frame* is the level of a closure's event, or 0. The single
+events behind the closure, up to the next closure, are the levels above it, so that a frame's confidence is that of a
+match whose last closure it is. All state is in `Work`. So a search stops where an array is too small or a condition is
+asked (`source` has the loop with the query's conditions), and resumes there.
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 

@@ -73,17 +73,16 @@ def by_left(table: Matrix, bin_size: int, window: float) -> Matrix:
 
 
 def lifts(followed: Tracked, expected: Matrix, *, most: float) -> Matrix:
-    """[m, AGES]: matches of each state and age, divided by those `expected` [LEFT_BINS, m] by the chain; [0, m] if not
-    learned.
+    """[m, AGES]: lifts, the matches of each state and age over those expected of them; [0, m] if nothing is learned.
 
-    `expected` is of the middle of each bin of what is left. Lifts are shrunk by empirical Bayes, in four steps: by
-    state; by what is left of the window; by waiting and having matched; by all of it. Each step starts from the lift
-    before it, as if a number of matches with that lift had been seen.
+    `expected` [LEFT_BINS, m]: the chain's expectation in the middle of each bin of what is left. No lift makes more
+    than `most` of it. Lifts are shrunk by empirical Bayes, in four steps: by state; by what is left of the window; by
+    waiting and having matched; by all of it. Each step starts from the lift before it, as if a number of matches with
+    that lift had been seen.
 
-    That number is learned, since partial matches match in clumps: two stretches of the stream have less in common than
-    one stretch shows. Lifts are learned from one half of the stretches and tried on the other. The number that tells
-    best is taken. If none does better than the chain alone, nothing is learned. No lift makes more than `most` of what
-    is expected.
+    That number is learned, since matches come in clumps: two stretches of the stream have less in common than one
+    stretch shows. Lifts learned from one half of the stretches are tried on the other, and the number with the least
+    error is taken. If none is better than the chain alone, nothing is learned.
     """
     states = expected.shape[1]
     if not followed or states > MOST_STATES:

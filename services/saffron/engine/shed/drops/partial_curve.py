@@ -1,12 +1,12 @@
 """The loss of dropping partial matches by the processing time that it saves, by the model alone (P3-P5).
 
-A partial match begins in state 1 with its whole window before it and walks the Markov chain. Dropping all whose utility
-is at or below a threshold takes it out where it first falls so low: lost is what it would still have matched, saved
-what it would still have cost. Over all thresholds this is the curve by which means of shedding compare.
+A partial match begins in state 1 with its whole window before it and walks the Markov chain. An order drops it when its
+utility first falls to a threshold. The loss is the matches that it would still have made, the saving the time that it
+would still have cost. The curve runs over all thresholds; means of shedding are compared by it.
 
-Where ages are known to tell partial matches apart (`ages`) the chain alone promises too much loss: those that
-have waited long go first, and hardly any of them would have matched. There the curve is that of the partial matches
-that were alive at any time, so many of each age, of which the least useful go at once.
+Where ages (`ages`) distinguish partial matches, the chain alone promises too much loss: those that have waited long go
+first, and hardly any of them would have matched. There the curve is over the partial matches alive at any time, by
+number of each age, the least useful first.
 """
 
 from __future__ import annotations

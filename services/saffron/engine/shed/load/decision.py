@@ -1,10 +1,10 @@
-"""The decision of a block (P7, G7): which share of its events to drop, and how many partial matches to keep.
+"""The decision of a block (P7, G7): the share of its events to drop, and the number of partial matches to keep.
 
-Algorithm 1 of pSPICE with the block as its unit: a block is in time if its oldest event's queueing latency, what is in
-flight, and its own processing fit LB - b_s; if not, as many partial matches are kept as leave it that time. As printed
-nothing is left of them once the queue alone has reached LB - b_s: one pause of the machine would cost all. Between
-LB - b_s and LB a block therefore gets a falling share of the time in which its events came, and a tenth of it in the
-last quarter and beyond, so that the queue shrinks by itself and the safety buffer is what it is for.
+It is algorithm 1 of pSPICE with the block as its unit. A block is in time if three times fit LB - b_s: the queueing
+latency of its oldest event, the work in flight, and its own processing. If not, as many partial matches are kept as
+fit. As printed in the paper, none are kept once the queue alone has reached LB - b_s: one pause of the machine would
+cost all. So between LB - b_s and LB a block gets a falling share of the time in which its events came, and a tenth of
+it in the last quarter and beyond. The queue then shrinks by itself, and the safety buffer serves its purpose.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _MOST_BUFFER = 0.5
 
 @dataclass(frozen=True)
 class Situation:
-    """A block as it is taken, and as one reader will meet it. Times in ms.
+    """A block and the state that one reader will meet it in. Times in ms.
 
-    `queueing`: l_q of its oldest event, and what its results will wait for their commit. `events`: its own. `rate`:
-    events a ms that come. `waiting`: events that wait, its own included. `flying`: work forwarded and not yet done.
-    `alive`: n. `droppable`: the part of n whose time is saved where all partial matches go that may. `met`: how many
-    partial matches its events are expected to meet, which is n where nothing is in flight. `reach`: the share of the
-    time that is saved where all events go that may: other queries keep theirs.
+    `queueing`: l_q of its oldest event, and the wait of its results for their commit. `events`: its own. `rate`: events
+    a ms that come. `waiting`: events that wait, its own included. `flying`: work forwarded and not yet done. `alive`:
+    n. `droppable`: the part of n whose time dropping all partial matches that may go would save. `met`: the partial
+    matches that its events are expected to meet, n if nothing is in flight. `reach`: the share of the time that
+    dropping all events that may go would save, as other queries keep theirs.
     """
 
     queueing: float
@@ -93,11 +93,11 @@ class Decider:
         dropping events saves, where both may be dropped; partial matches save the rest. `lossless`: share of the time
         -> the greatest one that dropping events saves while it loses no more.
 
-        The plan for an interval says which share of the time must be saved. A late block may need more, which is
-        divided as the plan is. Without a plan events save all of it, if they may: a dropped partial match would be lost
-        to the rest of its window, for the sake of one block. More events than the split says go only if that loses
-        nothing, or if the block does not fit its budget even without the partial matches that may go; these stay where
-        all of them would save less than half of what must be, and events can save all of it.
+        The plan for an interval sets the share of the time to be saved. A late block may need more, which is divided as
+        the plan is. Without a plan events save all of it, if they may: for the sake of one block a partial match would
+        be lost to the rest of its window. More events than the split says are dropped in two cases: it loses nothing,
+        or the block exceeds its budget even without its droppable partial matches. These stay if all of them would save
+        less than half of what must be saved, and events can save all of it.
         """
         settings = self.settings
         each = speed.processing(at.met)

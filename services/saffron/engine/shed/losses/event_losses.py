@@ -1,15 +1,16 @@
 """Expected share of a query's matches lost to dropped events.
 
 A match has k events (`Extent.length`) within the last `Extent.reach` events, or those of its block if they are more.
-Let p be the dropped part of that stretch's contributions: a match that ends there is lost with probability
+Let p be the dropped part of the contributions in that stretch. A match that ends there is lost with probability
 L = 1 - (1 - p)^k.
 
-How many were due is not observed once events are missing. A block of n events with contributions c (in means of all
-events) beside `alive` partial matches is modelled as due W = n (c / n)^b (1 + alive)^a. Under skip-till-next-match a
-share r of the lost is replaced by other matches, so that found ~ W - (1 - r) L W. a, b and r are chosen from a fixed
-grid by maximum likelihood (Poisson) of the counts that readers report, and a and b near their usual values (1/2 and 1)
-are preferred. Estimate: sum(L W) / sum(W). Beside it stands what as many events would lose if each were as good as any
-other: L of the masked share of that stretch in place of p.
+The number of due matches W is not observed once events are missing. For a block of n events with contributions c (in
+means of all events) beside `alive` partial matches, the model is W = n (c / n)^b (1 + alive)^a. Under
+skip-till-next-match a share r of the lost is replaced by other matches, so that found ~ W - (1 - r) L W. The parameters
+a, b and r are chosen from a fixed grid by maximum likelihood (Poisson) of the counts that readers report; a and b near
+1/2 and 1 are preferred.
+
+The estimate is sum(L W) / sum(W). `at_random` is the loss of random dropping: L of the masked share in place of p.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A graph that serves one or more queries: its readers are in force from the same position, with the same events.
+"""A graph of one or more queries, its readers, which are in force from the same position with the same events.
 
-The content of a graph follows from the events since its beginning. So readers join one graph where their graphs hold
-nothing, or only windows that both have seen from their beginning. Each reader has the results that it would have alone.
-A query leaves when it is paused, removed or replaced; the graph goes on for the others. Where shedding drops different
+The content of a graph follows from the events since its beginning. So readers join one graph if their graphs are empty,
+or hold only windows that both have seen from their beginning. Each reader has the results that it would have alone. A
+query leaves when it is paused, removed or replaced; the graph goes on for the others. If shedding drops different
 events for one reader, that reader takes a copy of the graph.
 """
 

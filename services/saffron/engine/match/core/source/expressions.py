@@ -1,10 +1,10 @@
-"""Conditions as Python text for kernels. Built from checked plan parts only: numbers by repr, names by position.
+"""Conditions as Python text for kernels, built from checked plan parts only: numbers by repr, names by position.
 
-Numbers and strings stand in the kernel's array of constants, so that queries that differ in nothing else share their
-machine code; but for what a remainder is of, by which LLVM divides faster if it knows it.
+Numbers and strings are in the kernel's array of constants, so that queries that differ in nothing else share machine
+code. Only the divisor of a remainder is a literal, as LLVM divides faster by a known number.
 
-The text has no short cuts (`&` for and), so that it can be asked of eight runs at once (`lanes`). Nulls are sentinels
-(`schema.Kind`), and every comparison with one is false; so is one between kinds (`plan.Binary`).
+The text has no short cuts (`&` for and), so that eight runs can evaluate it at once (`lanes`). Nulls are sentinels
+(`schema.Kind`). Every comparison with null is false, and so is one between kinds (`plan.Binary`).
 """
 
 from __future__ import annotations
