@@ -75,7 +75,7 @@ class StreamError(LogError):
 
 
 class RemadeError(StreamError):
-    """A topic was deleted and made anew under its name: what was known of its offsets is void.
+    """A topic was deleted and made anew under its name: its old offsets are void.
 
     `topic`: its full name.
     """

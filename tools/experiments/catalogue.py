@@ -1,4 +1,4 @@
-"""The papers' experiments: what is run over which stream, what is varied, and what the paper's figure says.
+"""The catalogue of the papers' experiments: streams, the varied value, and the figures of the papers.
 
 Figures of the papers are false negatives in per cent, read off where the text names them; our data are others (see
 `sets`), so that shapes and ratios compare, and absolute numbers where match probability and rate are alike.
@@ -30,7 +30,7 @@ EVENTS = ("auto", "gspice-h", "gspice-tree", "gspice-forest", "espice", "bl")
 
 @dataclass(frozen=True)
 class Point:
-    """One value of what is varied, and the load there: made for a seed, in a folder for what is generated."""
+    """One value of the varied variable, and its load: made for a seed, in a folder for generated files."""
 
     value: float
     load: Callable[[int, Path], Load]

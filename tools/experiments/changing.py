@@ -1,5 +1,5 @@
-"""Streams that change behind what trains on them, seeded: a quiet stretch before a rush, regimes that take turns, and a
-feature that foretells matches in the beginning only.
+"""Streams that change behind their training share, seeded: a quiet stretch before a rush, alternating regimes, and a
+feature that predicts matches in the beginning only.
 
 Each makes so many events as JSON lines, in a file below `folder`.
 """

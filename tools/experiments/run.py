@@ -62,10 +62,9 @@ class Load:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Shares: `missed` of the true complex events, `false` of those found; `estimated` is what the run said it missed.
+    """The outcome of a run, in shares.
 
-    `error`: the standard error of `missed`, as far as chance decides what is lost. `p999`: of the results' latency, ms.
-    `seconds`: virtual ones.
+    `missed`: of the true complex events. `false`: of those found. `estimated`: missed, as the run reported.
     """
 
     missed: float

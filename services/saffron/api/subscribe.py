@@ -100,7 +100,7 @@ class Subscription:
         return found
 
     def close(self) -> None:
-        """End it, also from another thread: whoever waits for a result is told that there are no more."""
+        """End the subscription, also from another thread: a waiting reader gets no more results."""
         self._closed = True
         with self._reading:
             self._log.close()

@@ -1,4 +1,4 @@
-"""Models of events from the training share: the features that queries ask for, and what matches say of them."""
+"""Models of events from the training share: the features of the queries, and their counts in matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The virtual server: engines that take blocks one after the other, each for as long as its cost says."""
+"""The virtual server: engines that take blocks one after the other, each for the time of its cost."""
 
 from __future__ import annotations
 

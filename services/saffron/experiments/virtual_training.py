@@ -1,4 +1,4 @@
-"""The training share: without shedding, it tells the server's capacity, what counts cost, and the models."""
+"""The training share: a run without shedding that gives the server's capacity, the cost of counts, and the models."""
 
 from __future__ import annotations
 

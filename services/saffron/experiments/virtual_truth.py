@@ -15,7 +15,7 @@ _NO_CONTENT = ("shed", "exact")
 
 
 class Found:
-    """The results of a run by query: what makes one the same as another (its id and its values) -> its clump.
+    """The results of a run by query: the identity of each (its id and its values) -> its clump.
 
     Results that begin with the same event stand or fall together: they are a clump.
     """

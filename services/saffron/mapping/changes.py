@@ -14,7 +14,7 @@ _MEANING = {"silence": "where nothing comes to any source for so long, event tim
 
 
 def changes_of(before: StreamDefinition, after: StreamDefinition, once: Collection[str] = frozenset()) -> Iterator[str]:
-    """The changes, with what each means for events. Sources are compared by their topics.
+    """The changes between two definitions, with the effect of each on events. Sources are compared by their topics.
 
     `once`: those that the stream has read at some time.
     """

@@ -77,7 +77,7 @@ class TimeRule:
 
 @dataclass(frozen=True)
 class AttributeRule:
-    """One attribute: where its value comes from, and what it is read as; None: as it is written."""
+    """One attribute: the origin of its value, and the kind that it is read as; None: as it is written."""
 
     origin: Origin
     kind: As | None = None

@@ -1,4 +1,4 @@
-"""Envelopes: what Debezium, CloudEvents and arrays put around an event's own object."""
+"""Envelopes: the parts of Debezium, CloudEvents and arrays around an event's own object."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from saffron.errors import InputError
 from saffron.schema.times import parse_iso
 
 _TICK = 0.01
-"""Seconds between two sends at a given rate: a tenth of what a person notices."""
+"""Seconds between two sends at a given rate: a tenth of the time that a person notices."""
 _MOST = 10_000
 _PLAIN_TS = re.compile(rb'"ts": ?(-?\d{1,16})[,}]')
 

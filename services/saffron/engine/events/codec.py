@@ -45,7 +45,7 @@ _ARROW = {
     if kind is kind.column
 }
 _TEXTS = {Kind.STRING: pa.utf8(), Kind.ARRAY: pa.large_utf8()}
-"""The type of the texts tells arrays from strings."""
+"""Kind -> Arrow's type of its texts, which distinguishes arrays from strings."""
 _KIND = {arrow: kind for kind, arrow in _ARROW.items()}
 _KIND |= {pa.dictionary(pa.int32(), texts): kind for kind, texts in _TEXTS.items()}
 

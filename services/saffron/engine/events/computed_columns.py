@@ -34,7 +34,7 @@ _MANY = 65_536
 _MISSING = object()
 
 Failed = Callable[[str, FunctionError], None]
-"""Is told the name of a value that cannot be computed in a block, and why."""
+"""(name, reason): called for a value that cannot be computed in a block."""
 
 
 def with_computed(columns: Columns, names: Iterable[str]) -> Columns:

@@ -60,7 +60,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def truths(expr: Expr, columns: Columns) -> Bools:
-    """bool [n]: of which events a condition holds.
+    """bool [n]: whether a condition holds of each event.
 
     SchemaError: it reads more than one event, or an attribute that the columns do not have.
     """
@@ -237,7 +237,7 @@ def _items(value: _Value, n: int) -> Floats:
 
 
 def _numbers(value: _Value, n: int) -> Floats:
-    """The value as numbers; what is none is null."""
+    """The value as numbers, null where it is none."""
     return value.data if isinstance(value, _Number) else np.full(n, np.nan)
 
 

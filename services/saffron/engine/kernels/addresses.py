@@ -45,7 +45,7 @@ def arrays_of(kind: type[Any], axes: Mapping[int, str]) -> dict[str, types.Array
 
 
 def _scalar(hint: Any) -> Any:
-    """The type of what an array holds that is annotated as NDArray[...]."""
+    """The item type of an array that is annotated as NDArray[...]."""
     _, dtype = get_args(hint)
     return from_dtype(np.dtype(get_args(dtype)[0]))
 

@@ -57,7 +57,7 @@ class PartLibrary(_Library):
         return code
 
     def _optimize_final_module(self) -> None:
-        """Inline what it calls, and simplify it, as each of its callers would have to."""
+        """Inline the part's callees and simplify it, as each of its callers would have to."""
         passes = llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
         passes.add_sroa_pass()
@@ -132,7 +132,7 @@ _BEFORE = (
 
 
 class Kernel(CompilerBase):
-    """Numba's own pipeline for functions without what our kernels do not contain."""
+    """A pipeline of Numba for functions, without passes that our kernels do not need."""
 
     lowering: Any = _Lowering
 

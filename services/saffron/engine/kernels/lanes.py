@@ -265,7 +265,7 @@ def _size(builder: Any, value: Any) -> Any:
 
 
 def _between(builder: Any, value: Any, low: float, high: float) -> Any:
-    """The mask of what lies between two bounds; NaN does not."""
+    """The mask of values between two bounds; NaN is not."""
     above = builder.fcmp_ordered(">", value, _constant(builder, low))
     return builder.and_(above, builder.fcmp_ordered("<", value, _constant(builder, high)))
 

@@ -1,4 +1,4 @@
-"""Parts of kernels on disk, as LLVM's bitcode: what many generated kernels have in common is compiled once.
+"""Parts of kernels on disk, as LLVM's bitcode: code that many generated kernels share is compiled once.
 
 Numba keeps whole kernels only; four fifths of the time that one takes go by before LLVM sees it, in typing and lowering
 its parts. A part that is kept is linked, and inlined, as if it had just been compiled: the machine code is the same.
@@ -64,7 +64,7 @@ class PartCache:
         return CompileResult(**dict.fromkeys(CompileResult._fields) | known)
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep what has been compiled. A disk that cannot be written to costs time later, and nothing else."""
+        """Save the compiled code. A disk that cannot be written to costs time later, and nothing else."""
         described, library = compiled.fndesc, compiled.library
         described.typemap = described.calltypes = None
         kept = library.name, described, compiled.signature, library.bitcode()

@@ -161,6 +161,6 @@ class Drops:
         }
 
     def rows(self) -> list[Mapping[str, Any]]:
-        """Rows for `observations.latency` since the last call: how long an order took that met so many live runs."""
+        """Rows for `observations.latency` since the last call: (live runs, ns) of each order."""
         samples, self._samples = self._samples, []
         return [{"partial_matches": live, "nanoseconds": nanoseconds} for live, nanoseconds in samples]

@@ -75,7 +75,7 @@ class UserAggregate:
 
     @cached_property
     def stamp(self) -> str:
-        """A hash of what the functions do: equal for equal code and constants, so that cached kernels can tell."""
+        """A hash of the functions' code and constants, by which cached kernels are recognised."""
         digest = hashlib.sha256(repr(self.initial).encode())
         for function in (self.step, self.final):
             digest.update(_fingerprint(function).encode())

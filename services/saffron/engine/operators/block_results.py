@@ -29,7 +29,7 @@ class BlockResults:
         self._parts.append((standing, replace(fired, results=part, fail=part.fail)))
 
     def leave_out(self, standing: StandingQuery[Any]) -> None:
-        """Leave out what a query has found in the block so far."""
+        """Leave out a query's results of the block so far."""
         self._parts = [(owner, fired) for owner, fired in self._parts if owner is not standing]
 
     def ordered(self) -> OrderedResults:

@@ -22,7 +22,7 @@ _MOST = 400
 """Characters of an exception's message; a log has the rest."""
 
 Note = Callable[[str, int, str], None]
-"""(query, its version, step): told before a step is taken, so that a shell knows in which one its process died."""
+"""(query, its version, step): called before each step, so that a shell knows in which one its process died."""
 Failed = Callable[[StandingQuery[Any], str, Exception], None]
 """(query, step, error): the operator's reaction to a failure."""
 

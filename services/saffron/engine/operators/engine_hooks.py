@@ -59,7 +59,7 @@ class EngineHooks(ABC, Generic[S, R]):
 
     @abstractmethod
     def _pause(self, runs: R) -> None:
-        """Forget what is under way."""
+        """Forget the partial state of a query."""
 
     @abstractmethod
     def _drop(self, standing: S, runs: R) -> None:
@@ -74,11 +74,11 @@ class EngineHooks(ABC, Generic[S, R]):
 
     @abstractmethod
     def _close(self, runs: R) -> None:
-        """Release what the runs of a failed query hold of the operator."""
+        """Release the operator's resources that a failed query's runs hold."""
 
     @abstractmethod
     def _forget_all_of(self, standing: S) -> None:
-        """Drop what is kept beside the runs of a failed query."""
+        """Drop the state of a failed query beside its runs."""
 
     @abstractmethod
     def _settled(self) -> None:

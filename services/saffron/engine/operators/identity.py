@@ -1,4 +1,4 @@
-"""Ids of results: 128 bits, hashed from what makes them what they are, which any later version computes alike."""
+"""Ids of results: 128 bits, hashed from their defining values, equal in every later version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A standing query as an operator knows it: what was added, whether it is paused, and what became of it."""
+"""A standing query as an operator holds it: its registration, its state (paused, failed), and its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masks of events: which events of a block each query does not see, and what its matches lose by that."""
+"""Masks of events: the events of a block that each query does not see, and the loss of its matches."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def note_trials(known: Known, block: Block, shares: Mapping[str, float], beliefs
 
 
 def _needed(known: Known, name: str, share: float, marks: Marks) -> float:
-    """The part of what the query's matches need of the block that goes with the marked events.
+    """The dropped share of the block's contributions to the query's matches.
 
     It follows from the model as far as that is believed, and from even dropping for the rest.
     """

@@ -1,4 +1,4 @@
-"""The knowledge behind a decision: queries in force, what they cost, and how far their models are believed."""
+"""The knowledge behind a decision: queries in force, their costs, and the belief in their models."""
 
 from __future__ import annotations
 

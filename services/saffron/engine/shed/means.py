@@ -15,8 +15,7 @@ from saffron.engine.shed.known import Known
 from saffron.engine.shed.load.detector import READER
 
 _LEAST_SHARE = 0.1
-"""Least share of the time at which means are compared: curves of loss have points 1/64 apart, and below this only a few
-of them tell the means apart."""
+"""The least share of the time at which means are compared: curves of loss have points 1/64 apart, too few below it."""
 _COARSE = 8
 """Means are compared anew where a query's share of the time has moved by an eighth or so."""
 
@@ -142,6 +141,6 @@ def _spare_now(known: Known, name: str) -> float:
 
 
 def _is_certain(known: Known, name: str) -> bool:
-    """True if enough matches taught what the query's events are worth, and all of it is believed."""
+    """True if enough matches taught the utilities of the query's events, and they are fully believed."""
     model = known.events.models.get(name)
     return model is not None and model.matches >= ENOUGH and known.believed[name].events == 1.0

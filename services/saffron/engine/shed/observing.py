@@ -88,7 +88,7 @@ class Observing:
                 self._choose(self._found(view))
 
     def news(self, position: int) -> list[Control]:
-        """The record that tells readers, where they have not been told."""
+        """The record that announces the features to readers, unless it was announced."""
         body = self.body
         if body is None or self._announced:
             return []

@@ -249,7 +249,7 @@ class ShedderOperator:
         return decided
 
     def _marked(self, block: Block, mask: NDArray[np.uint64] | None) -> Block:
-        """The block with what was decided of its events, and their keys."""
+        """The block with the masks of its events, and their keys."""
         columns, watched = block.columns, self._events.watched()
         if mask is not None:
             mask = _of_queries_before(mask, block)

@@ -1,4 +1,4 @@
-"""One chain's shedding: from the state of the queue to what is written into a block."""
+"""The shedding of one chain: from the state of the queue to the masks and orders in a block."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Shedding:
         self.believed: dict[str, Believed] = {}
 
     def may_follow(self, done: int) -> bool:
-        """True if what was forwarded behind this position leaves room for more."""
+        """True if the work forwarded behind this position leaves room for more."""
         return not self.detector.is_blind and self.detector.flying(done) <= self.settings.ahead(self.detector.idle)
 
     def plan(self, block: Block, queueing: float, now: float, queries: Queries, in_flight: int = 0) -> Shed:

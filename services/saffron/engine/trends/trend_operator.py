@@ -170,7 +170,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         self._batches = {}
 
     def _collect(self, graph: SharedGraph) -> None:
-        """Take what has fired."""
+        """Take the results that have fired."""
         if graph.running is None or not graph.readers:
             return
         rows = graph.running.take_results()

@@ -1,4 +1,4 @@
-"""NOT: whether what must be absent lies in a gap of a match (N10)."""
+"""NOT: the test whether a forbidden event lies in a gap of a match (N10)."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def of(bindings: Bindings, component: int) -> list[Bound]:
 
 
 def parts(bindings: Bindings, components: int) -> tuple[tuple[int | tuple[int, int], ...], ...]:
-    """The events by component: what tells them from others."""
+    """The events by component, as their identities."""
     return tuple(tuple(identity(bound.event) for bound in of(bindings, c)) for c in range(components))
 
 

@@ -1,4 +1,4 @@
-"""Conditions: which of them an event can break, and what refused it."""
+"""The conditions that an event can break, and its refusals."""
 
 from __future__ import annotations
 

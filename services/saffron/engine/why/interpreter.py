@@ -1,4 +1,4 @@
-"""NFA^b (N2-N4), one event at a time in plain Python, saying for each run and event what became of it."""
+"""NFA^b (N2-N4), one event at a time in plain Python, with the outcome of each run and event."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Interpreter:
         return decisions
 
     def finish(self) -> list[Decision]:
-        """The end of the stream closes all windows: what trailing NOTs still held back is decided."""
+        """End the stream: all windows close, and matches that trailing NOTs held back are decided."""
         return self._ended(None)
 
     def live(self) -> dict[str, int]:

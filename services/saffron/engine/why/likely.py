@@ -1,4 +1,4 @@
-"""Match plans over imprecise time, event by event in plain Python: what each event makes possible, and how likely.
+"""Match plans over imprecise time, event by event in plain Python, with the confidence of each prefix.
 
 Matches are sought in the order of the pattern among the events of one key that came so far, the new one among them
 (`match.uncertain` says what a match is, and when it is found). A prefix whose confidence is below the threshold ends.
@@ -89,7 +89,7 @@ class LikelyInterpreter:
         return {}
 
     def chance(self, bindings: Bindings, window: Window) -> float:
-        """The confidence of what is bound."""
+        """The confidence of the bound events."""
         parts = [[span_of(bound.event) for bound in of(bindings, part)] for part in range(len(self.plan.components))]
         taken = [part for part in parts if part]
         return chance(taken, self._loose, self.plan.window.size, window)

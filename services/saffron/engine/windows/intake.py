@@ -124,7 +124,7 @@ class Intake:
         return late
 
     def _number(self, released: Arrivals | None) -> None:
-        """Number what the watermark has passed, and note the windows that open."""
+        """Number the events that the watermark has passed, and note the windows that open."""
         if released is None:
             return
         columns = self._outbox.add_events(released)

@@ -39,7 +39,7 @@ class KnownSince:
         return replace(self, attributes={**attributes, **self.attributes}, types={**types, **self.types})
 
     def first_version(self, schema: Schema) -> Schema:
-        """The schema without what came later, as one that grows."""
+        """The schema without later additions, as one that grows."""
         types = {
             name: tuple(one for one in own if one not in self.attributes)
             for name, own in schema.types.items()

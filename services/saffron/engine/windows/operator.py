@@ -199,7 +199,7 @@ class WindowingOperator:
         return self._progress.marks.disorder
 
     def statistics(self) -> Mapping[str, Any]:
-        """Counts since the start of this process, and what stands now."""
+        """Counts since the start of this process, and the present state."""
         return {
             "events": self._intake.events,
             **self._intake.losses.statistics(),

@@ -18,7 +18,7 @@ from saffron.engine.windows.known_since import KnownSince
 from saffron.schema.schema import Schema
 
 _BLOCK_BYTES = 8 << 20
-"""A block's events are cut to fit: half of what a message may have, for controls and what the shedder writes in."""
+"""The most bytes of a block's events: half of a message, which leaves room for controls and the shedder's data."""
 
 
 @dataclass(frozen=True)

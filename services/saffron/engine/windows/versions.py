@@ -72,7 +72,7 @@ class Versions:
             self.adopt(version)
 
     def put(self, schema: Schema) -> None:
-        """Put a schema in force here, and bind what waits for it."""
+        """Put a schema in force here, and bind queries that wait for it."""
         self._intake.use(schema)
         self._queries.bind(schema)
 

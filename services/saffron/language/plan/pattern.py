@@ -1,4 +1,4 @@
-"""The pattern of a plan: its components and their order, what must be absent, and the conditions on them."""
+"""The pattern of a plan: its components and their order, its NOTs, and the conditions on them."""
 
 from __future__ import annotations
 

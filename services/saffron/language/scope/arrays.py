@@ -59,6 +59,6 @@ def no_array(noun: str, scope: Scope, span: tree.Span) -> QueryError:
 
 
 def open_error(scope: Scope, span: tree.Span) -> QueryError:
-    """The error of an element whose kind nothing tells."""
+    """The error of an element whose kind cannot be inferred."""
     hint = "Read the element of one event: a[1].x[1] or a[last].x[1]."
     return scope.schema_error("whether this element is a string or a number is not known", span, hint)

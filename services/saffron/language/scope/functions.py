@@ -34,7 +34,7 @@ _RIGHT: Mapping[Callable[[str], str], str] = {
     times.wrong_zone: "Zones have their names in the tz database, as in hour(a.ts, 'Europe/Berlin').",
     network.wrong_cidr: "Write a subnet as in '10.0.0.0/8' or '2001:db8::/32'.",
 }
-"""Check of a literal -> what to write instead."""
+"""Check of a literal -> the right form."""
 _WRITTEN = {"like": "a.x LIKE 'abc%'", "regexp": "a.x REGEXP '^abc'"}
 """Function that is written as an operator -> as it is written."""
 

@@ -1,4 +1,4 @@
-"""Dotted names whose first word may be a variable, a type, or the beginning of a path: told apart by the pattern."""
+"""Dotted names whose first word is a variable, a type, or the beginning of a path, as the pattern decides."""
 
 from __future__ import annotations
 

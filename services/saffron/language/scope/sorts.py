@@ -1,4 +1,4 @@
-"""Types of expressions: what the type check knows of a bound expression's value."""
+"""Types of expressions: the type check's knowledge of a bound expression's value."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ HINTS: Mapping[str, str] = {
     "<<": "Bits are moved by a function: shift(a.x, 4), to the right by shift(a.x, -4).",
     "select": "There is no SELECT: RETURN says what a result holds, as in RETURN a.x AS x.",
 }
-"""Word in lower case, or sign -> what to write instead."""
+"""Word in lower case, or sign -> its replacement."""
 
 _FUNCTIONS: Mapping[str, str] = {
     "length(a.x)": "len size",

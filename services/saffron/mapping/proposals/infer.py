@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
 
 @dataclass(frozen=True)
 class _Look:
-    """A topic as it is read by what has been found so far."""
+    """A topic as read by the proposal so far."""
 
     topic: str
     source: SourceDefinition

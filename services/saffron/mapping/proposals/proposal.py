@@ -1,4 +1,4 @@
-"""A proposed definition: for each source what was found in its newest messages, and why it is proposed."""
+"""A proposed definition: the findings in each source's newest messages, with reasons."""
 
 from __future__ import annotations
 

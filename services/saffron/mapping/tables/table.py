@@ -1,4 +1,4 @@
-"""A table: rows by key, of which only those columns are kept that attributes are made of."""
+"""A table: rows by key, with only the columns that attributes need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a stream, and the attributes that come of them, as a definition says them."""
+"""The tables of a stream in a definition, and the attributes that are made of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TableDefinition:
 
 @dataclass(frozen=True)
 class AddRule:
-    """An attribute from a table: what the row has at `take`, or, where that is None, whether there is a row.
+    """An attribute from a table: the row's value at `take`; if that is None, whether there is a row.
 
     `key`: the attribute of the event whose value is the row's key. `kind`: what the value is read as.
     """

@@ -49,7 +49,7 @@ def bind_all(queries: Sequence[Query], schema: Schema | None, bind_one: Binder) 
 
 
 def _unread(plans: Sequence[Plan]) -> Iterator[str]:
-    """A warning for each query whose results are events of other queries, of which there is none here."""
+    """A warning for each query whose results are meant for other queries, if no query reads them."""
     for maker in plans:
         if not maker.delivery.written and not any(reads(plan, maker) for plan in plans):
             yield f"the results of {maker.name} are events of other queries, and none reads them; PUBLISH writes them"

@@ -16,7 +16,7 @@ from saffron.records.stream import AppliedDefinition
 
 _CHECK = "sources"
 _SAID_MS = 10_000
-"""Age after which a report says nothing of now (ms)."""
+"""The age (ms) beyond which a report is out of date."""
 
 
 def check_merged(look: Look) -> Iterator[Finding]:

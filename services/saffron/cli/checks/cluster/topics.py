@@ -13,7 +13,7 @@ from saffron.language import compile_query
 from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
 
 _MARKER = "query-status"
-"""A name that nobody else gives a topic: what stands before it is a prefix of ours."""
+"""The end of a topic's name that only Saffron uses: the part before it is a prefix of ours."""
 
 
 def check_there(look: Look) -> Iterator[Finding]:

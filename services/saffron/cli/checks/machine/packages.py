@@ -20,7 +20,7 @@ _EXTRAS = {
     "local": "the embedded broker of `saffron up`",
     "registry": "streams or results in Avro or Protobuf",
 }
-"""Extra -> what does not run without it."""
+"""Extra -> the parts that do not run without it."""
 
 
 @dataclass(frozen=True)

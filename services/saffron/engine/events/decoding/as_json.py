@@ -1,4 +1,4 @@
-"""Values of other formats as JSON has them: what every reader of tables, dicts, Avro and Protobuf writes.
+"""Values of other formats in the form of JSON, for readers of tables, dicts, Avro and Protobuf.
 
 A value then means what the JSON of it would mean, whatever it came in, and the decoder alone judges it.
 
@@ -32,7 +32,7 @@ _MOST_BITS = 1024
 
 
 class NoJsonError(ValueError):
-    """The event holds what JSON cannot hold: the message says what, and where."""
+    """An event holds a value that JSON cannot hold; the message names the value and its place."""
 
 
 def event_as_json(event: Mapping[Any, Any]) -> bytes:

@@ -96,7 +96,7 @@ class Decoder:
         self._scratch = scratch_for(schema, self._fields)
 
     def decode(self, batch: RawBatch) -> Decoded:
-        """Decode a batch; never raises for what a record holds (see `Decoded.bad`)."""
+        """Decode a batch. Bad records raise no error (see `Decoded.bad`)."""
         cells, values = self._scan(batch)
         if batch.refused:
             cells.exact[np.isin(batch.offsets, list(batch.refused))] = 1

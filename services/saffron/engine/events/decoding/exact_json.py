@@ -1,4 +1,4 @@
-"""JSON for the exact path: no number loses a digit, and what was parsed is shown as it was written."""
+"""JSON for the exact path: no number loses a digit, and parsed values are shown as they were written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def parsed(value: bytes) -> Any:
 
 
 def _may_be_rounded(found: Any) -> bool:
-    """True if the parser may have rounded a whole number in what it found."""
+    """True if the parser may have rounded a whole number in its result."""
     if isinstance(found, dict | list):
         return any(map(_may_be_rounded, found.values() if isinstance(found, dict) else found))
     return isinstance(found, float) and abs(found) >= EXACT

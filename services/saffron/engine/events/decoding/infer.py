@@ -56,7 +56,9 @@ def _growing(batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
 
 
 def _unsure(schema: Schema, batch: RawBatch) -> Iterable[int]:
-    """The rows that may show what the schema does not have, ascending. Of others the scanner says that it has all."""
+    """The rows that may have types or attributes beyond the schema, ascending. Of others the scanner says that it has
+    all.
+    """
     from saffron.engine.events.decoding.decode import Decoder  # this loads Numba
 
     sure = Decoder(schema).knows(batch)
@@ -80,7 +82,7 @@ class _Draft:
         return bool(self._types)
 
     def take(self, batch: RawBatch, rows: Iterable[int]) -> None:
-        """Notes what some of the records show."""
+        """Note the kinds that some of the records show."""
         for row in rows:
             if batch.refused and int(batch.offsets[row]) in batch.refused:
                 continue

@@ -1,4 +1,4 @@
-"""JSON numbers for the scanner: exactly rounded or not at all; `schema.numbers` says what is right."""
+"""JSON numbers for the scanner, exactly rounded or left to the exact path; `schema.numbers` defines the right value."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WHOLE_POWER = 18
 _WHOLE_POWERS = 10 ** np.arange(_WHOLE_POWER + 1, dtype=np.int64)
 _MAX_INT = 2**63 - 1
 _SHORT = 10**15
-"""A float64 tells numbers of fewer digits than this one has apart."""
+"""The least number of 16 digits: all numbers with fewer digits are distinct as float64."""
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""CSV as records: cells, or why the bytes that stand there are none.
+"""CSV as records: the cells, or the reason why the bytes are no record.
 
 RFC 4180 with any line ends: cells apart by commas (or another character), a quote inside quotes doubled. As PostgreSQL
 reads it, an empty cell is null and a quoted empty one the empty string.

@@ -206,4 +206,4 @@ _OF_JSON = {
     struct_pb2.ListValue.DESCRIPTOR.full_name: _of_list,
     struct_pb2.Value.DESCRIPTOR.full_name: _of_any_json,
 }
-"""Messages that are any JSON -> what they hold."""
+"""Messages that are any JSON -> their contents."""

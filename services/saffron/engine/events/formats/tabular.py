@@ -128,7 +128,7 @@ def _name(key: Any) -> str:
 
 
 def _each(array: Any, said: Callable[[int], Any]) -> list[Any]:
-    """Each value of a column of integers, or of what is stored as such, put in words."""
+    """Each value of a column of integers, or of a type stored as such, as text."""
     whole = array if pa.types.is_integer(array.type) else array.cast(pa.int64())
     return [None if value is None else said(value) for value in whole.to_pylist()]
 

@@ -34,7 +34,7 @@ class Held(Enum):
 
 @dataclass(frozen=True)
 class Slot:
-    """One thing that nodes of equal events are told apart by.
+    """A value that distinguishes nodes of equal events.
 
     `name`: of MIN, MAX and NUMBER; `back`: k of BACK, and the number of the condition of SOME.
     """
@@ -69,7 +69,7 @@ class Step(Enum):
 
 @dataclass(frozen=True)
 class Question:
-    """A condition, and where it is asked. `slot`: the one that tells whether it holds."""
+    """A condition, and the step and component at which it is evaluated. `slot`: the one that tells whether it holds."""
 
     condition: Condition
     step: Step
@@ -160,7 +160,7 @@ def is_end(leaf: Leaf, condition: Condition, plan: MatchPlan) -> bool:
 
 
 def question(condition: Condition, plan: MatchPlan) -> Question:
-    """A condition where it can be asked first."""
+    """A condition at the first place where it can be evaluated."""
     others = [leaf for leaf in leaves(condition.expr) if not is_end(leaf, condition, plan)]
     last = len(plan.components) - 1
     if not others:

@@ -1,4 +1,4 @@
-"""Comparisons with the greatest or least value of a closure that each of its events can be asked as it is bound (X4).
+"""Comparisons with the greatest or least value of a closure, evaluated on each of its events as it is bound (X4).
 
 x < max(b[].v) says that some event has x < v, which one bit tells; x > max(b[].v) that none has x <= v, and that some
 has a value at all. So no node needs to hold the greatest value, where x is known before the closure's events are.

@@ -1,4 +1,4 @@
-"""The kernel text by which conditions read a graph while it is built, and which tells nodes of one event apart."""
+"""The kernel text of conditions on a graph while it is built, and of the slots that distinguish nodes of one event."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def value_at(names: Names, name: str, kind: Kind, place: str) -> str:
 
 
 class Tests:
-    """Texts of the conditions of a plan, and of the slots of new nodes; `names` then says what they read."""
+    """Texts of the conditions of a plan, and of the slots of new nodes; `names` collects the columns that they read."""
 
     def __init__(self, slots: Slots, names: Names) -> None:
         self.slots = slots
@@ -120,7 +120,7 @@ class Tests:
         return source >= 0 and list(new) == [text for _, text in self._values(source)]
 
     def _met(self, slot: Slot, step: Step, values: Sequence[tuple[Slot, str]]) -> str:
-        """1 where the event at hand meets what a slot SOME stands for."""
+        """1 where the event at hand meets the condition of a slot SOME."""
         return f"(1 if {self._test(self.slots.met(slot, step), values)} else 0)"
 
     def _initial(self, slot: Slot, values: Sequence[tuple[Slot, str]]) -> str:

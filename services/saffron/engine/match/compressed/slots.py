@@ -1,4 +1,4 @@
-"""The slots of a graph's nodes: values that tell nodes of the same component and event apart."""
+"""The slots of a graph's nodes: values that distinguish nodes of the same component and event."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _LARGE = 2**31
 
 @dataclass(frozen=True)
 class Slots:
-    """All conditions of a flat plan that more than one event decides, and what they make nodes hold."""
+    """The conditions of a flat plan that read more than one event, and the slots that nodes need for them."""
 
     plan: MatchPlan
 
     @cached_property
     def extremes(self) -> dict[Slot, Extreme]:
-        """The condition that each slot SOME stands for."""
+        """The condition of each slot SOME."""
         found = ((number, extreme(one, self.plan)) for number, one in enumerate(self.plan.conditions))
         return {one.slot(number): one for number, one in found if one is not None}
 
@@ -53,7 +53,7 @@ class Slots:
 
     @property
     def possible(self) -> bool:
-        """True if every condition can be asked of a path."""
+        """True if every condition can be evaluated on a path."""
         setting = [asked for one in self.extremes.values() for asked in one.asked(one.met)]
         return all(None not in read(one, self.plan) for one in (*self.questions, *setting))
 

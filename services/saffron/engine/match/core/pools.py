@@ -67,7 +67,7 @@ class Pool:
         return int(_live(self.ints, self.segments, now))
 
     def grow(self) -> None:
-        """More lanes: what the last failed reservation wanted, at least twice as many."""
+        """Add lanes: as many as the last failed reservation wanted, and at least twice as many as before."""
         self._resize(len(self.heads) + max(int(self.spare[WANTED]), len(self.heads)))
 
     def _resize(self, size: int) -> None:
@@ -101,7 +101,7 @@ class Pool:
         return found
 
     def widen(self, slots: int) -> None:
-        """Segments for so many keys."""
+        """Add segments up to this number of keys."""
         if slots > len(self.segments):
             self.segments = np.ascontiguousarray(np.pad(self.segments, ((0, slots - len(self.segments)), (0, 0))))
 

@@ -111,7 +111,7 @@ class Rows:
         return node if self.tail == self.head else int(self.columns[NODE_AT][self.tail & self.mask])
 
     def identities(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """int64 [n]: what tells these events apart: positions; of results of other queries 64 bits of their ids."""
+        """int64 [n]: identities of these events: positions; for results of other queries 64 bits of their ids."""
         seq = self.columns[SEQ][places].astype(np.int64)
         if RESULT not in self.columns:
             return seq

@@ -30,7 +30,7 @@ ARRAYS = (
 
 
 class Events(Protocol):
-    """The text of what differs by where events come from. `arrays`: as ARRAYS.
+    """The text that depends on the source of events. `arrays`: as ARRAYS.
 
     `constants`: what it names, beside those of the layout. `head`: lines behind the imports.
     """

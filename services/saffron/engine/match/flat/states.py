@@ -204,7 +204,7 @@ class States:
             self.actions.found(f"I{c}[START, q]", f"node_before[np.uintp(H{c}[q]) & np.uintp(ring)]")
 
     def _copies(self, state: State) -> None:
-        """Skip-till-any: the run stays whatever happens; what takes the event is a copy."""
+        """Write skip-till-any: the run stays in any case; a copy of it takes the event."""
         out, c = self.text.out, state.index
 
         def body() -> None:

@@ -1,4 +1,4 @@
-"""The automaton of a plan of any shape: its table, and what a run carries besides its state."""
+"""The automaton of a plan of any shape: its table, and the features of its runs besides the state."""
 
 from __future__ import annotations
 

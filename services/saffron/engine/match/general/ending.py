@@ -26,7 +26,7 @@ class EndingSource:
         self._absent = absent
 
     def ending(self) -> None:
-        """Lane y is a match if what is asked at the end holds."""
+        """Write the code by which lane y is a match if the conditions at the end hold."""
         out = self.text.out
         out(f"ok = {self.text.carried(REFUSED, 'y')} == 0" if self.text.automaton.plan.timeouts else "ok = True")
         for number, ending in enumerate(self.text.automaton.table.endings):
@@ -168,7 +168,7 @@ class EndingSource:
             out("continue")
 
     def kept(self, condition: str) -> None:
-        """Lane q, which has been asked, stays or is free."""
+        """Write the code that keeps or frees lane q after its conditions were evaluated."""
         out = self.text.out
         if self.text.automaton.patient:
             out(f"if not {condition}:")

@@ -1,4 +1,4 @@
-"""The runs of a block whose window is over: apart from the matches, among which the kernels find them."""
+"""The runs of a block whose window is over, separated from the matches, among which kernels list them."""
 
 from __future__ import annotations
 

@@ -280,7 +280,7 @@ class GeneralSource:
         self._endings.kept("stays")
 
     def _left(self) -> str:
-        """The state in which the event leaves the run that was asked."""
+        """The state of the run behind the event, as text."""
         counted = "states[s, HELD] if hold else states[s, PASSED]"
         if not self.text.automaton.uncounted:
             return counted

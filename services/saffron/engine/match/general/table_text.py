@@ -1,4 +1,4 @@
-"""The text of a general step kernel in the making: what it is of, what it names, and where its lines go."""
+"""The state of writing a general step kernel: its automaton, its names, and its lines so far."""
 
 from __future__ import annotations
 

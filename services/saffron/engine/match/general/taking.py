@@ -1,4 +1,4 @@
-"""Runs that take an event in the text of a general kernel: what each edge asks, and what it leads to (N2-N6)."""
+"""The text of runs that take an event in a general kernel: the conditions of each edge, and its targets (N2-N6)."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class TakingSource:
         self._go_on()
 
     def _remember(self) -> None:
-        """Write the code that updates what lane y carries besides sums.
+        """Write the code that updates the features of lane y other than sums.
 
         That is: the event's ordinal and time, and the rows of events since which NOTs and DISTINCT count.
         """

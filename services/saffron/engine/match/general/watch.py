@@ -99,7 +99,7 @@ class Watch:
         self.on = one_in == 1 and not self._censored
 
     def clear(self) -> None:
-        """Begin to count anew."""
+        """Set all counts to 0."""
         self.events = 0
         self.lived = 0  # ms, by all partial matches together
         self._completed = 0
@@ -213,7 +213,7 @@ class Watch:
         return taken
 
     def _waited(self, cells: Cells) -> None:
-        """Count what becomes of waiting matches. They are one step from the end: no event brings them nearer."""
+        """Count the transitions of waiting matches. They are one step from the end: no event brings them nearer."""
         first = len(self._states)
         waiting = range(first, first + self._waiting)
         came = {state: sum(count for (_, into), count in cells.items() if into == state) for state in waiting}

@@ -16,4 +16,4 @@ from __future__ import annotations
 from saffron.engine.match.merging import chain, merge
 
 HELPERS = (chain, merge)
-"""Modules of what generated kernels call."""
+"""Modules of functions that generated kernels call."""

@@ -1,4 +1,4 @@
-"""Listing the matches that a result of OUTPUT COMPRESSED stands for, from its JSON alone."""
+"""The listing of the matches of an OUTPUT COMPRESSED result, from its JSON alone."""
 
 from __future__ import annotations
 

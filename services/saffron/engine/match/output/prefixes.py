@@ -1,4 +1,4 @@
-"""The events of matches of flat plans, written out fast: what a match shares with an earlier one is copied from it.
+"""The events of matches of flat plans, written fast: events shared with an earlier match are copied from it.
 
 In a flat plan the chain of a match (see `chains`) is its events in the order of components. Matches of one run follow
 each other along one chain, so that from the second on only the events since the last match are walked.

@@ -1,4 +1,4 @@
-"""Matches of one query as JSON (docs/language.md, "Results"): written only when asked for, a slice at a time."""
+"""Matches of one query as JSON (docs/language.md, "Results"), rendered on demand, a slice at a time."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class Written(ABC):
         return ids
 
     def _repeated(self, chosen: Ints) -> list[Ints]:
-        """[n] what tells several reports of one match apart, if there can be some."""
+        """[n] each: numbers that distinguish several reports of one match; no column if there are none."""
         return []
 
     def _events(self, pieces: Pieces, used: Ints) -> tuple[NDArray[np.uint8], Ints]:

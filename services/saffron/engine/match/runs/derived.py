@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 Array = NDArray[np.generic]
 
 OF_STREAM = 0
-"""The `result` of an event that is none."""
+"""The `result` of an event that is no result."""
 
 
 @dataclass(frozen=True)

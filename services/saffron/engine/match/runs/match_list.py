@@ -61,7 +61,7 @@ class MatchList(Part):
             self.buffer = np.zeros((FOUND_ROWS, _FIRST_SIZE), np.int64)
 
     def widen(self, size: int) -> None:
-        """Make room for so many matches."""
+        """Make room for `size` matches."""
         while size > self.buffer.shape[1]:
             self.buffer = np.ascontiguousarray(np.pad(self.buffer, ((0, 0), (0, self.buffer.shape[1]))))
 

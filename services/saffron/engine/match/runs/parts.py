@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 
 class Part:
-    """A part of runs that reads what they hold. It refers to them weakly, as they hold the part.
+    """A part of runs that reads their state. It refers to them weakly, as they hold the part.
 
     Arrays of runs that nobody holds are therefore freed at once. In a cycle they would stay until Python's collector
     runs, and the next runs would take memory that is in no cache.
@@ -45,7 +45,7 @@ class Source(Part, ABC):
         """Take the next events: see `Runs.advance`."""
 
     def list_found(self) -> None:
-        """Write what was found, where that is put off until somebody reads the list."""
+        """Write the deferred matches into the list, when somebody reads it."""
 
     def enumerated(self) -> tuple[Ints, Ints] | None:
         """[n, components] how many events each match bound, and the places of all; None: they are read off the list."""

@@ -27,7 +27,7 @@ Array = NDArray[np.generic]
 
 
 class Runs(ABC):
-    """One match query over one partition: a store of events, and what finds matches among them."""
+    """One match query over one partition: a store of events, and a source of matches."""
 
     store: EventStore
     program: Any
@@ -143,5 +143,5 @@ class Runs(ABC):
         return self.store.string_codes()
 
     def close(self) -> None:
-        """Let go of what the operator's strings hold for this query."""
+        """Release the operator's strings that this query holds."""
         self.store.close()

@@ -82,7 +82,7 @@ class EventStore:
         return self._pinned.codes[0]
 
     def close(self) -> None:
-        """Let go of what the operator's strings hold for this query."""
+        """Release the operator's strings that this query holds."""
         self._pinned.release()
 
     def string_codes(self) -> Iterator[NDArray[np.int32]]:
@@ -102,7 +102,7 @@ class EventStore:
         return np.asarray(self.rows.columns[SEQ if self.plan.window.events else TS], np.int64)
 
     def classify(self, part: Range) -> Ints:
-        """[n] what each event can be to the query, as bits."""
+        """[n] the components that each event may be to the query, as bits."""
         program, codes = self._program, part.data("type")
         bits = type_bits(part.columns.type, program.type_masks.of)
         if program.classify is None or not bits.any():

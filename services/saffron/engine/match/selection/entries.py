@@ -42,7 +42,7 @@ class Entries:
 
     @property
     def windows(self) -> Ints:
-        """[n] what tells the entries' windows apart."""
+        """[n] identities of the entries' windows."""
         return np.zeros(len(self), np.int64) if self.serials is None else self.serials
 
     def due(self, deadline: Ints) -> Entries:

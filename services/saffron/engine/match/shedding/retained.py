@@ -30,12 +30,12 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 ANY_LAST = -1
-"""The first event alone tells the partial match from others."""
+"""A `last` that matches any: the first event alone identifies the partial match."""
 MOST_NOTES = 1 << 16
 _FEW_NOTES = 1 << 10
 """Among so many those of one order are looked for."""
 _TRUST = 4.0
-"""Lost partial matches beside which what was expected counts as much as what was seen."""
+"""The weight of the prior, in lost partial matches: then observed and expected loss weigh the same."""
 
 _ALL_ALIKE = 0.4
 _MOST_TIMES, _MOST = 12.0, 0.6

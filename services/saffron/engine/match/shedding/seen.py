@@ -59,7 +59,7 @@ class Seen:
         self._clean = max(self._clean, instant + self._window.size + 1)
 
     def tell_again(self) -> None:
-        """Vectors that were told before may be asked for again."""
+        """Forget which vectors were reported: they may be needed again."""
         self._told.clear()
 
     # ---------------------------------------------------------------- what comes
@@ -122,7 +122,7 @@ class Seen:
     # ---------------------------------------------------------------- what is told
 
     def row(self, vectors: Vectors) -> dict[str, Any] | None:
-        """The fields of a row of `observations.features` that say what was counted since the last one; None: nothing.
+        """The counts since the last row, as fields of `observations.features`; None: there are none.
 
         `vectors`: those known, by key.
         """
@@ -152,7 +152,7 @@ class Seen:
         return {key: round(count) for key, count in sorted(found.items())}
 
     def _news(self, vectors: Vectors, occurred: Keys) -> dict[int, list[int]]:
-        """The vectors of keys that have not been told yet."""
+        """The vectors of keys that were not reported yet."""
         new = {key: list(vectors[key]) for key in occurred.tolist() if key not in self._told and key in vectors}
         self._told.update(new)
         return new

@@ -1,4 +1,4 @@
-"""The measurement of loss by shadows: a second set of runs, which loses nothing, shows what the query misses.
+"""The measurement of loss by shadows: a second set of runs without drops, whose matches a query's are compared with.
 
 While something is dropped for a query, its shadow goes on from the runs that the query had before. All events come to
 the shadow, and no drop order reaches it. Of its partial matches it keeps only those whose first event is in a seeded

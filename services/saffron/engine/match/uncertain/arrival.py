@@ -1,4 +1,4 @@
-"""A new event: into the lists of its key, and what it can be of a match that it completes."""
+"""The arrival of a new event: it enters the lists of its key, and may complete matches as some component."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The path at hand: which closure comes next on it, what can go on it, and its report as a match."""
+"""The path at hand: its next closure, the events that may extend it, and its report as a match."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ from saffron.engine.match.uncertain.within import confidence, enough
 
 @apart(void)
 def _candidate(shape, work):
-    """Find the next event to put on the path, or go one frame back; the phase says what comes then."""
+    """Find the next event to put on the path, or go one frame back; the phase is the next step."""
     counters, levels = work.counters, work.levels
     depth = counters[DEPTH]
     target = levels[TARGET, depth]
@@ -162,7 +162,7 @@ def _put(shape, work):
 
 @apart(void, int64)
 def _placed(shape, work, status):
-    """The path has grown, or not; the phase says what comes next."""
+    """Go on after a try to extend the path; the phase is the next step."""
     counters, levels = work.counters, work.levels
     depth = counters[DEPTH]
     if counters[PHASE] == TURN:

@@ -1,4 +1,4 @@
-"""The single events of a match, bound before its closures: what decides first, first (see the package).
+"""The single events of a match, bound before its closures, the most selective first (see the package).
 
 Each step binds one component: from the list of its key, or where an equality ties it to one that is bound, from those
 of the same hash (`joins`). What is bound must be possible pair by pair, and closures between have a candidate.
@@ -40,7 +40,7 @@ from saffron.engine.match.uncertain.within import ROUNDING
 
 @inline
 def back(shape, work):
-    """Release what the step before this one bound."""
+    """Unbind the event of the step before this one."""
     counters = work.counters
     counters[STEP] -= 1
     counters[PHASE] = BIND

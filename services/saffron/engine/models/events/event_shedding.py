@@ -28,7 +28,7 @@ class EventShedding:
 
     @property
     def by_features(self) -> bool:
-        """True if an event's features alone say what it is worth."""
+        """True if an event's features alone determine its utility."""
         return self.shedder != BY_POSITION
 
     def at(self, share: float) -> Cut:
@@ -36,7 +36,7 @@ class EventShedding:
         return self.model.curves[self.shedder].at(share)
 
     def utilities(self, features: Features, positions: NDArray[np.integer] | None = None) -> Floats:
-        """float64 [n]: what each event is worth; `positions`: bins of positions in the window, which eSPICE needs."""
+        """float64 [n]: the utility of each event; `positions`: bins of positions in the window, which eSPICE needs."""
         if not self.by_features:
             return self._by_position(features, positions)
         return self._worth.of(features)[features.slots]

@@ -1,4 +1,4 @@
-"""The trainer of event models: from what was counted to tables, trees and thresholds. Equal counts, equal model."""
+"""The trainer of event models: from counts to tables, trees and thresholds. Equal counts, equal model."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def _curves(
 def _tried(
     worth: Worth, learned: Learned, half: Half, vectors: Mapping[int, tuple[int, ...]]
 ) -> tuple[Curve, int] | None:
-    """The curve of one half's events under what the other taught, and the weight of its matches."""
+    """The curve of one half's events under the model of the other half, and the weight of its matches."""
     values = worth(learned, half, vectors)
     if values is None:
         return None

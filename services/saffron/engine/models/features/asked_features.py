@@ -62,7 +62,7 @@ def _conditions(one: Plan) -> Iterator[Expr]:
 
 
 def _ask(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
-    """Note what a condition asks; of what is not understood, the attributes."""
+    """Note the comparisons of a condition; of a part that is not understood, its attributes."""
     match expr:
         case Binary(operator="and" | "or", left=left, right=right):
             _ask(asked, left, key)

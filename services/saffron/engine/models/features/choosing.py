@@ -1,4 +1,4 @@
-"""Choosing features (papers G1): what queries ask of an event, as finely as a sample of the stream can be counted."""
+"""The choice of features (papers G1): the values that queries compare, in bins as fine as a sample can be counted."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ MIRRORED = {"<": ">", "<=": ">=", "=": "=", "!=": "!=", ">": "<", ">=": "<="}
 
 
 class ConditionError(ValueError):
-    """Not a condition; the message says what is wrong with it."""
+    """An invalid condition; the message has the reason."""
 
 
 def _quotient(a: Floats, b: Floats) -> Floats:

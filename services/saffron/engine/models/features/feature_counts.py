@@ -60,7 +60,7 @@ class Half:
             self.halve()
 
     def halve(self) -> None:
-        """Forget half of everything, so that what comes weighs more than what was (integers stay integers)."""
+        """Halve all sums, so that new observations weigh more than old ones (integers stay integers)."""
         for counts in (self.occurrences, self.contributions, self.begun, self.refusing):
             _halve(counts)
         self.met //= 2

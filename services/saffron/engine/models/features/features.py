@@ -31,7 +31,7 @@ Value = str | int | None
 
 
 class FeatureError(ValueError):
-    """A specification that does not fit together; the message says what."""
+    """An inconsistent specification; the message has the reason."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class FeatureSpec:
 
     @property
     def identity(self) -> str:
-        """Tells specifications apart: what was counted under one says nothing under another."""
+        """The identity of the specification; counts of different specifications do not compare."""
         return digest(self.body())[:16]
 
     def body(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The age of a partial match: how long it has waited, whether it has matched before, and what is left of its window.
+"""The age of a partial match: its wait since the last event, whether it has matched before, and the rest of its window.
 
 P(state, events left), by powers of the transition matrix (P3), assumes that a partial match forgets how it came to its
 state. Streams are not like that. A partial match that has waited long for its next event, or has matched once, has
@@ -28,17 +28,17 @@ Tracked = Mapping[tuple[int, int], tuple[int, int]]
 LEFT_BINS, WAITED_BINS = 16, 4
 A_BIN = WAITED_BINS * 2
 AGES = LEFT_BINS * A_BIN
-"""An age is (bin of what is left * WAITED_BINS + bin of what was waited) * 2 + (matched before)."""
+"""The number of ages. An age is (bin of the rest * WAITED_BINS + bin of the wait) * 2 + (matched before)."""
 SHARES = 1024
-"""A match that may be of several alike counts for each in part: in so many parts, for sums are integers."""
+"""The parts of a match: a match of several alternatives counts for each in part, and sums are integers."""
 MOST_STATES = 256
 """The greatest number of states with factors by age; their tables are in every drop order."""
 
 _WAITED = (32, 8, 2)  # from 1/32, 1/8 and 1/2 of the window on it is the next bin
 _EVIDENCE = (2.0, 8.0, 32.0, 128.0, 512.0, inf)
-"""Matches beside which what is expected counts as much as what was seen: one of these."""
+"""Candidate weights of the prior, in matches: at that number observed matches weigh as much as expected ones."""
 FOLDS = 16
-"""Windows of the stream belong to one of so many folds by turns; the first eight folds are one half of it."""
+"""The number of folds, to which the windows of the stream belong by turns. The first eight folds are one half."""
 _HALVES = 2
 
 
@@ -119,7 +119,7 @@ def _learned(number: Floats, matches: Floats, by_chain: Floats, beside: float) -
 
 
 def _error(number: Floats, matches: Floats, by_chain: Floats, lift: Floats) -> float:
-    """Poisson deviance, but for what does not depend on the lift."""
+    """The Poisson deviance, without terms that do not depend on the lift."""
     wanted = number * by_chain * lift
     seen = matches > 0
     return float(wanted.sum() - (matches[seen] * np.log(np.maximum(by_chain[seen] * lift[seen], 1e-12))).sum())

@@ -77,7 +77,7 @@ def is_beyond_chance(counts: Cells, in_use: Cells, clump: float) -> bool:
 
 @dataclass
 class Clumps:
-    """The number of partial matches that do the same at once: such a clump tells no more than one partial match would.
+    """The number of partial matches with the same transitions at once: a clump is one observation.
 
     It is measured by the distance between one batch and the next (Pearson's statistic over its degrees of freedom).
     That distance is by chance alone, unless the stream changes between the two. `statistic`, `freedom`: sums over

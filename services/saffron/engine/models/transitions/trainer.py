@@ -130,7 +130,7 @@ class TransitionCounts:
         return tuple(time / max(1, met) for time, met in zip(spent, self.met_by_state(), strict=True))
 
     def halve(self) -> None:
-        """Forget half of everything, so that what comes weighs more than what was (integers stay integers)."""
+        """Halve all sums, so that new observations weigh more than old ones (integers stay integers)."""
         self.events //= 2
         self.lived //= 2
         self.cells = {cell: count // 2 for cell, count in self.cells.items() if count > 1}

@@ -15,9 +15,11 @@ import numpy as np
 Cell = tuple[int, int]
 
 MOST_CELLS = 128
-"""Transitions of a sample that are told apart: there are as many products as their square. Others cost the mean."""
+"""The most transitions of a sample with costs of their own; others cost the mean. Products are as many as its
+square.
+"""
 _RIDGE = 1e-4
-"""Weight of the mean time, against columns of unit length: what the samples cannot tell apart costs the same."""
+"""The weight of the mean time, against columns of unit length: indistinguishable transitions cost the same."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Trials of a learned order: what dropping by it would have lost of matches that it was not learned from.
+"""Trials of a learned order: the loss of dropping by it, on matches that it was not learned from.
 
 A trial takes partial matches, or matches, whose outcome became known after they were ranked (prequential evaluation: A.
 P. Dawid, *Statistical theory: the prequential approach*, 1984). Its *gain* is a share of the losses of even dropping:

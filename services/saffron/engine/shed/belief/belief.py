@@ -23,7 +23,7 @@ FADE = 0.85
 _BEGINS, _WHOLE = 1.0, 2.0
 """Standard errors."""
 _GRAIN = 8
-"""Belief is rounded to 1/8, so that what rests on it seldom changes."""
+"""The steps of belief, 1/8, so that its dependents seldom change."""
 _MOST_OF_MODEL = 16.0
 """The most trials that the matches behind a model of events make; with more matches each trial has more."""
 SHARE = 0.25

@@ -1,4 +1,4 @@
-"""Dropping events of a block for a query (G4 to G6, G10): which ones, and what that loses.
+"""The drops of a block's events for a query (G4 to G6, G10): the choice of events, and the loss.
 
 A shedder's orders of events put those first that are worth least (`shedders`). Of several orders the one decides that
 errs least at the wanted share: in matches lost, and in those found that a dropped event would have refused. Without a
@@ -28,7 +28,7 @@ from saffron.engine.shed.drops.traits import Traits
 from saffron.language.plan.clauses import Window
 
 EVENTS_A_MATCH = 3.0
-"""Events of a match where no model says how many."""
+"""The assumed number of events of a match where no model has it."""
 _BEFORE = 16.0
 """Matches that a model's promise by position must rest on to count half. They clump, so that so many are few."""
 

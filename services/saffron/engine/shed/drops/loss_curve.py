@@ -47,7 +47,7 @@ class LossCurve:
         return float(np.interp(share, SHARES, self.lost))
 
     def of_each(self, length: float) -> LossCurve:
-        """The share of each of a match's events, of so many, that goes where all go alike."""
+        """The share of each of a match's `length` events that is dropped, if each is dropped independently."""
         return LossCurve(1.0 - (1.0 - self.lost) ** (1.0 / length))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The plans of the match queries in force that may lose events: what they ask of one event tells events apart."""
+"""The plans of the match queries in force that may lose events; their conditions on single events classify events."""
 
 from __future__ import annotations
 

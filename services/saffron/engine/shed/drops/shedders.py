@@ -1,4 +1,4 @@
-"""Shedders: what a query loses under load, and by which orders (P5, G4 to G6). Each has the name that records give.
+"""Shedders: the means of dropping for a query, and their orders (P5, G4 to G6). Each has the name that records give.
 
 auto            events and partial matches, each by the order that loses least
 pspice          partial matches, by utility w P / tau

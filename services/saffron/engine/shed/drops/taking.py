@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 _NEAR, _FAR = 512.0, 4_096.0
 """Events over which shares of them are means: where they go, and where means of shedding are compared."""
 _GRAIN = 64
-"""The latter are in steps of 1/64, so that what rests on them seldom changes."""
+"""The steps of shares, 1/64, so that their dependents seldom change."""
 _ANOTHER = 2.0**20
 """A number of [0, 1) that is drawn, times this, has a fraction that does not depend on it: of 53 bits the last 33."""
 

@@ -89,7 +89,7 @@ class Detector:
         return seen
 
     def forget(self, query: str) -> None:
-        """Drop what is known of a query that is removed, or added again."""
+        """Forget a query that is removed, or added again."""
         self._taken.forget(query)
 
     def forwarded(self, next_seq: int, events: int, partial_matches: float, seen: Mapping[str, float]) -> None:

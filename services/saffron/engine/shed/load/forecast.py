@@ -25,7 +25,7 @@ variance is `_TRUST` mean^2, and less where it is more.
 
 @dataclass
 class Forecast:
-    """Fading sums over pairs of what was known, and what came."""
+    """Fading sums over pairs (known count, later count)."""
 
     _ahead: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=MOST_BLOCKS))
     _pairs: float = 0.0
@@ -39,7 +39,7 @@ class Forecast:
         self._ahead.append((next_seq, known))
 
     def reported(self, position: int, alive: int, milliseconds: float) -> None:
-        """Take a report: all events up to `position` are done, in so many ms; so many partial matches are alive."""
+        """Take a report: events up to `position` are done, the time that they took, and the partial matches alive."""
         known = None
         while self._ahead and self._ahead[0][0] <= position:
             _, known = self._ahead.popleft()

@@ -1,4 +1,4 @@
-"""After an outage: what it left waiting is dropped, to be current at once, or caught up with, to lose nothing.
+"""The policy after an outage: the backlog is dropped, to be current at once, or caught up with, to lose nothing.
 
 An outage has just ended when a block is taken that has waited for longer than the bound, after nothing was taken for
 longer than the bound; or first of all, after a start. Its backlog is what had been appended by then.

@@ -101,7 +101,7 @@ class EventLosses:
         masked: float = 0.0,
         promised: float | None = None,
     ) -> None:
-        """Add a block of events [begin, end), and what is dropped of it.
+        """Add a block of events [begin, end), and its drops.
 
         `contributed`: contribution of its events to matches, in means of all events. `alive`: number of partial
         matches. `part`: the dropped part (0 to 1) of the contributions. `promised`: the same as the choice of means

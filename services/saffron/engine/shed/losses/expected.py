@@ -32,7 +32,7 @@ class Expected:
 
     @classmethod
     def together(cls, parts: Iterable[tuple[float, Expected]]) -> Expected:
-        """The sums, each part counted so many times."""
+        """The weighted sums of parts."""
         due = lost = found = false = 0.0
         for times, one in parts:
             due, lost = due + times * one.due, lost + times * one.lost

@@ -1,4 +1,4 @@
-"""The estimated losses of a chain: true matches missed, and false ones found, by what a sample and models say."""
+"""The estimated losses of a chain, true matches missed and false ones found, from a sample and from models."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Losses:
         masked: Mapping[str, float],
         promised: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
-        """Add a block of events [begin, end), and what is dropped of it, by query.
+        """Add a block of events [begin, end), and its drops by query.
 
         A query without an entry loses nothing.
 
@@ -145,7 +145,7 @@ class Losses:
             own.too_many = too_many + weight * false.get(query, 0.0), whole + weight
 
     def forget(self, query: str) -> None:
-        """Drop what is known of a query that is removed, or added again."""
+        """Forget a query that is removed, or added again."""
         self._queries.pop(query, None)
 
     def heard(self, load: Mapping[str, Any]) -> None:
@@ -184,7 +184,7 @@ class Losses:
         return self._queries.setdefault(query, _Query())
 
     def _known(self, query: str) -> _Query:
-        """A query of which nothing is known has lost nothing."""
+        """The sums of a query; an unknown query has lost nothing."""
         return self._queries.get(query) or _Query()
 
 

@@ -1,4 +1,4 @@
-"""Constant folding of expressions, given what is known of a query: half of `specialise`."""
+"""Constant folding of expressions with known facts on the query, for `specialise`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ Make = Callable[[str, tuple[Any, ...]], Made]
 
 
 class Folder:
-    """Expressions of one function being made: what is known of its names, and what it wants to be handed."""
+    """The expressions of one function being made: the known values of its names, and the arguments that it needs."""
 
     def __init__(
         self, functions: Mapping[str, ast.FunctionDef], known: Known, made: Make, *, common: bool = False

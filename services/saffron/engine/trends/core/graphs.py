@@ -55,7 +55,7 @@ class Graphs(TrendGraphs):
 
     @cached_property
     def single(self) -> frozenset[int]:
-        """The listed states of which only the last vertex can ever be asked for."""
+        """The listed states of which only the last vertex is ever needed."""
         contiguous = (Strategy.STRICT, Strategy.PARTITION)
         return frozenset(
             s

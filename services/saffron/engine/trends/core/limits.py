@@ -14,7 +14,7 @@ _FIRST_OPEN = 4
 
 
 def check(graphs: Graphs) -> None:
-    """Refuse, with SaffronError, what the arrays cannot hold."""
+    """Refuse, with SaffronError, plans beyond the limits of the arrays."""
     window = graphs.plan.window
     if len(graphs.places) > MAX_STATES:
         raise SaffronError(

@@ -85,7 +85,7 @@ def add_entry(s: int, slot: int, at: int, wiring: Wiring, store: Store, index: I
 
 
 def gather_found(s: int, klo: int, khi: int, wiring: Wiring, store: Store, index: Index) -> None:
-    """Add what a range adds up to."""
+    """Add the aggregates of a range to the numbers of the event."""
     for slot in between(klo, khi, store.sums.shape[2]):
         add_entry(s, slot, ordered.FOUND, wiring, store, index)
 

@@ -1,4 +1,4 @@
-"""The text of a flat step kernel in the making: what it is of, what it names, and where its lines go."""
+"""The state of writing a flat step kernel: its plan, its names, and its lines so far."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def _plain(aggregate: UserAggregate) -> tuple[Function, Function]:
 
 
 def _as_float64(function: Function, second: type) -> Function:
-    """Null where Python has no number for what float64 has none for."""
+    """A result as float64, null where Python raises an error in place of an infinity or NaN."""
 
     def guarded(first: float, other: float) -> float:
         try:
