@@ -64,7 +64,9 @@ class Load:
 class Outcome:
     """The outcome of a run, in shares.
 
-    `missed`: of the true complex events. `false`: of those found. `estimated`: missed, as the run reported.
+    `missed`: of the true complex events. `false`: of those found. `estimated`: missed, as the run reported. `error`:
+    the standard error of `missed`, for the chance that decides what is lost. `p999`: of the results' latency, ms.
+    `seconds`: virtual ones.
     """
 
     missed: float

@@ -16,7 +16,7 @@ class Lookup(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The attribute that holds it. A table's name has no colon."""
+        """The name of the attribute with the test's outcome: `$in:TABLE:ATTRIBUTE`. A table's name has no colon."""
         return f"{LOOKUP_MARK}{self.table}:{self.attribute}"
 
     @property

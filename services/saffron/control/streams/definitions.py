@@ -22,7 +22,10 @@ _ANEW = "remove the stream (`saffron stream remove {0}`) and apply the definitio
 
 
 def plan_definition(text: str, now: StreamContext) -> StreamPlan:
-    """The stream after its definition was applied. DefinitionError: it is none. Refused: it cannot be applied."""
+    """The plan to add or change the merged stream of a definition.
+
+    DefinitionError: the text is no definition. Refused: it cannot be applied.
+    """
     wanted = read_definition(text)
     before = now.streams.get(wanted.name)
     if wanted.name == DEFAULT_STREAM or (before is not None and before.definition is None):

@@ -48,7 +48,7 @@ class Failures(Generic[S]):
         self._unsettled = False
 
     def step(self, standing: S, step: str) -> Step:
-        """A step of one query; an exception in it is the query's."""
+        """A context for a step of one query: an exception in it makes that query fail."""
         return self._contained.step(standing, step)
 
     def take(self) -> list[Failure]:

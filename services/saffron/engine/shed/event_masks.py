@@ -42,10 +42,11 @@ class Masked:
 
 
 def mask_events(known: Known, block: Block, shares: Mapping[str, float], queueing: float) -> Masked:
-    """Mask the events of a block for each query. `shares`: of its events to drop. `queueing`: the block's wait in ms.
+    """The drop masks of a block's events for each query.
 
-    Spans of the stream are exempt until the wait is halfway from where dropping begins to the bound: then time is too
-    short.
+    `shares`: query -> the share of its events to drop. `queueing`: the block's wait in ms. No event is dropped in
+    exempt spans of the stream. They are not exempt once the wait is halfway between the start of dropping and the
+    bound.
     """
     settings, seq = known.settings, block.columns.seq
     kept = np.zeros(len(seq), np.bool_)

@@ -78,7 +78,7 @@ class _Binder:
     aggregates: dict[TrendAggregate, int] = field(default_factory=dict)
 
     def is_group(self, item: tree.Item) -> bool:
-        """True if an item is a group attribute by itself."""
+        """True if an item is a group attribute by itself. QueryError if it has an alias (AS)."""
         name = path_of(self.grouped(item.expression), self.scope)
         if name is None or name not in self._group():
             return False

@@ -136,7 +136,7 @@ class Warming:
         return done
 
     def wait(self, seconds: float) -> None:
-        """Waits for the child's present request, if any."""
+        """Wait up to `seconds` for the child's answer to its present request, if there is one."""
         if self._running is not None and self._child is not None:
             self._answered(self._child, seconds)
 

@@ -27,7 +27,9 @@ class TopicFile:
     config: Mapping[str, str]
 
     def spec(self, name: str, partitions: int) -> TopicSpec:
-        """The settings to create the topic with. `partitions`: number of the stream's source topic."""
+        """The settings to create topic `name` with. `partitions`: their number where the file leaves it to the
+        source topic.
+        """
         count = partitions if self.partitions is None else self.partitions
         return TopicSpec(name, count, self.config)
 

@@ -76,7 +76,7 @@ class Router:
         return bool(self._hops)
 
     def report(self) -> None:
-        """Updates the metrics."""
+        """Update the metrics of routes and tables."""
         self._metrics.report(self._hops, self._missing)
         self._metrics.report_tables({name: plans.tables.tables for name, plans in self._plans.items()})
 

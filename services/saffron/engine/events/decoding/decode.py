@@ -42,7 +42,9 @@ class BadRecord:
 
 @dataclass(frozen=True)
 class WatermarkRecord:
-    """Record `row` of the batch is a `$watermark`; of one `source` alone, where the stream is a re-keyed one."""
+    """A `$watermark` in a batch: record `row`, with time `ts`. `source`: the one partition that it is of, in a
+    routed stream.
+    """
 
     row: int
     ts: int

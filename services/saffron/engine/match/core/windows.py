@@ -37,7 +37,7 @@ class Windows:
         return 1 if self.window.slide is None else self.window.size // self.window.slide + 1
 
     def open(self, positions: Instants, instants: Instants) -> None:
-        """Windows open at these events, which come after all that were opened before."""
+        """Record that windows open at these events (OPEN ON), which come after all earlier ones."""
         self.openers = np.concatenate([self.openers, np.stack([positions, instants])], axis=1)
 
     def expire(self, now: int) -> None:

@@ -59,7 +59,7 @@ class Events(Protocol):
 
 
 class GivenEvents(Events):
-    """`Events` that have their rows."""
+    """The `Events` of a kernel that is given stored rows, by their numbers."""
 
     arrays = ARRAYS
     constants: Mapping[str, object] = {}

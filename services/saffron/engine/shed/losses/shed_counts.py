@@ -40,7 +40,7 @@ class ShedCounts:
             self._counts.pop((query, reason), None)
 
     def by_reason(self, query: str) -> dict[str, int]:
-        """Reason to events; both reasons are named."""
+        """Reason (overload, outage) -> the events that the query's reader does not see; 0 included."""
         return {reason: self._counts.get((query, reason), 0) for reason in (OVERLOAD, OUTAGE)}
 
     def of(self, query: str) -> int:
