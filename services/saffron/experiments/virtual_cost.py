@@ -53,7 +53,7 @@ class Cost(Protocol):
     """A function from counts to ns, without shedding."""
 
     def of(self, work: Work) -> Mapping[str, float]:
-        """ns by query; what belongs to none stands under ""."""
+        """The cost in ns by query; "" has the cost of none."""
 
 
 @dataclass(frozen=True)

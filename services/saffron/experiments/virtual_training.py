@@ -24,7 +24,9 @@ _FEATURES = "observations.features"
 
 @dataclass(frozen=True)
 class Sample:
-    """One block: its counts, the ns that were measured, partial matches alive in its middle, and what was observed."""
+    """A sample of one block: its counts, its measured ns, the partial matches alive in its middle, and its
+    observations.
+    """
 
     work: Work
     measured: int
@@ -76,7 +78,7 @@ def train(
 
 
 def _latency(stream: str, samples: Sequence[Sample], spent: Sequence[Mapping[str, float]]) -> LatencyModel:
-    """f from the virtual costs; g from what an order costs."""
+    """The latency model: f from the virtual costs, g from the cost of an order."""
     book = LatencySamples()
     for sample, own in zip(samples, spent, strict=True):
         book.processed(sample.alive, sample.work.events, round(sum(own.values())))

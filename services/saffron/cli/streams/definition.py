@@ -31,7 +31,7 @@ from saffron.runtime.streams.whole_tables import look_up_in, table_notices, whol
 
 Sample = Annotated[int, typer.Option(min=1, help="The newest so many messages of each topic are looked at.")]
 _SHOWN = 12
-"""Attributes that the table names."""
+"""The most attributes that the table names."""
 
 
 @options.of_system

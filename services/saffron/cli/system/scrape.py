@@ -46,7 +46,7 @@ class Page:
         return [(one.labels, one.value) for one in self._samples if one.name == name]
 
     def beside(self, other: Page) -> Page:
-        """Both pages as one."""
+        """The samples of both pages as one page."""
         return Page(self._samples + other._samples)
 
     def since(self, before: Page) -> Page:

@@ -219,7 +219,7 @@ def _present(value: _Value, n: int) -> Bools:
 
 
 def _chosen(expr: Call, values: list[_Value], n: int) -> _Value:
-    """case, coalesce or nullif of numbers, or of truth values: as numbers, which 0 and 1 are."""
+    """The value of case, coalesce or nullif over numbers or truth values, as numbers (true is 1)."""
     tests = [_truth(one, n) for one in values[:-1:2]] if expr.function == "case" else []
     places = [*range(1, len(values) - 1, 2), len(values) - 1] if tests else range(len(values))
     items = [_items(values[place], n) for place in places]

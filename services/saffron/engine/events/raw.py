@@ -81,7 +81,7 @@ class RawBatch:
         )
 
     def numbered(self, first: int) -> RawBatch:
-        """The same records with offsets from `first` on."""
+        """The batch with offsets from `first` on."""
         offsets = np.arange(first, first + len(self), dtype=np.int64)
         refused, absent = self.refused, self.absent
         if refused or absent:

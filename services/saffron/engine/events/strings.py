@@ -136,7 +136,7 @@ class Pinned:
         self.codes = [np.array([self._coded(value) for value in one], np.int64) for one in constants]
 
     def release(self) -> None:
-        """Nobody reads the codes any more."""
+        """Unpin the strings: no kernel reads their codes any more."""
         for value in chain.from_iterable(self._constants):
             if isinstance(value, str):
                 self._strings.unpin(value)

@@ -112,7 +112,7 @@ class _Waiting:
         return f"{function.__module__}.{function.__name__}"
 
     def compile(self) -> None:
-        """Now, if it still waits."""
+        """Compile the kernel now, unless it was compiled before."""
         if self not in _waiting:
             return
         _waiting.remove(self)

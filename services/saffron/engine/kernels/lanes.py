@@ -243,7 +243,10 @@ def _beside_quotient(sign: str) -> Callable[..., Any]:
 
 
 def _rounding(builder: Any, value: Any, *, down: bool) -> Any:
-    """g, below 0 where the next number is the larger one; a trifle less where a tie is not rounded to the value."""
+    """The half distance g of `_beside_quotient`, negative where the next number is the larger one.
+
+    It is slightly smaller where a tie is not rounded to the value.
+    """
     ints = ir.VectorType(ir.IntType(64), LANES)
     bits64 = builder.bitcast(value, ints)
     positive = builder.fcmp_ordered(">", value, _constant(builder, 0.0))

@@ -35,7 +35,7 @@ TAKEN = BUILT_IN | {"next", "any", "seq", "not", "and", "or", "in"}
 
 @dataclass(frozen=True)
 class UserAggregate:
-    """step(acc, x) and final(acc, n): float64 in, float64 out, of numbers alone; n is an int64."""
+    """A user-defined aggregate: step(acc, x) and final(acc, n) on float64; n is an int64."""
 
     name: str
     initial: float

@@ -16,11 +16,13 @@ class Engine(Enum):
     TABLE = "table"
     """Runs in one pool; the kernel walks a table of states, for any pattern."""
     GRAPHS = "graphs"
-    """No runs: events are stored, and one that ends matches has their graph built, from which they are listed."""
+    """An engine without runs: it stores events, builds the graph of an event that ends matches, and lists the
+    matches of it.
+    """
     COLLAPSED = "collapsed graphs"
     """The engine GRAPHS with the graphs themselves as results (OUTPUT COMPRESSED)."""
     IMPRECISE = "imprecise time"
-    """No runs: events are stored, and a new one has matches searched, with their confidence."""
+    """An engine without runs: it stores events, and searches the matches of each new event, with their confidence."""
     TRENDS = "trend graphs"
     """GRETA: kernels specialised for the query; numbers are int64 and float64, or exact beyond them."""
     EXACT_TRENDS = "trend graphs, exact"

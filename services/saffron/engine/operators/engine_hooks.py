@@ -82,14 +82,14 @@ class EngineHooks(ABC, Generic[S, R]):
 
     @abstractmethod
     def _settled(self) -> None:
-        """Behind a change of the queries in force, failures included: who has to do with whom now."""
+        """React to a change of the queries in force, failures included: what they share is decided anew."""
 
     @abstractmethod
     def _replay(self, standing: S, runs: R, history: History, position: int) -> None:
         """Let the query see the past; its results stand at `position`."""
 
     def _readers_of(self, standing: S) -> Iterator[S]:
-        """The queries that read its results."""
+        """The queries that read a query's results."""
         yield from ()
 
     def _has_touched_others(self, standing: S) -> bool:

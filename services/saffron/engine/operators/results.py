@@ -76,7 +76,7 @@ BEHIND_DEADLINES = 2**62
 
 
 def uncontained(error: Exception) -> NoReturn:
-    """Nobody contains the error."""
+    """Raise the error: there is no containment."""
     raise error
 
 

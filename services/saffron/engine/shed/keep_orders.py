@@ -44,5 +44,5 @@ def keep_orders(known: Known, keep: int, tables: UtilityTables) -> tuple[Mapping
 
 
 def _is_believed(known: Known, name: str, body: Mapping[str, Any]) -> bool | None:
-    """None: it has no utilities."""
+    """True if the query's utilities are believed; None: the order has none."""
     return None if body["by"] == "random" else known.believed[name].partial >= _MOSTLY

@@ -24,12 +24,13 @@ from saffron.errors import SaffronError
 from saffron.records.envelope import Version
 
 SAMPLE_EVENTS = 4096
-"""Events that features are chosen from."""
+"""The number of events from which features are chosen."""
 
 
 class Observing:
-    """The features of one chain. `pane`: it chooses them by itself, with this one; None: they are given by `watch`.
-    `seed`: of their keys."""
+    """The features of one chain. `pane`: choose features with this pane; None: `watch` gives them. `seed`: of their
+    keys.
+    """
 
     def __init__(self, events: EventDrops, plans: Plans, pane: Pane | None, *, seed: int = 0) -> None:
         self._events = events

@@ -81,11 +81,11 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         }
 
     def cost(self) -> tuple[int, int]:
-        """None that could be dropped."""
+        """No cost of dropping: trend queries have nothing that could be dropped."""
         return 0, 0
 
     def observations(self) -> Mapping[str, list[Mapping[str, Any]]]:
-        """None: trend queries build no partial matches that a model could rate."""
+        """No observations: trend queries build no partial matches that a model could rate."""
         return {}
 
     # ---------------------------------------------------------------- state
@@ -99,7 +99,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         return {"last_ts": self._last_ts, **self._graphs.record(self._readers())}
 
     def _saved(self, runs: Reader) -> State:
-        """Its graph's, with the first of its readers."""
+        """The state of the reader's graph; empty for all but the graph's first reader."""
         first = next(reader for reader in self._readers() if reader is runs or reader.graph is runs.graph)
         return runs.graph.run().snapshot() if runs.graph is not None and first is runs else {}
 
@@ -203,7 +203,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         runs.leave()
 
     def _forget_all_of(self, standing: Standing) -> None:
-        """There is nothing beside its runs."""
+        """Do nothing: a query has no state beside its runs."""
 
     def _settled(self) -> None:
         """Readers come together, and part, before the next event."""

@@ -10,7 +10,9 @@ from saffron.language.plan.pattern import Choice, InOrder, Interleaved, Loop, Sh
 from saffron.schema.schema import Distribution
 
 Event = Mapping[str, Any]
-"""`seq`, `ts`, `type` and attributes; null is None or absent. SPAN: its `Span`; MADE: its `Origin`, if it has one."""
+"""An event: `seq`, `ts`, `type` and attributes; null is None or absent. SPAN: its `Span`; MADE: its `Origin`, if
+any.
+"""
 
 SPAN, MADE = "#span", "#made"
 OWN = ("seq", "ts", "type", SPAN, MADE)
@@ -42,7 +44,7 @@ def place(event: Event) -> tuple[int, int]:
 
 
 def identity(event: Event) -> int | tuple[int, int]:
-    """Its seq, which is enough of an event of the stream; else its place."""
+    """The identity of an event: its seq, or, for a result of another query, its place."""
     return place(event) if MADE in event else int(event["seq"])
 
 

@@ -81,7 +81,7 @@ class LikelyInterpreter:
         return decisions
 
     def finish(self) -> list[Decision]:
-        """Nothing waits for the end of the stream."""
+        """End the stream: there are no decisions, as no match waits for the end."""
         return []
 
     def live(self) -> dict[str, int]:
@@ -197,7 +197,7 @@ def way_to(plan: MatchPlan, match: Sequence[Sequence[Event]], window: Window) ->
 
 
 def _bound(plan: MatchPlan, path: Bindings, edge: Edge, event: Event) -> Bindings:
-    """The path with one more event."""
+    """The path extended by one event."""
     closures = sum(component.closure for component in plan.components)
     turns = path[-1].turns if path else (0,) * closures
     after = tuple(turn + (loop in edge.begins) for loop, turn in enumerate(turns))

@@ -79,7 +79,7 @@ def lowest_from(offsets: Whole) -> Whole:
 
 @dataclass(frozen=True)
 class _Run:
-    """Events in order, and `lowest_from` them."""
+    """Events in order. `lowest` [n]: the lowest offset from each of them on (`lowest_from`)."""
 
     arrivals: Arrivals
     lowest: Whole

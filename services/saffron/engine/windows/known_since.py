@@ -33,7 +33,7 @@ class KnownSince:
         return {"attributes": dict(self.attributes), "types": dict(self.types)}
 
     def after(self, before: Schema, schema: Schema, position: int) -> KnownSince:
-        """The same names, and those that `schema` adds to `before`, known since `position`."""
+        """The names so far, and those that `schema` adds to `before`, known since `position`."""
         attributes = {name: position for name in schema.kinds if name not in before.kinds}
         types = {name: position for name in schema.types if name not in before.types}
         return replace(self, attributes={**attributes, **self.attributes}, types={**types, **self.types})

@@ -88,7 +88,7 @@ class Query:
 
     @property
     def window(self) -> Window | None:
-        """None until its text is bound to the schema."""
+        """The window of the query; None until its text is bound to the schema."""
         return self.plan.window if self.plan is not None and self.bound else None
 
     def opens_at(self, columns: Columns) -> list[int]:

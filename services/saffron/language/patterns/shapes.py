@@ -95,7 +95,7 @@ class Negated:
 
     @property
     def due(self) -> tree.Due | None:
-        """Its FOR or EVERY; such a NOT has no neighbour."""
+        """The FOR or EVERY of the NOT, which then has no neighbour."""
         return self.negations[0].due
 
 

@@ -286,7 +286,7 @@ def _flag(event: Mapping[str, Any], name: str) -> bool:
 
 
 def _as_far_as_it_goes(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:
-    """Under an inferred schema: mistyped values are null, unknown attributes left out, both counted."""
+    """The event under an inferred schema: mistyped values are null, unknown attributes left out, both counted."""
     values: dict[str, Scalar] = {}
     growth: dict[str, Kind] = {}
     misfits: list[str] = []
@@ -321,7 +321,7 @@ def _wider(value: Scalar, kind: Kind) -> Kind | None:
 
 
 def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:
-    """Under a given schema: any breach makes the event bad."""
+    """The event under a given schema, where any breach refuses it."""
     if kind not in schema.types:
         raise _Refused("schema", f"type {shown(kind)} is not in the schema, which has {', '.join(schema.types)}")
     attributes = schema.types[kind]

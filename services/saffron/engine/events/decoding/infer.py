@@ -18,7 +18,7 @@ from saffron.schema.schema import Distribution, Kind, Schema, widened
 INFER_EVENTS = 10_000
 """The number of events from which a schema is inferred."""
 _FIRST = 128
-"""Records that are all looked at."""
+"""The number of leading records of which all are parsed."""
 _UNSEEN = re.compile(rb'null|"ts"\s*:\s*\[')
 """Values that the scanner skips without notice: a null attribute, and a time given as an interval."""
 
@@ -129,7 +129,7 @@ def _winner(counts: Counter[Kind]) -> Kind:
 
 
 def _parties(counts: Counter[Kind]) -> Counter[Kind]:
-    """The counts, those of numbers in one."""
+    """The counts with all kinds of numbers added up."""
     parties: Counter[Kind] = Counter()
     for kind, count in counts.items():
         parties[Kind.NUMBER if kind.is_number else kind] += count

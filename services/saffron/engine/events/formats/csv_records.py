@@ -117,7 +117,7 @@ def _not_utf8(raw: bytes) -> int | None:
 
 
 def _cell(separator: str) -> re.Pattern[str]:
-    """One cell with the separator behind it; group 1 is there where it is quoted."""
+    """The pattern of one cell and the separator behind it; group 1 matches in a quoted cell."""
     one = re.escape(separator)
     return re.compile(rf'"((?:[^"]|"")*)"(?:{one}|$)|[^{one}"][^{one}]*(?:{one}|$)|{one}|$')
 

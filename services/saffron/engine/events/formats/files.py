@@ -159,7 +159,7 @@ def _blocks(read: Callable[[], bytes]) -> Iterator[bytes]:
 
 
 def _lines(name: str, blocks: Iterable[bytes]) -> Iterator[Chunk]:
-    """NDJSON: chunks that end at line ends."""
+    """Chunks of NDJSON, which end at line ends."""
     line = 1
     for data in _whole_lines(blocks, _behind_line):
         buffer = np.frombuffer(data, dtype=np.uint8)
@@ -170,9 +170,9 @@ def _lines(name: str, blocks: Iterable[bytes]) -> Iterator[Chunk]:
 
 
 def _whole_lines(blocks: Iterable[bytes], cut: Callable[[bytes], int]) -> Iterator[bytes]:
-    """The same bytes in pieces that end at line ends (`cut`: behind the last one), without a byte order mark.
+    """The bytes in pieces that end at line ends (`cut`: behind the last one), without a byte order mark.
 
-    Of a line that no event can be as long as only the beginning is kept, so that it does not fill the memory.
+    Of a line longer than any event only the beginning is kept, so that it does not fill the memory.
     """
     rest = b""
     first = True

@@ -42,7 +42,7 @@ class Extreme:
 
 
 def extreme(condition: Condition, plan: MatchPlan) -> Extreme | None:
-    """The condition so, if it is one."""
+    """The condition as an `Extreme`, if it is one."""
     expr = condition.expr
     if not isinstance(expr, Binary) or expr.operator not in _TURNED:
         return None

@@ -139,5 +139,7 @@ class Graph:
         ]
 
     def enumerate(self) -> Iterator[list[list[int]]]:
-        """Its matches one by one, in the order of results: places by component. Memory does not follow their number."""
+        """The matches of the graph in the order of results: places by component. Memory does not grow with their
+        number.
+        """
         return enumeration.matches(self.nodes(), self.components)

@@ -22,7 +22,9 @@ def shared(first_node, component, place):  # type: ignore[no-untyped-def]
 
 @kernel(void(*_GRAPHS, float64[::1]))
 def sizes(first_node, root, first_before, before, total):  # type: ignore[no-untyped-def]
-    """total [3]: how many matches there are, how many events they bind, how many beginnings of matches; up to 2**53."""
+    """Write to `total` [3] the numbers of matches, of their events, and of distinct beginnings of matches; up to
+    2**53.
+    """
     largest = 0
     for graph in range(len(first_node) - 1):
         largest = max(largest, first_node[graph + 1] - first_node[graph])
@@ -45,7 +47,7 @@ def sizes(first_node, root, first_before, before, total):  # type: ignore[no-unt
 
 @kernel(void(int64, int64, int64[::1], int32[::1], int64[::1], int64[::1]))
 def _turn(start, stop, first_before, before, begin, after):  # type: ignore[no-untyped-def]
-    """after[begin[k] : begin[k + 1]]: the nodes that may follow node k of a graph, ascending."""
+    """Write the nodes that may follow node k of a graph, ascending, to after[begin[k] : begin[k + 1]]."""
     size = stop - start
     begin[: size + 2] = 0
     for edge in range(first_before[start], first_before[stop]):

@@ -31,7 +31,7 @@ class Slots:
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
-        """All that must hold of a path."""
+        """All conditions on a path."""
         automaton = Automaton(self.plan, ())
         found: list[Question] = []
         for number, condition in enumerate(self.plan.conditions):

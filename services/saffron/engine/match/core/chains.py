@@ -155,7 +155,7 @@ def sort(found, start, stop, tail, base, node_row, node_before, node_part):  # t
 
 @kernel(void(int64[:, ::1], *_NODES, int64[:, ::1]))
 def measure(found, node_row, node_before, node_part, counts):  # type: ignore[no-untyped-def]
-    """counts [matches, components]: how many events each component of each match bound."""
+    """Write to `counts` [matches, components] the number of events that each component of each match bound."""
     ring = len(node_row) - 1
     for i in range(found.shape[1]):
         counts[i, found[3, i]] += 1
@@ -170,9 +170,9 @@ def measure(found, node_row, node_before, node_part, counts):  # type: ignore[no
 
 @kernel(void(int64[:, ::1], int64, *_NODES, int64[:, ::1], int64[::1]))
 def walk(found, row_mask, node_row, node_before, node_part, counts, rows):  # type: ignore[no-untyped-def]
-    """rows [events of all matches]: place of each bound event in the ring of rows, match by match, by component.
+    """Write to `rows` the place of each bound event in the ring of rows, match by match, by component.
 
-    counts [matches, components]: as `measure` gives them.
+    `counts` [matches, components]: from `measure`.
     """
     ring = len(node_row) - 1
     ends = np.empty(counts.shape[1], np.int64)

@@ -33,7 +33,7 @@ from saffron.engine.match.core.runs import (
 MANY = 256
 """Fewer runs of a key are closed up at once: a list does not pay."""
 SHARE = 5
-"""One deadline of 2 ** SHARE is listed, and so many runs expire between two times that lanes are closed up."""
+"""The logarithm of the share: one deadline of 2 ** SHARE is listed, and as many runs expire between compactions."""
 
 
 @jitable
@@ -82,7 +82,7 @@ def _list(ints: Any, segments: Any, slot: int) -> None:
 
 @separate(int64(FLOATS, INTS, HEADS, SEGMENTS, int64, int64))
 def lapse(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int) -> Any:
-    """Some of a key's runs are over at `now`; how many have not been counted yet."""
+    """Mark the runs of a key that expired before `now` as stale; returns the number of newly stale ones."""
     length, stale, due = segments[slot, LENGTH], segments[slot, STALE], segments[slot, DUE]
     if due > 0 and segments[slot, HORIZON] >= now:
         first = at = segments[slot, BASE] + segments[slot, CAPACITY] - due

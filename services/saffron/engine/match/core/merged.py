@@ -14,7 +14,7 @@ at the lane's head, the leader's own chain ends at node OWN instead; ALL: the tr
 
 FOLLOWER_ROWS = 2
 FOLLOWER_GROUP, FOLLOWER_MARK = FIRST_FEATURE, FIRST_FEATURE + 1
-"""The same of followers, whose chains end at their heads."""
+"""The rows GROUP and MARK of followers, whose own chains end at their heads."""
 
 ALL = -1
 

@@ -129,7 +129,9 @@ class Pool:
 
 
 def pools(states: Sequence[State], merging: int | None) -> list[Pool]:
-    """One for the runs of each state; behind them, if those of state `merging` merge (N7), one for their followers."""
+    """The pools of a plan: one for the runs of each state, and, if those of state `merging` merge (N7), one for
+    followers.
+    """
     rows = [len(state.ints) + (ROWS if index == merging else 0) for index, state in enumerate(states)]
     made = [Pool(len(state.floats), ints) for state, ints in zip(states, rows, strict=True)]
     return made if merging is None else [*made, Pool(0, FOLLOWER_ROWS, FOLLOWER_COLUMNS)]

@@ -156,5 +156,5 @@ def _gather(codes, slots, found):  # type: ignore[no-untyped-def]
 
 
 def type_bits(column: Column, mask: Callable[[str], int]) -> NDArray[np.int64]:
-    """int64 [distinct types of the block]: each one's mask."""
+    """int64 [distinct types of the block]: the mask of each type."""
     return np.fromiter((mask(value) for value in column.values), np.int64, len(column.values))

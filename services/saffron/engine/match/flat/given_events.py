@@ -43,7 +43,7 @@ class Events(Protocol):
         """The type of an attribute's values."""
 
     def prologue(self) -> None:
-        """Before the first event."""
+        """Write the code before the first event."""
 
     def event(self, contiguity: Callable[[], None]) -> None:
         """Write the code that reads an event: key, components, row, time. `contiguity`: writes the end of runs."""
@@ -55,7 +55,7 @@ class Events(Protocol):
         """Write the step to the next event."""
 
     def epilogue(self) -> None:
-        """Behind the last event."""
+        """Write the code behind the last event."""
 
 
 class GivenEvents(Events):

@@ -171,7 +171,7 @@ def build(plan: MatchPlan, derived: frozenset[str] = frozenset()) -> GeneralAuto
 
 
 def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[Feature]:
-    """The values that a run carries itself. A run is copied often, so it carries nothing that is not read."""
+    """The features of a run that are kept for the run itself, only those that are read: a run is copied often."""
     strategies = {*plan.begins, *plan.continues}
     carried = [STATE]
     if any(ending.trailing for ending in table.endings):

@@ -26,7 +26,7 @@ class TableText:
 
     @property
     def alone(self) -> bool:
-        """WITHIN without windows of its own."""
+        """True if the plan has WITHIN without windows of its own."""
         return self.automaton.plan.window.slide is None and self.automaton.plan.window.opens is None
 
     @property

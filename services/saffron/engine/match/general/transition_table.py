@@ -55,7 +55,7 @@ class Kind:
 
     @property
     def waiting(self) -> tuple[Gap, ...]:
-        """The gaps that have such NOTs."""
+        """The gaps with NOTs that are evaluated later."""
         return tuple(gap for gap in self.gaps if self.later & set(gap.absences))
 
 

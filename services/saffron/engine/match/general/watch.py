@@ -69,7 +69,7 @@ class Watch:
 
     @property
     def states(self) -> int:
-        """m, the completed state included."""
+        """The number m of states, the completed one included."""
         return len(self._states) + self._waiting + 1
 
     @property
@@ -85,7 +85,7 @@ class Watch:
         """Do nothing: this watch postpones nothing to the end of a block."""
 
     def restart(self) -> None:
-        """After a snapshot nothing has been counted."""
+        """Do nothing: after a snapshot nothing has been counted."""
 
     def take(self) -> tuple[Cells, int, int]:
         """The transitions since the last call by (state, next state), events, and ms that runs lived."""
@@ -112,20 +112,22 @@ class Watch:
         self.pass_time(pool, clock, now)
 
     def pass_time(self, pool: Pool, clock: int, now: int) -> None:
-        """No event has come since `clock`: runs whose windows end before `now` are about to be freed."""
+        """Count the last lifetimes of runs whose windows end before `now`; no event has come since `clock`."""
         if self.on:
             _, deadlines = self._alive(pool, clock)
             self.lived += int((deadlines[deadlines < now] - clock).sum())
 
     def begin(self, pool: Pool, part: Passing, *, first: bool) -> None:
-        """These events are about to be taken, `first` in their block or not."""
+        """Begin a part: a log for its events, and the runs alive before it. `first`: the part is the first of its
+        block.
+        """
         if self.on:
             self._before = self._alive(pool, int(part.instants[0]) if first else part.clock)
             self.log = np.empty((ROWS, _NOTES * (len(part.instants) + len(self._before[0]) + _NOTES)), np.int64)
             self.log[WHAT, 0] = 1
 
     def end(self, part: Passing) -> None:
-        """They have been taken. Where more happened than there was room to note they are left out."""
+        """End a part: count the notes of its log. If the log was too small, the part is left out."""
         if not self.on:
             return
         log, self.log = self.log, UNWATCHED

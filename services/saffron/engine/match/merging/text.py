@@ -98,7 +98,7 @@ class MergingText:
             out("    Gm[slot, BEGIN] = 0")
 
     def compare(self, *, ordered: bool) -> None:
-        """Before a run may enter the state, now and then: those that agree become one."""
+        """Write the code that merges equivalent runs, now and then, before a run may enter the state."""
         state, out = self.text.merged, self.text.out
         if state is None:
             return
@@ -122,7 +122,7 @@ class MergingText:
                 out("livem += e")
 
     def draw(self, leaving: str) -> None:
-        """Before an event that may end matches of merged runs: their chains, drawn on."""
+        """Write the code that draws the chains of merged runs before an event that may end matches of them."""
         state, out = self.text.merged, self.text.out
         if state is None or self.defers:
             return

@@ -67,7 +67,7 @@ class Written(ABC):
 
     @property
     def stored(self) -> Rows:
-        """The events that places are places of."""
+        """The rows in which places are."""
         return self._runs.rows
 
     def events_of(self, chosen: Ints) -> tuple[Ints, Ints]:

@@ -83,7 +83,7 @@ class Tails:
         return bool((self._counts[:, leaf.component] >= least).all())
 
     def _column(self, leaf: Attribute) -> tuple[Kind, NDArray[np.generic]]:
-        """The attribute's values, one a match."""
+        """The values of an attribute, one a match, with its kind."""
         begin = self._starts[:, leaf.component]
         if leaf.which is Which.LAST:
             begin = begin + self._counts[:, leaf.component] - 1

@@ -55,7 +55,9 @@ class Source(Part, ABC):
         """Forget the matches of the last block, which have been published."""
 
     def forget_runs(self) -> None:
-        """No match holds both an event from before and one from after; matches of the block stay readable."""
+        """Forget partial matches: no match holds an event from before and one from after. Matches of the block stay
+        readable.
+        """
 
 
 class Reporter(Part, ABC):

@@ -51,7 +51,7 @@ class Runs(ABC):
 
     @property
     def keys(self) -> Keys:
-        """The keys of those."""
+        """The keys of the kept events."""
         return self.store.keys
 
     @property
@@ -71,7 +71,7 @@ class Runs(ABC):
 
     @property
     def droppable(self) -> QueryRuns | None:
-        """Its partial matches, as orders may drop them; None where it has none that stand for themselves."""
+        """The runs whose partial matches orders may drop; None where partial matches are no runs."""
         return None
 
     @property

@@ -98,7 +98,7 @@ class EventStore:
         return part.seq if self.plan.window.events else part.ts
 
     def clock(self) -> Ints:
-        """The rows' column of that."""
+        """The column of rows by which windows measure: positions or times."""
         return np.asarray(self.rows.columns[SEQ if self.plan.window.events else TS], np.int64)
 
     def classify(self, part: Range) -> Ints:
@@ -192,7 +192,7 @@ class EventStore:
         self.plan, self.schema = fresh.plan, fresh.schema
 
     def saved(self) -> dict[str, Any]:
-        """Its state as flat arrays."""
+        """The store's state as flat arrays."""
         return {
             "touched": self.touched.copy(),
             **{f"rows.{name}": array for name, array in self.rows.arrays().items()},

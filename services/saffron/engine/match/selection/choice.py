@@ -1,4 +1,4 @@
-"""One query's choice among its matches by OUTPUT and CONSUME. The package says when each match is decided."""
+"""The selection among one query's matches by OUTPUT and CONSUME; see the package for the time of each decision."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Choice:
         return "consumed" if self._plan.output in (Output.ALL, Output.COMPRESSED) else "used"
 
     def saved(self, oldest: int) -> dict[str, Array]:
-        """Its state as flat arrays. `oldest`: the first row that is stored."""
+        """The state of the choice as flat arrays. `oldest`: the first row that is stored."""
         arrays: dict[str, Array] = {"undecided": self.undecided.saved()}
         if self.apart is not None:
             arrays["ends"] = self.apart.ends.copy()

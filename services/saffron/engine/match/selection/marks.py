@@ -33,7 +33,7 @@ class Marks:
         self._room -= marks
 
     def live(self, oldest: int) -> Ints:
-        """int64 [marks, 3]."""
+        """int64 [marks, 3]: the marks of rows that are still stored."""
         return np.ascontiguousarray(self.table[self.table[:, ROW] >= max(oldest, 0)])
 
     def saved(self, oldest: int) -> Ints:

@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 
 def merged(graphs: Graphs) -> Graphs:
-    """The same matches by as few nodes as merging from the end gives. Each match must have one path."""
+    """Graphs of the same matches with as few nodes as merging from the end gives. Each match must have one path."""
     nodes = np.arange(len(graphs.place))
     graph = np.repeat(np.arange(len(graphs)), np.diff(graphs.first_node))
     child = np.repeat(nodes, np.diff(graphs.first_before))
@@ -50,7 +50,7 @@ def merged(graphs: Graphs) -> Graphs:
 
 @kernel(boolean(int64[::1], int64[::1], int64, int64))
 def _alike(first_after, after, i, j):  # type: ignore[no-untyped-def]
-    """True if the same nodes follow both."""
+    """True if the same nodes follow nodes i and j."""
     a, b = first_after[i], first_after[j]
     count = first_after[i + 1] - a
     if first_after[j + 1] - b != count:

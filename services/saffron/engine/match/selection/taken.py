@@ -81,7 +81,8 @@ class Taken:
     )
 )  # fmt: skip
 def _greedy(events, starts, counts, rows, first, windows, consuming, kept, added):  # type: ignore[no-untyped-def]
-    """kept [n]: whether each match, in turn, is taken. added [2]: how many events, and first events, were marked.
+    """Write to `kept` [n] whether each match is taken, in turn; to `added` [2] the numbers of marked events and first
+    events.
 
     `events`, `starts`: tables of marks, empty where nothing is consumed, or a first event may have several matches.
     `rows`: events by match, then by component.

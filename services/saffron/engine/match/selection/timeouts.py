@@ -47,7 +47,7 @@ class Timeouts:
         self._loose, self._every = loose, every
 
     def match(self, entries: Entries, stored: Stored) -> None:
-        """These are matches, all that there are in the block."""
+        """Mark the beginnings of the block's matches, which are all of them."""
         if len(entries):
             most = int(stored.counts(entries).sum())
             table = self.marks.reserve(most, stored.rows.tail)

@@ -14,5 +14,7 @@ inline: Any = jit.jitable(forceinline=True, _nrt=False)
 
 
 def apart(result: types.Type, *more: types.Type) -> Callable[[jit.Function], jit.Function]:
-    """Is called: compiled once, with `shape`, `work` and what else it takes."""
+    """A decorator of functions that are called, not inlined: compiled once, with `shape`, `work` and further
+    arguments.
+    """
     return jit.separate(result(SHAPE, WORK, *more), later=True)

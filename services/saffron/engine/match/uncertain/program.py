@@ -26,10 +26,13 @@ from saffron.language.plan.pairs import exact_match
 
 @dataclass(frozen=True)
 class UncertainProgram:
-    """`search`, `classify` (None: the type says all): kernels. `*_names`: columns and strings that each of them reads.
+    """The compiled form of a match plan over imprecise time.
 
-    `loose`: [components] whether it is an uncorrelated closure. `asks`: see `table.Shape`.
-    `joins`: how single events are found. `compiled`: whether the kernels are machine code. `sources`: their text.
+    - `search`, `classify` (None: an event's type is enough): kernels. `sources`: their texts. `compiled`: they are
+    machine
+      code. `*_names`: the columns and strings that each of them reads.
+    - `loose` [components]: the component is an uncorrelated closure. `asks`: see `table.Shape`.
+    - `joins`: the order in which single events are found.
     """
 
     plan: MatchPlan

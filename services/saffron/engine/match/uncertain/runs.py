@@ -159,7 +159,7 @@ class UncertainRuns(Runs):
             counters[LONGEST_ROW] = self.rows.tail + (int(lengths.argmax()) if len(lengths) else 0)
 
     def pause(self) -> None:
-        """No event so far serves a match; those found stay readable."""
+        """Forget all events for matches to come; matches found stay readable."""
         self.work.heads[:] = -1
         self.work.buckets[:] = -1
 
@@ -191,10 +191,10 @@ class UncertainRuns(Runs):
             self._run(self._store(part, chosen, masks[chosen], slots))
 
     def end_part(self) -> None:
-        """No match waits for the end of a window."""
+        """Do nothing: no match waits for the end of a window."""
 
     def end_block(self, watermark: int, next_seq: int, *, end: bool) -> None:
-        """The same."""
+        """Do nothing: no match waits for the end of a window."""
 
     def _store(self, part: Range, chosen: NDArray[np.intp], masks: Ints, slots: Ints) -> Ints:
         """Keep the chosen events; their row numbers."""

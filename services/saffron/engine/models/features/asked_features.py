@@ -36,7 +36,7 @@ class Asked:
 
 
 def asked_of(plans: Sequence[Plan]) -> Asked:
-    """All that these queries ask."""
+    """The comparisons, types and attributes in the conditions of these queries."""
     asked = Asked()
     for one in plans:
         asked.types |= dict.fromkeys(type_names(component.types for component in one.components))

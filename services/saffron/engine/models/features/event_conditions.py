@@ -101,7 +101,7 @@ class Comparison:
         return "" if known else f"a condition computes with {sorted({name for name, _ in _COMPUTE})}"
 
     def holds(self, numbers: Callable[[str], Floats]) -> NDArray[np.bool_]:
-        """bool [n]: where it is true; `numbers`: an attribute's values [n], NaN for null."""
+        """bool [n]: whether the comparison is true; `numbers`: an attribute's values [n], NaN for null."""
         with np.errstate(all="ignore"):
             left, right = (_value(part, numbers) for part in (self.left, self.right))
             true: NDArray[np.bool_] = _COMPARE[self.operator](left, right) & ~(np.isnan(left) | np.isnan(right))

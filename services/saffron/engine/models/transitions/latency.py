@@ -74,7 +74,10 @@ class LatencySamples:
 
 @dataclass(frozen=True)
 class LatencyFunction:
-    """offset + slope * phi(n) ns, `shape` naming phi in `SHAPES`; slope >= 0. `error`: as told in `fit`, ns."""
+    """The fitted latency: offset + slope * phi(n) ns, where `shape` names phi in `SHAPES`; slope >= 0.
+
+    `error`: ns, see `fit`.
+    """
 
     shape: str
     offset: float

@@ -252,7 +252,7 @@ def train_latency(
 
 
 def _remaining(counts: TransitionCounts, chain: Chain) -> Matrix:
-    """tau from the fitted times of transitions; [0, m] where no times were measured."""
+    """The table tau of remaining times, from the fitted times of transitions; [0, m] where no times were measured."""
     times = counts.times()
     if not times:
         return np.zeros((0, counts.states))

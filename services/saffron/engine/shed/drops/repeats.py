@@ -69,7 +69,7 @@ class Repeats:
 
 
 def _words(column: Column) -> Words:
-    """uint64 [n]: equal for equal values."""
+    """uint64 [n]: hashes of values, equal for equal values."""
     if column.kind.has_texts:
         table = np.array([*(crc32(value.encode("utf-8", "surrogatepass")) for value in column.values), 0], np.uint64)
         return mixed(table[column.data])

@@ -78,7 +78,7 @@ class Taking:
             self._weigh(own)
 
     def even(self, query: str) -> Even:
-        """Even dropping of its events."""
+        """The even dropping of a query's events."""
         own = self._queries.get(query)
         return UNKNOWN if own is None else own.even
 

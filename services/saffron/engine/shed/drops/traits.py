@@ -44,8 +44,11 @@ class Traits:
 
     @property
     def by(self) -> Shedder:
-        """The shedder that acts on it. An aggregate query is exempt unless one that drops events is named for it, and
-        any query is if one of partial matches is named for it that has none."""
+        """The shedder that acts on the query.
+
+        It is EXEMPT for an aggregate query, unless one that drops events is named for it, and for a query without
+        partial matches for which a shedder of partial matches is named.
+        """
         if self.shedder.partial is None:
             return self.shedder
         exempt = self.aggregate or (not self.partial and not self.shedder.events)

@@ -70,7 +70,7 @@ class View:
             self._checkpoint(control.body)
 
     def _traits(self, query: str) -> Traits:
-        """Over imprecise time no query has partial matches."""
+        """The traits of a query. Over imprecise time it has no partial matches."""
         imprecise = self.schema is not None and bool(self.schema.get("times"))
         return replace(self.traits[query], partial=False) if imprecise else self.traits[query]
 

@@ -114,7 +114,7 @@ class Detector:
         return self._forecasts.get(service, Forecast()).expected(known)
 
     def flying(self, beyond: int) -> float:
-        """ms of work that was forwarded, behind this position, and is not known to be done."""
+        """The work (ms) that was forwarded behind this position and is not known to be done."""
         return max((pace.flying(beyond) for pace in self._paces.values()), default=0.0)
 
     @property
@@ -124,16 +124,16 @@ class Detector:
 
     @property
     def is_blind(self) -> bool:
-        """Nothing says yet how long an event takes."""
+        """True if the time of an event is not known yet."""
         return not self._paces and (self.model is None or self.model.processing is None)
 
     @property
     def alive(self) -> int:
-        """n, over all readers and queries."""
+        """The number n of partial matches of all readers and queries."""
         return sum(sum(counts.values()) for counts in self.partial_matches.values())
 
     def alive_of(self, service: str) -> int:
-        """n of one reader, over all its queries."""
+        """The number n of partial matches of one reader, over all its queries."""
         return sum(self.partial_matches.get(service, {}).values())
 
     def by_query(self) -> dict[str, int]:

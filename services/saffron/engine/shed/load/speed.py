@@ -27,7 +27,7 @@ class Speed:
     overshoot: float = 0.0
 
     def uncorrected(self, partial_matches: float) -> float:
-        """f(n) in ms an event; before a model is there, in proportion to the mean that was measured."""
+        """The time f(n) in ms an event, by the model; before there is one, proportional to the measured mean."""
         if self.function is not None:
             return self.function(partial_matches) / 1e6
         if self.mean_alive <= 0:
@@ -35,15 +35,17 @@ class Speed:
         return self.mean * min(_MOST, max(_LEAST, partial_matches / self.mean_alive))
 
     def processing(self, partial_matches: float) -> float:
-        """f(n) in ms an event, corrected."""
+        """The time f(n) in ms an event, corrected by `slowness`."""
         return self.uncorrected(partial_matches) * self.slowness
 
     def shedding(self, partial_matches: float) -> float:
-        """g(n) in ms; 0 before it is known."""
+        """The time g(n) of a drop order in ms; 0 before it is known."""
         return 0.0 if self.of_shedding is None else self.of_shedding(partial_matches) / 1e6
 
     def affordable(self, milliseconds: float, at_most: int) -> int:
-        """n' = f^-1: how many partial matches leave an event this many ms; all where f is not known."""
+        """The inverse n' = f^-1: the number of partial matches at which an event takes this many ms; all where f is
+        unknown.
+        """
         if self.function is None:
             whole = self.processing(at_most)
             return at_most if whole <= milliseconds else int(at_most * max(0.0, milliseconds) / whole)

@@ -155,7 +155,7 @@ class Folder:
         return ast.Name(name, ast.Load())
 
     def _logic(self, op: ast.boolop, values: list[ast.expr]) -> ast.expr:
-        """and, or: operands that say nothing are left out, what one decides is decided."""
+        """A folded `and` or `or`: neutral operands are left out, a deciding one is the result."""
         deciding = isinstance(op, ast.Or)
         rest: list[ast.expr] = []
         for value in map(self._fold, values):

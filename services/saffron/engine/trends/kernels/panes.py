@@ -175,7 +175,7 @@ def forget(row: int, store: Store) -> None:
 
 
 def let_go(store: Store) -> None:
-    """No open window holds the beginning of a trend: what the keys have counts for nothing."""
+    """Forget the numbers of all keys: no open window holds the beginning of a trend."""
     for j in range(store.head[layout.LIVE]):
         forget(store.panes[j, layout.PANE_ROW], store)
     store.head[layout.LIVE] = 0

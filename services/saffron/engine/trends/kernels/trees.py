@@ -91,7 +91,7 @@ def gather_found(s: int, klo: int, khi: int, wiring: Wiring, store: Store, index
 
 
 def give_nothing(index: Index) -> None:
-    """No numbers for the next entry."""
+    """Set the numbers of the next entry to none."""
     for r in range(index.head[ordered.ROWS]):
         index.ints[r, ordered.GIVEN] = 0
         index.smalls[r, ordered.GIVEN] = 0

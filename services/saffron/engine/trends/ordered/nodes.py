@@ -60,7 +60,7 @@ def copy_entries(source: int, stop: int, target: int, index: Index) -> None:
 
 
 def push_entries(first: int, stop: int, index: Index) -> None:
-    """Move entries first..stop-1 one place on."""
+    """Move entries first..stop-1 by one place."""
     ints, smalls, floats = index.ints, index.smalls, index.floats
     for j in range(stop, first, -1):
         for r in range(len(ints)):
@@ -144,7 +144,7 @@ def close_gap(block: int, begin: int, stop: int, index: Index) -> None:
 
 
 def clear_entry(at: int, index: Index) -> None:
-    """No numbers."""
+    """Set the numbers of an entry to none."""
     for r in range(index.head[ordered.ROWS]):
         index.ints[r, at] = 0
         index.smalls[r, at] = 0

@@ -104,7 +104,7 @@ class TrendQuery:
         self._extremes.reset()
 
     def _tree_pool(self) -> room.Trees:
-        """No trees yet; () for a query that never has any."""
+        """An empty pool of trees; () for a query that never has any."""
         return tree_pool.new_pool(self.graphs, self._measures, len(self._store.slots)) if self.graphs.trees else ()
 
     def _sizes(self) -> Sizes:
@@ -164,7 +164,7 @@ class TrendQuery:
         return contents.oldest(self._store, self.wiring)
 
     def begin_at(self, low: int) -> None:
-        """Before the first event: no window before this one."""
+        """Set the first window, before the first event."""
         self._store.head[layout.KLO] = low // int(self.wiring.params[layout.SLIDE])
 
     def openings(self) -> tuple[tuple[int, int], ...]:
@@ -192,7 +192,7 @@ class TrendQuery:
             self._close_until(position, position)
 
     def pass_time(self, watermark: int, position: int) -> None:
-        """No event with ts below `watermark` will come; `position` is that of the next event."""
+        """Close windows in time: no event with ts below `watermark` will come. `position`: of the next event."""
         if not self.wiring.params[layout.IN_EVENTS]:
             self._close_until(max(watermark, -contents.FARTHEST), position)
 

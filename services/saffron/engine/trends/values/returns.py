@@ -52,7 +52,7 @@ class Rows(NamedTuple):
     extremes: Floats | Pairs
 
     def at(self, chosen: NDArray[Any]) -> Rows:
-        """Some of them."""
+        """The chosen rows."""
         return Rows(*(part[chosen] for part in self))
 
 
@@ -173,7 +173,7 @@ class Returns:
 
 
 class _Aggregate:
-    """One aggregate: where its numbers stand in a row."""
+    """One aggregate: the places of its numbers in a row."""
 
     def __init__(self, aggregate: TrendAggregate, measures: Measures) -> None:
         self._function = aggregate.function
@@ -202,7 +202,7 @@ class _Aggregate:
         return shown_mean(numbers, scales, rows.numbers[:, count], rows.scales[:, count])
 
     def written(self, row: Row) -> int | float | str | None:
-        """Its value as results show it."""
+        """The value of the aggregate in the form of results."""
         at = self._at[0]
         if self._function == "count":
             return written(row.numbers[at], row.scales[at])
@@ -214,7 +214,7 @@ class _Aggregate:
         return _float(value)
 
     def value(self, row: Row, *, huge: bool) -> Any:
-        """Its value as Fraction or, if numbers are huge, Decimal."""
+        """The value of the aggregate as a Fraction or, if numbers are huge, a Decimal."""
         at = self._at[0]
         if self._is_extreme:
             pair = -row.extremes[at] if self._function == "max" else row.extremes[at]

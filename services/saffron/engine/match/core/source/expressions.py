@@ -169,7 +169,9 @@ class Writer:
         return _guarded(operator, ranked[0], ranked[1], "-1")
 
     def _beside_mean(self, operator: str, left: Term, right: Term) -> str | None:
-        """value > mean and the like for eight runs, where a product decides faster than a division."""
+        """The text of a comparison of a value with a mean for eight runs, by a product instead of a division; None
+        otherwise.
+        """
         if not (left.wide or right.wide) or operator not in ("<", ">") or bool(left.mean) == bool(right.mean):
             return None
         value, mean = (left, right) if right.mean else (right, left)
@@ -192,7 +194,7 @@ class Writer:
         return Term(called(expr.function, [self._number(term) for term in terms]), Kind.FLOAT)
 
     def _choice(self, expr: Call) -> Term:
-        """case, coalesce, nullif or is_null."""
+        """The text of case, coalesce, nullif or is_null."""
         terms = [self.term(argument) for argument in expr.arguments]
         self.narrow |= any(term.wide for term in terms)
         if expr.function == "is_null":
