@@ -13,9 +13,7 @@ _WITHIN = 600_000
 
 
 def query_5(columns: Columns) -> int:
-    """The sum over reducers: subsets of the Imbalance meanwhile, times the pairs of Balance around it in ten
-    minutes.
-    """
+    """The sum over reducers: subsets of the Imbalance meanwhile, times pairs of Balance around it in ten minutes."""
     balance, imbalance = _of(columns, "Balance"), _of(columns, "Imbalance")
     total = 0
     for start, end in _reducers(columns):

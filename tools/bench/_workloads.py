@@ -48,9 +48,7 @@ def _workloads() -> Iterator[Workload]:
 
 
 def _asked(split: str, strategy: str, takes: str) -> tuple[str, ...]:
-    """The engines that can express a stock workload. SASE never asks p3 and has no split; Esper loses matches of s2
-    p1.
-    """
+    """The engines that can run a stock workload. SASE has no p3 and no split; Esper loses matches of s2 p1."""
     if split:
         return {"s2": ("flink", "esper") if takes != "p3" else ("flink",), "s3": ("esper",) if takes == "p1" else ()}[
             strategy

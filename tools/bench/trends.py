@@ -110,9 +110,7 @@ def clocked(run: Any) -> float:
 
 
 def by_selectivity(runs: int) -> Iterator[Row]:
-    """A row for each selectivity, the share of earlier events that an event may follow: v uniform in 0..1, A.v >
-    NEXT(A).v + d.
-    """
+    """A row for each share of earlier events that an event may follow: v uniform in 0..1, A.v > NEXT(A).v + d."""
     schema, columns = uniform(SPAN + 1)
     for share in SELECTIVITIES:
         shift = 1 - (2 * share) ** 0.5 if share <= 0.5 else (2 * (1 - share)) ** 0.5 - 1

@@ -1,5 +1,4 @@
-"""An upper bound on the matches kept: a shedder that knows which events and partial matches complete, and drops the
-rest.
+"""An upper bound on the matches kept, by a shedder that keeps only events and partial matches that complete.
 
 Each event kept is looked at, and meets at least one partial match. It meets more where runs could not be merged, which
 is not known from the matches, so that the bound is above what any shedder keeps.

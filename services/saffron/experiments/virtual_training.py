@@ -24,9 +24,7 @@ _FEATURES = "observations.features"
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample of one block: its counts, its measured ns, the partial matches alive in its middle, and its
-    observations.
-    """
+    """A sample of one block: counts, measured ns, the partial matches alive in its middle, and observations."""
 
     work: Work
     measured: int

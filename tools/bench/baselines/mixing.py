@@ -39,9 +39,7 @@ def of_closure_and_end(path, length, end):  # type: ignore[no-untyped-def]
 
 @kernel(uint64(int64[::1], int64, int64))
 def of_start_closure_and_end(path, length, end):  # type: ignore[no-untyped-def]
-    """The value of a match of SEQ(X a, Y+ b[], Z c): path[:length] has the events of b, the latest first, then that
-    of a.
-    """
+    """The value of a match of SEQ(X a, Y+ b[], Z c): path[:length] has the events of b, the latest first, and a."""
     value = mix(mix(empty(), path[length - 1]), END)
     for k in range(length - 2, -1, -1):
         value = mix(value, path[k])

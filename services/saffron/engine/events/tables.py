@@ -185,9 +185,7 @@ def prune_columns(columns: Columns) -> Columns:
 
 
 def bytes_at_most(columns: Columns) -> int:
-    """An upper bound of the bytes of the events in a message, quick to compute; with long texts up to four times as
-    many.
-    """
+    """An upper bound of the bytes of the events in a message, quick to compute; for long texts up to four times."""
     numbers = [columns.seq, columns.ts, columns.time, columns.dropped, columns.latest, columns.key]
     own = [columns.type, *columns.attributes.values(), *([] if columns.trace is None else [columns.trace])]
     bits = len(columns) // 8 + 64  # of nulls, and what keeps buffers apart

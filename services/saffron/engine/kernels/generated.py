@@ -96,9 +96,7 @@ def _plain(signature: object = None, **options: object) -> Callable[[Function], 
 
 @lru_cache(maxsize=128)
 def _code(source: str) -> CodeType:
-    """The Python bytecode of a kernel's text. Without the JIT one text is run again and again, as a new module each
-    time.
-    """
+    """The Python bytecode of a kernel's text, kept since one text is loaded again and again."""
     return compile(source, "plain_kernel", "exec")
 
 

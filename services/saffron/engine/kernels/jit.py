@@ -134,9 +134,7 @@ def prepare() -> None:
 
 
 def unprepared() -> dict[str, Callable[[], None]]:
-    """Compile functions by name: one for each kernel with a signature that was not called yet, and one for all
-    parts.
-    """
+    """Compile functions by name: of each kernel with a signature that was not called yet, and of all parts."""
     waiting: dict[str, Callable[[], None]] = {one.name: one.compile for one in _waiting}
     return waiting | ({"parts": partial(compile_parts, tuple(_parts))} if _parts else {})
 

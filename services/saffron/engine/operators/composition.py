@@ -175,9 +175,7 @@ def makers_first(compiler: Compiler, texts: Mapping[str, str]) -> list[str]:
 
 
 def cycle(plan: Plan, others: Mapping[str, Plan], name: str) -> str:
-    """A sentence on the cycle by which query `name`, added to the others, would read its own results; "" if there is
-    none.
-    """
+    """A sentence on the cycle by which query `name` would read its own results; "" if there is none."""
     plans = {**others, name: plan}
     came_from: dict[str, str] = {}
     queue = [name]

@@ -16,9 +16,7 @@ class Engine(Enum):
     TABLE = "table"
     """Runs in one pool; the kernel walks a table of states, for any pattern."""
     GRAPHS = "graphs"
-    """An engine without runs: it stores events, builds the graph of an event that ends matches, and lists the
-    matches of it.
-    """
+    """An engine without runs: it stores events, and lists matches from the graph of the event that ends them."""
     COLLAPSED = "collapsed graphs"
     """The engine GRAPHS with the graphs themselves as results (OUTPUT COMPRESSED)."""
     IMPRECISE = "imprecise time"

@@ -30,9 +30,7 @@ def _appended(one, other, word):  # type: ignore[no-untyped-def]
 
 @kernel(void(uint64[::1], int64[:, ::1], int64[:, ::1], int64[::1], uint64[:, ::1]))
 def identify(start, heads, counts, seqs, out):  # type: ignore[no-untyped-def]
-    """Write to `out` [n, 2] 128-bit hashes of results: of a column of `heads`, then of each component's count and
-    seqs.
-    """
+    """Write to `out` [n, 2] 128-bit hashes of a column of `heads`, then each component's count and seqs."""
     at = 0
     for i in range(counts.shape[0]):
         a, b = start[0], start[1]

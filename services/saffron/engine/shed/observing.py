@@ -28,9 +28,7 @@ SAMPLE_EVENTS = 4096
 
 
 class Observing:
-    """The features of one chain. `pane`: choose features with this pane; None: `watch` gives them. `seed`: of their
-    keys.
-    """
+    """The features of one chain. `pane`: for choosing features; None: `watch` gives them. `seed`: of their keys."""
 
     def __init__(self, events: EventDrops, plans: Plans, pane: Pane | None, *, seed: int = 0) -> None:
         self._events = events

@@ -10,9 +10,7 @@ from saffron.language.plan.pattern import Choice, InOrder, Interleaved, Loop, Sh
 from saffron.schema.schema import Distribution
 
 Event = Mapping[str, Any]
-"""An event: `seq`, `ts`, `type` and attributes; null is None or absent. SPAN: its `Span`; MADE: its `Origin`, if
-any.
-"""
+"""An event: `seq`, `ts`, `type`, attributes; null is None or absent. SPAN: its `Span`; MADE: its `Origin`."""
 
 SPAN, MADE = "#span", "#made"
 OWN = ("seq", "ts", "type", SPAN, MADE)

@@ -68,8 +68,8 @@ class Marks:
         self._log[index] = replace(self._log[index], end=False)
 
     def records(self, position: int, floor: int) -> list[list[Any]]:
-        """The marks for a block's input. Marks that no later owner needs are dropped: it begins at `position` and
-        `floor`.
+        """The marks for a block's input; marks of no use to a new owner, which begins at `position` and `floor`, are
+        dropped.
         """
         disorders = [mark for mark in self._log if mark.disorder is not None and mark.offset <= position]
         self._log = [

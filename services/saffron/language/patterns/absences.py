@@ -116,9 +116,7 @@ class _Expander:
     # -------------------------------------------------------- combining parts
 
     def row(self, parts: list[tuple[Sequences, Sequences]]) -> tuple[Sequences, Sequences]:
-        """The sequences of the parts one after the other; if all are optional, `some` has the sequences of each by
-        itself.
-        """
+        """The sequences of the parts in order; if all are optional, `some` has the sequences of each by itself."""
         found: Sequences = ((),)
         for part in parts:
             found = self._shortest(head + tail for head, tail in product(found, part[0]))

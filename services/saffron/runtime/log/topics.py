@@ -27,9 +27,7 @@ class TopicFile:
     config: Mapping[str, str]
 
     def spec(self, name: str, partitions: int) -> TopicSpec:
-        """The settings to create topic `name` with. `partitions`: their number where the file leaves it to the
-        source topic.
-        """
+        """The settings to create topic `name` with. `partitions`: their number, unless the file has one."""
         count = partitions if self.partitions is None else self.partitions
         return TopicSpec(name, count, self.config)
 

@@ -20,9 +20,7 @@ _FIX = "partitioner=murmur2_random in the producer (librdkafka's default is CRC3
 
 
 def check_keys(look: Look) -> Iterator[Finding]:
-    """Findings on message keys: newest events in a partition other than murmur2's, or without the key that the
-    stream has.
-    """
+    """Findings on message keys: events in another partition than murmur2's, and events without keys."""
     for name, record in look.streams.items():
         facts = look.topics.get(record.topic)
         count = len(facts.partitions) if facts is not None else 0

@@ -42,9 +42,7 @@ class BadRecord:
 
 @dataclass(frozen=True)
 class WatermarkRecord:
-    """A `$watermark` in a batch: record `row`, with time `ts`. `source`: the one partition that it is of, in a
-    routed stream.
-    """
+    """A `$watermark` in a batch: record `row`, with time `ts`. `source`: its partition, in a routed stream."""
 
     row: int
     ts: int

@@ -57,8 +57,7 @@ class Graphs:
         return bool(paths.shared(self.first_node, self.component, self.place))
 
     def sizes(self) -> tuple[int, int, int]:
-        """The numbers of matches, of the events that they bind, and of distinct beginnings of matches, matches
-        included.
+        """The numbers of matches, of their events, and of distinct beginnings of matches, matches included.
 
         MemoryError where they are too many to list.
         """
@@ -139,7 +138,5 @@ class Graph:
         ]
 
     def enumerate(self) -> Iterator[list[list[int]]]:
-        """The matches of the graph in the order of results: places by component. Memory does not grow with their
-        number.
-        """
+        """The matches of the graph in the order of results, as places by component; memory stays constant."""
         return enumeration.matches(self.nodes(), self.components)

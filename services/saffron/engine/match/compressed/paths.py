@@ -22,9 +22,7 @@ def shared(first_node, component, place):  # type: ignore[no-untyped-def]
 
 @kernel(void(*_GRAPHS, float64[::1]))
 def sizes(first_node, root, first_before, before, total):  # type: ignore[no-untyped-def]
-    """Write to `total` [3] the numbers of matches, of their events, and of distinct beginnings of matches; up to
-    2**53.
-    """
+    """Write to `total` [3] the numbers of matches, events and distinct beginnings of matches; up to 2**53."""
     largest = 0
     for graph in range(len(first_node) - 1):
         largest = max(largest, first_node[graph + 1] - first_node[graph])

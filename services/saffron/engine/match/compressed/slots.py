@@ -78,18 +78,14 @@ class Slots:
         return max(map(len, self.of))
 
     def cap(self, slot: Slot) -> int | None:
-        """The least count in a slot LENGTH or NUMBER from which on all conditions on it have one answer; None: there
-        is none.
-        """
+        """The least count in a slot LENGTH or NUMBER from which on all conditions on it agree; None: none."""
         exprs = [one.condition.expr for one in self.questions if slot in read(one, self.plan)]
         exprs += [one.met for one in self.extremes.values() if slot in read(one.asked(one.met)[0], self.plan)]
         limits = [_limit(expr) for expr in exprs]
         return None if None in limits else max((one for one in limits if one is not None), default=None)
 
     def _carried(self, slot: Slot, component: int) -> bool:
-        """True if nodes of the next component take the slot from this component's; nodes know their own event
-        anyway.
-        """
+        """True if nodes of the next component take the slot from this one's; nodes have their own event anyway."""
         own = slot.component == component and slot.held is Held.LAST
         return slot.component <= component and not own
 

@@ -17,9 +17,7 @@ from saffron.language.plan.expressions import Expr
 
 @dataclass(frozen=True)
 class Classifier:
-    """The text of a classifier; none where the event's type is enough. `names`: the columns and strings that it
-    reads.
-    """
+    """The text of a classifier, if types are not enough. `names`: the columns and strings that it reads."""
 
     sources: tuple[KernelSource, ...]
     names: Names

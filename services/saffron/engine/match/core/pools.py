@@ -129,9 +129,7 @@ class Pool:
 
 
 def pools(states: Sequence[State], merging: int | None) -> list[Pool]:
-    """The pools of a plan: one for the runs of each state, and, if those of state `merging` merge (N7), one for
-    followers.
-    """
+    """The pools of a plan: one for each state, and one for the followers of state `merging` (N7)."""
     rows = [len(state.ints) + (ROWS if index == merging else 0) for index, state in enumerate(states)]
     made = [Pool(len(state.floats), ints) for state, ints in zip(states, rows, strict=True)]
     return made if merging is None else [*made, Pool(0, FOLLOWER_ROWS, FOLLOWER_COLUMNS)]

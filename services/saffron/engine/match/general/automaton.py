@@ -210,8 +210,7 @@ def _read(plan: MatchPlan, checks: tuple[Asked, ...]) -> Iterator[Feature]:
 
 
 def _looked_back(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> Iterator[Feature]:
-    """Features for checks that look back at a list: its length, and its aggregates before the current event of the
-    check.
+    """Features for checks that look back at a list: its length, and its aggregates before the current event.
 
     The length says whether there is something to look back at.
     """
@@ -224,9 +223,7 @@ def _looked_back(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> It
 
 
 def _moments(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> Iterator[tuple[int | None, Iterable[Asked]]]:
-    """Checks by the moment at which a kernel asks them: the component whose event is taken, or None for a whole
-    match.
-    """
+    """(component whose event is taken, or None for a whole match) -> the checks that a kernel asks then."""
     for kind in table.kinds:
         yield kind.component, due(checks, kind.component, kind.over, kind.newly)
         for number in (number for gap in kind.gaps for number in gap.absences):

@@ -1,6 +1,4 @@
-"""The evaluation time of each condition of WHERE: the first moment at which all that it reads is known
-(`plan.Check`).
-"""
+"""The evaluation time of each condition of WHERE: the moment at which all that it reads is known (`plan.Check`)."""
 
 from __future__ import annotations
 

@@ -21,9 +21,7 @@ _NOT_BOUND = 2**62
 
 
 def settle(found: Ints, components: int, base: int, nodes: Nodes) -> int:
-    """Sort matches in place, without those that are equal to others. Returns the number left. `base`: the oldest
-    row.
-    """
+    """Sort matches in place, equal ones once; returns their number. `base`: the oldest row."""
     count = int(found.shape[1])
     if count < 2:
         return count
@@ -112,9 +110,7 @@ def _difference(keys, ends, i, j):  # type: ignore[no-untyped-def]
 
 @kernel(int64(int64[::1], int64[::1], int64[::1]))
 def _sort(keys, ends, order):  # type: ignore[no-untyped-def]
-    """Write the order of distinct matches by key to `order`; returns their number (merge sort; mostly they are in
-    order).
-    """
+    """Write the order of distinct matches to `order`; returns their number (merge sort; mostly in order)."""
     n = len(ends)
     for i in range(n):
         order[i] = i

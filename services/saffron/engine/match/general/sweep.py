@@ -36,9 +36,7 @@ def sweep_all(
     nodes: Nodes, rows: tuple[NDArray[np.int64], NDArray[np.int64], int], openers: NDArray[np.int64], window: Closing,
     due: Due,
 ) -> int:  # fmt: skip
-    """The sweep of a plan WITH TIMEOUTS; see `sweep`. `rows`: instants and positions of the stored events, and the
-    ring's mask.
-    """
+    """The `sweep` of a plan WITH TIMEOUTS. `rows`: stored events' instants and positions, and the ring's mask."""
     arrays = pool.floats, pool.ints, pool.heads, pool.segments
     return int(_sweep_all(*arrays, now, pending, found, matches, *nodes.arrays, *rows, openers, *window, *due))
 

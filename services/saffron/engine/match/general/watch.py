@@ -118,9 +118,7 @@ class Watch:
             self.lived += int((deadlines[deadlines < now] - clock).sum())
 
     def begin(self, pool: Pool, part: Passing, *, first: bool) -> None:
-        """Begin a part: a log for its events, and the runs alive before it. `first`: the part is the first of its
-        block.
-        """
+        """Begin a part, with the runs alive before it and a log. `first`: of its block."""
         if self.on:
             self._before = self._alive(pool, int(part.instants[0]) if first else part.clock)
             self.log = np.empty((ROWS, _NOTES * (len(part.instants) + len(self._before[0]) + _NOTES)), np.int64)

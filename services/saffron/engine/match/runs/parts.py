@@ -55,9 +55,7 @@ class Source(Part, ABC):
         """Forget the matches of the last block, which have been published."""
 
     def forget_runs(self) -> None:
-        """Forget partial matches: no match holds an event from before and one from after. Matches of the block stay
-        readable.
-        """
+        """Forget partial matches, so that no match spans this call. Matches of the block stay readable."""
 
 
 class Reporter(Part, ABC):

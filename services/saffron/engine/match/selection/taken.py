@@ -1,6 +1,4 @@
-"""A greedy selection of matches: one for each first event (FIRST, LONGEST), and none with a consumed event
-(CONSUME).
-"""
+"""A greedy selection of matches: one for each first event (FIRST, LONGEST), none with a consumed event (CONSUME)."""
 
 from __future__ import annotations
 
@@ -62,9 +60,7 @@ class Taken:
         return entries if kept.all() else entries.only(np.sort(order[kept]))
 
     def _turns(self, entries: Entries, counts: Ints) -> Ints:
-        """The order of turns: first events in the order in which they choose, and for each its matches, the largest
-        first.
-        """
+        """The order of turns: first events as they choose, and for each its matches, the largest first."""
         size = -counts.sum(axis=1)
         first = entries.found[FIRST_ROW]
         by_last = np.zeros(len(entries), np.int64)
@@ -81,8 +77,7 @@ class Taken:
     )
 )  # fmt: skip
 def _greedy(events, starts, counts, rows, first, windows, consuming, kept, added):  # type: ignore[no-untyped-def]
-    """Write to `kept` [n] whether each match is taken, in turn; to `added` [2] the numbers of marked events and first
-    events.
+    """Write to `kept` [n] whether each match is taken, to `added` [2] the numbers of marked events and first events.
 
     `events`, `starts`: tables of marks, empty where nothing is consumed, or a first event may have several matches.
     `rows`: events by match, then by component.

@@ -78,9 +78,7 @@ Ties = Mapping[tuple[int, int], tuple[tuple[str, str], ...]]
 
 
 def _ties(plan: MatchPlan) -> Ties:
-    """(component, other component) -> pairs of attributes that must be equal, of single components, in both
-    directions.
-    """
+    """(component, other) -> attributes that must be equal, for single components, in both directions."""
     found: dict[tuple[int, int], tuple[tuple[str, str], ...]] = {}
     for condition in plan.conditions:
         expr = condition.expr

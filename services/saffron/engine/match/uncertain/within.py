@@ -14,9 +14,7 @@ ROUNDING = 1e-12
 
 @inline
 def _beginning(shape, work, depth):
-    """The number of leading events of the path that decide when it begins, if all others surely happen after them;
-    else 0.
-    """
+    """The number of leading events of the path that surely come before all others; 0: not sure."""
     levels, mask = work.levels, work.counters[MASK]
     count, latest = 1, work.hi[levels[PATH, 1] & mask]
     if shape.loose[0]:

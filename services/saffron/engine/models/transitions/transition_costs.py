@@ -15,9 +15,7 @@ import numpy as np
 Cell = tuple[int, int]
 
 MOST_CELLS = 128
-"""The most transitions of a sample with costs of their own; others cost the mean. Products are as many as its
-square.
-"""
+"""The most transitions of a sample with costs of their own (products: its square). Others cost the mean."""
 _RIDGE = 1e-4
 """The weight of the mean time, against columns of unit length: indistinguishable transitions cost the same."""
 

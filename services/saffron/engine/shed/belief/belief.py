@@ -27,9 +27,7 @@ _GRAIN = 8
 _MOST_OF_MODEL = 16.0
 """The most trials that the matches behind a model of events make; with more matches each trial has more."""
 SHARE = 0.25
-"""The share of fitting events at which a model of them is compared with even dropping, while another share is
-dropped.
-"""
+"""The share of fitting events at which a model is compared with even dropping while other shares are dropped."""
 SHARES = (SHARE, 0.5, 0.75)
 
 

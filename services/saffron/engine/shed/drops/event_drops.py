@@ -125,8 +125,7 @@ class EventDrops:
         return np.where(self.taking.fits(query, len(contributed)), contributed, 0.0)
 
     def parts(self, query: str, by: Shedder, share: float, marks: Marks, length: float) -> float:
-        """Expected share (0 to 1) of the last block's contributions to the query's matches that goes with the marked
-        events.
+        """The expected share (0 to 1) of the last block's contributions to a query's matches in marked events.
 
         `by`, `share`: shedder and wanted share of events. `marks` [n]: the events that go. `length`: events of a match.
 

@@ -30,9 +30,7 @@ class LossCurve:
         return cls(np.maximum.accumulate([lost(share) for share in SHARES.tolist()]))
 
     def towards_random(self, part: float, length: float) -> LossCurve:
-        """The interpolation between this curve (`part` 0) and that of random dropping (1), for matches of `length`
-        events.
-        """
+        """The interpolation between this curve (`part` 0) and random dropping (1), for matches of `length` events."""
         if part == 0:
             return self
         at_random = np.maximum(self.lost, 1.0 - (1.0 - SHARES) ** length)

@@ -34,9 +34,7 @@ class LosslessShares:
         self._known.clear()
 
     def share(self, share: float, queries: Callable[[], Mapping[str, Candidate]]) -> float:
-        """The greatest share without further loss, at least `share`. `queries`: those that may lose events, made
-        when needed.
-        """
+        """The greatest share without further loss, at least `share`. `queries`: those that may lose events."""
         place = floor(share * _STEPS)
         if place not in self._known:
             self._known[place] = lossless(place / _STEPS, queries())

@@ -50,9 +50,7 @@ class View:
         return {query: (self._traits(query), self.slots[query]) for query in running}
 
     def misfit(self, model: TransitionModel) -> str:
-        """The difference between a model and its query in force, as text; "" for none, or for another version of the
-        query.
-        """
+        """The difference between a model and its query in force, as text; "" for none, or another version."""
         if self.queries.get(model.query) != model.query_version:
             return ""
         return self.traits[model.query].misfit(model)

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from saffron.engine.shed.load.fading import Fading
 
 _KEPT = 0.9
-"""The factor on earlier measurements at each report. They are weighted by events, since a first block may be small and
-slow.
-"""
+"""The factor on earlier measurements at each report, weighted by events: a first block may be small and slow."""
 _MEMORY_MS = 200.0
 """The memory of measured over expected time, in ms of processing time."""
 _FURTHEST = 128.0

@@ -43,9 +43,7 @@ class Speed:
         return 0.0 if self.of_shedding is None else self.of_shedding(partial_matches) / 1e6
 
     def affordable(self, milliseconds: float, at_most: int) -> int:
-        """The inverse n' = f^-1: the number of partial matches at which an event takes this many ms; all where f is
-        unknown.
-        """
+        """The inverse n' = f^-1: the partial matches at which an event takes so many ms; all where f is unknown."""
         if self.function is None:
             whole = self.processing(at_most)
             return at_most if whole <= milliseconds else int(at_most * max(0.0, milliseconds) / whole)

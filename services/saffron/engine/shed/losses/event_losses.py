@@ -42,18 +42,14 @@ _UNLIKELY = 60.0 * ((_OF_CONTRIBUTION - 1.0) ** 2 + (_OF_ALIVE - 0.5) ** 2)
 few dozen of them say no more than one.
 """
 _MOST_MARKS = 8_192
-"""The most marks kept for a reader that does not report. Beyond it the older half is dropped, and with it the detail of
-when matches were due.
-"""
+"""The most marks kept for a reader that does not report. Beyond it the older half is dropped."""
 _DUE, _LOST, _AT_RANDOM, _PROMISED = range(4)
 """Rows of matches: due, and lost of these; lost if each event were as good as any other; lost as promised."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """The extent of a query's matches: `length`, their number of events; `reach`, the events of the stream that they
-    span.
-    """
+    """The extent of a query's matches: `length`, their events; `reach`, the events of the stream that they span."""
 
     length: float = EVENTS_A_MATCH
     reach: float = 1.0

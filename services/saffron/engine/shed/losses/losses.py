@@ -15,9 +15,7 @@ from saffron.engine.shed.losses.measured import Measured
 _WRONG_EVENTS, _WRONG_PARTIAL = 0.3, 0.25
 """Relative errors of promised losses: of events, and of partial matches, of which some are retained to measure it."""
 _WRONG_FALSE = 2.0
-"""The relative error of promised false matches. A promise is the most that NOTs let pass, and leaves out substitutes of
-lost matches.
-"""
+"""The relative error of promised false matches: the most that NOTs let pass, without substitutes of lost matches."""
 _BESIDE = 0.02
 """Share of matches beside which losses of events are compared: what is small cannot be measured so well."""
 _MOST_RATIO = 8.0

@@ -169,9 +169,7 @@ class Writer:
         return _guarded(operator, ranked[0], ranked[1], "-1")
 
     def _beside_mean(self, operator: str, left: Term, right: Term) -> str | None:
-        """The text of a comparison of a value with a mean for eight runs, by a product instead of a division; None
-        otherwise.
-        """
+        """The text of comparing a value with a mean for eight runs, by a product; None for other terms."""
         if not (left.wide or right.wide) or operator not in ("<", ">") or bool(left.mean) == bool(right.mean):
             return None
         value, mean = (left, right) if right.mean else (right, left)
