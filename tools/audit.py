@@ -43,7 +43,7 @@ class Known:
     summary: str
 
     def line(self) -> str:
-        """One line for people."""
+        """The vulnerability in one line."""
         fixed = f"fixed in {', '.join(self.fixed)}" if self.fixed else "no fixed version is known"
         also = f" ({', '.join(self.names[1:])})" if self.names[1:] else ""
         return f"{self.pin.package} {self.pin.version}: {self.names[0]}{also}, {fixed}. {self.summary}".rstrip()
@@ -121,7 +121,7 @@ def _asked(url: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def _described(pin: Pin, record: Mapping[str, Any]) -> Known | None:
-    """None: it has been withdrawn."""
+    """The vulnerability of a record; None: it was withdrawn."""
     if "withdrawn" in record:
         return None
     fixed = {

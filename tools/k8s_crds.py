@@ -17,7 +17,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "tests" / "contracts" / "k8s" / "
 
 
 def cut(definition: Any) -> dict[str, Any]:
-    """apiVersion -> schema of `spec`."""
+    """apiVersion -> the schema of `spec`."""
     spec = definition["spec"]
     schemas = {
         f"{spec['group']}/{version['name']}": version["schema"]["openAPIV3Schema"]["properties"]["spec"]

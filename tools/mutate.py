@@ -92,7 +92,7 @@ class Laboratory:
         return True
 
     def survives(self, mutant: Mutant) -> bool:
-        """True if all tests pass with it."""
+        """True if all tests pass with the mutant."""
         path = self.folder / mutant.path
         source = path.read_text()
         own = self.folder / "mutant_kernels"

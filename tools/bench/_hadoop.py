@@ -54,7 +54,7 @@ _PER_JOB = 260  # events of a job, about
 
 
 def schema(*, imprecise: bool = False) -> Schema:
-    """`imprecise`: what the cluster reports about itself happened at some time in the 15 s before."""
+    """The schema of the log. `imprecise`: the cluster's reports on itself happened at some time in the 15 s before."""
     reported = dict.fromkeys(("LoadStd", "Balance", "Imbalance"), "uniform") if imprecise else {}
     return Schema(_KINDS, TYPES, dict.fromkeys(TYPES, frozenset()), given=True, times=reported)
 

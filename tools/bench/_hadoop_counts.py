@@ -40,7 +40,7 @@ def query_6(columns: Columns) -> int:
 
 
 def _rising(values: np.ndarray) -> int:
-    """Subsets, not empty, that never fall."""
+    """The number of nonempty subsets that never fall."""
     ending: list[int] = []
     for k, value in enumerate(values):
         ending.append(1 + sum(ending[other] for other in np.flatnonzero(values[:k] <= value)))

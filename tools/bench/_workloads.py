@@ -12,7 +12,7 @@ _TAKES = {"p1": "", "p2": " AND a[i].price > a[i-1].price", "p3": " AND a[i].pri
 
 @dataclass(frozen=True)
 class Workload:
-    """`peers`: which of them can be asked for exactly these matches (faults and other readings left out)."""
+    """A query over a stock stream. `peers`: engines that can express exactly its matches."""
 
     name: str
     stream: str

@@ -47,7 +47,7 @@ def first_answer(case: Any, *, interpret: bool) -> tuple[float, float, int]:
 
 
 def apart(case: Any, *, interpret: bool = False) -> tuple[float, float, int]:
-    """The same in a process of its own."""
+    """The figures of `first_answer`, measured in a process of its own."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

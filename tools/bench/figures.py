@@ -170,7 +170,7 @@ def _plan(text: str, schema: Schema) -> MatchPlan:
 
 
 def any_stream(events: int) -> tuple[Schema, Columns]:
-    """One event a ms, of a random type, with v and load uniform in [0, 1)."""
+    """A stream with one event a ms, of a random type, with v and load uniform in [0, 1)."""
     rng = np.random.Generator(np.random.PCG64(20145))
     ts = np.arange(events, dtype=np.int64)
     held = ("v", "load")
@@ -211,7 +211,7 @@ def any_listed(
     limit: float,
     steps: int,
 ) -> Row:
-    """The ways that make every match."""
+    """The figures of the ways that make every match."""
     fit, end, within, condition = asked
     parts = blocks(columns, 8192)
     seconds, (whole, mixed) = timed(lambda: listed(prepare(plan, schema), parts, limit), runs)
@@ -242,7 +242,7 @@ def _kinds(columns: Columns, fit: float, end: float) -> tuple[Any, Any]:
 
 
 def draw(folder: Path, events: int, stock: list[Row], skipping: list[Row]) -> None:
-    """The charts of both."""
+    """Draw the charts of both templates."""
     folder.mkdir(parents=True, exist_ok=True)
     by_window, by_output, gains = defaultdict(list), defaultdict(list), defaultdict(list)
     for row in stock:

@@ -66,7 +66,7 @@ class Watched:
         self.observer.applied(block, self.operator, time.perf_counter_ns() - began)
 
     def tell(self) -> tuple[int, int]:
-        """ns and bytes of its messages."""
+        """Make the messages; returns their ns and bytes."""
         began = time.thread_time_ns()
         size = sum(len(value) for _, _, value in self.observer.messages(self.operator))
         return time.thread_time_ns() - began, size
@@ -85,7 +85,9 @@ def keyed(parts: list[Block], spec: FeatureSpec) -> tuple[list[Block], float]:
 
 
 def one_run(begin: Block, plain: list[Block], told: list[Block], spec: FeatureSpec) -> tuple[Ints, tuple[int, int]]:
-    """ns of the thread [3, blocks]: not observing, no block watched, many; ns and bytes of the messages of the last."""
+    """[3, blocks]: ns of the thread, without observation, with no block watched, and with many; ns and bytes of
+    messages.
+    """
     alone = MatchOperator(partition=0, one_in=NEVER)
     alone.apply(begin)
     never, often = Watched(begin, spec, NEVER), Watched(begin, spec, OFTEN)

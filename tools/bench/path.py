@@ -99,7 +99,7 @@ def filled_flink(setting: Setting) -> Way:
 
 
 def runs_of(load: Load, way: Way, count: int) -> list[Run]:
-    """Each on a system of its own. SystemExit: results are missing."""
+    """Runs, each on a system of its own. SystemExit: results are missing."""
     found: list[Run] = []
     for _ in range(count):
         with system() as running:

@@ -97,7 +97,7 @@ class Matcher:
         return self.ask("readyz") is not None
 
     def total(self, name: str) -> float:
-        """The sum of one of its metrics."""
+        """The sum of a metric's values."""
         families = text_string_to_metric_families(self.ask("metrics") or "")
         return float(sum(one.value for family in families for one in family.samples if one.name == name))
 
@@ -118,7 +118,7 @@ def until(condition: Callable[[], bool], what: str) -> float:
 
 @dataclass(frozen=True)
 class Latencies:
-    """`at`: when each result came, `ms`: how long after its last event; `lines`: results by partition, undated."""
+    """Latencies of results. `at`: their times. `ms`: from the last event. `lines`: results by partition, undated."""
 
     at: np.ndarray[Any, np.dtype[np.int64]]
     ms: np.ndarray[Any, np.dtype[np.int64]]

@@ -42,7 +42,7 @@ BLOCK = 8192
 
 @dataclass(frozen=True)
 class Case:
-    """`way`: a threshold's name, or how exact times are matched; `ordered`: the closure is correlated."""
+    """A case. `way`: a threshold's name, or the way to match exact times. `ordered`: the closure is correlated."""
 
     varied: str
     window: int
@@ -59,7 +59,7 @@ def schema(*, imprecise: bool) -> Schema:
 
 
 def stream(events: int, length: int) -> Iterator[Columns]:
-    """One event a ms, of a random type, with v and load uniform in [0, 1)."""
+    """A stream with one event a ms, of a random type, with v and load uniform in [0, 1)."""
     for number, begin in enumerate(range(0, events, SEGMENT)):
         rng = np.random.Generator(np.random.PCG64([7, number]))
         ts = np.arange(begin, min(begin + SEGMENT, events), dtype=np.int64)
@@ -74,7 +74,7 @@ def stream(events: int, length: int) -> Iterator[Columns]:
 
 
 def query(case: Case, density: float) -> str:
-    """v < limit picks `density` events of a window; `ordered`: the closure's loads may not fall."""
+    """The text of a case's query: v < limit picks `density` events of a window; `ordered`: loads may not fall."""
     limit = min(1.0, density / case.window)
     conditions = [f"a.v < {limit!r}", f"b[i].v < {limit!r}", f"c.v < {limit!r}"]
     if case.ordered:

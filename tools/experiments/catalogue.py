@@ -38,7 +38,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Experiment:
-    """`varied`: the axis. `paper`: shedder -> {value: false negatives, per cent}."""
+    """An experiment. `varied`: the axis. `paper`: shedder -> {value: false negatives, per cent}."""
 
     name: str
     about: str
@@ -74,7 +74,7 @@ def _panes(query: str, stream: Callable[[int, Path], Path], panes: Sequence[int]
 
 
 def _distributions(query: str, sets: Sequence[int]) -> list[Point]:
-    """Over these of the synthetic sets, at 140 %."""
+    """Points by synthetic set, at 140 % load."""
     return [Point(i, _over({"g": text(query)}, _synthetic(f"D{i}"), 1.4)) for i in sets]
 
 
@@ -100,7 +100,7 @@ def _rates(queries: Mapping[str, str], stream: Callable[[int, Path], Path]) -> l
 
 
 def _on_rates(name: str, about: str, query: str, stream: Callable[[int, Path], Path]) -> Iterator[Experiment]:
-    """One of gSPICE's, at all rates."""
+    """An experiment of gSPICE's at all rates."""
     yield Experiment(name, f"{about}: rates", "rate", _rates({"g": text(query)}, stream), EVENTS)
 
 

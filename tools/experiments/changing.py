@@ -31,8 +31,10 @@ def quiet(seed: int, folder: Path, events: int = EVENTS) -> Path:
 
 
 def turns(seed: int, folder: Path, events: int = EVENTS) -> Path:
-    """Jobs that open and close. In one regime those of low size close soon, in the next those of high size late; the
-    others hardly ever do."""
+    """A stream of jobs that open and close, in two alternating regimes.
+
+    In one regime jobs of low size close soon, in the other jobs of high size close late; others hardly ever close.
+    """
     return written(f"turns-{events}-{seed}", _turns(np.random.default_rng([seed, 102]), events), folder)
 
 

@@ -111,7 +111,7 @@ def _run(
     models: Sequence[tuple[bytes, bytes]],
     folder: Path,
 ) -> _Run:
-    """`rates`: of the leading share and of the rest, events a second."""
+    """One run. `rates`: of the leading share and of the rest, events a second."""
     lead, rest, share = _cut(load.events, rates[1], folder)
     overload = PASS if shedder == NONE else SHED
     settings = {"overload": overload, "latency_bound_ms": round(BOUND_MS), "commit_ms": 10, "pane_events": load.pane}

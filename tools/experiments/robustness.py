@@ -23,7 +23,7 @@ from saffron.cli.progress import bar
 from saffron.language.cost.shedders import AUTO
 
 ROBUSTNESS = "robustness"
-"""Its name as an experiment."""
+"""The name of the experiment."""
 _SURE = 1.96
 """Standard errors of the mean of seeds, for 95 %."""
 BY_TRAINING = "train"
@@ -87,8 +87,11 @@ def _rows(done: Mapping[Place, Sequence[Done]]) -> list[dict[str, Any]]:
 
 
 def row_of(done: Sequence[Done]) -> dict[str, Any]:
-    """The seeds of one point and share. Means over them; `+-`: half of the 95 % interval of the difference, by seeds
-    where there are several, and by which results stand or fall together otherwise."""
+    """The row of one point and share: means over its seeds.
+
+    `+-`: half of the 95 % interval of the difference. It is estimated over seeds, or, if there are few, from clumps of
+    results.
+    """
     task = done[0].task
     missed = {name: [100 * one.found[name].missed for one in done] for name in task.shedders}
     best = min(EVEN, key=lambda name: statistics.fmean(missed[name]))

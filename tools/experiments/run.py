@@ -56,7 +56,7 @@ class Load:
         return tuple(self.queries.items()), self.events, tuple(self.costs.items()), self.seconds, self.train
 
     def leading(self, count: int | None, folder: Path) -> Load:
-        """The same over so many leading events, or all."""
+        """The load with its first `count` events, or all."""
         return replace(self, events=leading(self.events, count, folder)) if count else self
 
 
@@ -143,7 +143,7 @@ def _alone(load: Load, costs: Mapping[str, float]) -> Mapping[str, Any]:
 
 
 def stated(load: Load) -> Mapping[str, float]:
-    """ns a check by query, such that the engine alone is busy for as long as the load lasts."""
+    """Query -> ns a check, such that the engine alone is busy for as long as the load lasts."""
     busy, _ = _calibrated(load)
     return {name: load.lasts / busy * cost for name, cost in load.costs.items()}
 
@@ -174,7 +174,7 @@ def asked(
 
 
 def replayed(load: Load, run: VirtualRun) -> VirtualReplay:
-    """A replay that is over."""
+    """A replay, run to its end."""
     replay = _replay(load, run)
     deque(_results(load, replay), maxlen=0)
     return replay

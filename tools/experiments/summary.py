@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 
 
 def summary(varied: str, rows: Sequence[Row]) -> dict[str, Any]:
-    """`rows`: those of the table, at each value of what is `varied` one a shedder. "-": nothing to say it of."""
+    """The summary of a table's `rows`, one for each value of `varied` and shedder. "-": no figure."""
     values = list(dict.fromkeys(row[varied] for row in rows))
     points = [[row for row in rows if row[varied] == value] for value in values]
     shed = [row for row in rows if row["shedder"] != "none"]

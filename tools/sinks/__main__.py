@@ -124,7 +124,7 @@ def _row(result: dict[str, object]) -> tuple[str, ...]:
 
 
 def _number(text: str) -> str:
-    """Numbers in one spelling."""
+    """The normal form of a number's text."""
     try:
         return repr(float(text))
     except ValueError:

@@ -67,7 +67,7 @@ MAX_SOURCES, MAX_PARTITIONS = 64, 10_000
 
 
 def read_definition(text: str) -> StreamDefinition:
-    """The definition that a text writes. DefinitionError, with the place, where it writes none."""
+    """The definition in a text. DefinitionError, with the place, if there is none."""
     fields = Node.root(text).fields(STREAM_FIELDS, needed=("stream", "sources"))
     name = fields["stream"].scalar()
     if not is_name(name):

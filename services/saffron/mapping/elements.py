@@ -30,7 +30,7 @@ def message_of_element(message: Message, source: SourceDefinition, number: int) 
 
 
 def _alone(value: bytes, message: Message, source: SourceDefinition, element: Element) -> bytes:
-    """The message's value with one element. What is not changed keeps its bytes."""
+    """The message's value reduced to one element. Unchanged parts keep their bytes."""
     if element.value == WHOLE:
         return value
     if source.csv is not None:

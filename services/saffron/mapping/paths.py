@@ -39,7 +39,7 @@ class Path:
 
     @classmethod
     def parse(cls, text: str) -> Path:
-        """The path that a text writes. PathError where it writes none."""
+        """The path in a text. PathError if there is none."""
         steps: list[Step] = []
         place = 0
         while True:

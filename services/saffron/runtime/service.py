@@ -23,8 +23,8 @@ from saffron.runtime.telemetry.metrics import Metrics
 _LOG = logging.getLogger(__name__)
 _IDLE_WAIT = 0.01
 _QUIET_SECONDS, _QUIET_WAIT = 1.0, 0.05
-"""After so long without progress a step waits longer. Input ends the wait at once; control topics are read that much
-later. Four idle services take 0.03 cores so, and 0.07 with the shorter wait alone.
+"""Seconds without progress after which a step waits longer. Input ends the wait at once; control topics are read that
+much later. Four idle services then take 0.03 cores, and 0.07 with the shorter wait alone.
 """
 _AGAIN_SECONDS = 1.0
 _BUSY_SECONDS = 1.0

@@ -125,7 +125,7 @@ class UnknownEvents:
             self._announced_version(schema, now_ms)
 
     def _announced_version(self, wanted: Schema, now_ms: int) -> Schema | None:
-        """The announced schema, if it covers `wanted`. Else announces `wanted` and returns None."""
+        """The announced schema, if it covers `wanted`. Otherwise announce `wanted`, and return None."""
         if wanted.given:
             return wanted
         version = self._activation.announced(wanted)

@@ -15,7 +15,7 @@ from bench.baselines.stock import NODES
 from saffron.engine.kernels.jit import kernel
 
 MOST = NODES >> 1
-"""Runs that may live at a time."""
+"""The most runs alive at a time."""
 OTHER, A, B, C = range(4)
 
 
@@ -54,7 +54,7 @@ def _taken(e, kind, value, rising, within, runs, nodes, counts):  # type: ignore
 
 @kernel()
 def _ended(e, value, rising, within, runs, nodes, counts, path, construct):  # type: ignore[no-untyped-def]
-    """(matches, hash) that a C completes."""
+    """(matches, hash) of the matches that a C completes."""
     matches, mixed = 0, np.uint64(0)
     for r in range(counts[0]):
         counts[2] += 1

@@ -16,7 +16,7 @@ message that became the event."""
 BUILT_IN = ("type", "ts")
 """Words that, without quotes, name something of every event."""
 OF_VARIABLE = (*BUILT_IN, "len")
-"""The same behind a variable that may be a list."""
+"""Such words behind a variable that may be a list, where `len` is one too."""
 
 
 def attribute_text(name: str, built_in: tuple[str, ...] = BUILT_IN) -> str:

@@ -52,7 +52,7 @@ def parse_pattern(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 
 def _conjunction(cursor: Cursor, is_clause: IsClause) -> Pattern:
-    """unit {AND unit}."""
+    """The pattern of unit {AND unit}."""
     parts = [_unit(cursor, is_clause)]
     while cursor.accept("&") or cursor.accept_word("and"):
         parts.append(_unit(cursor, is_clause))

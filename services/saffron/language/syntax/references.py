@@ -93,7 +93,7 @@ NUMBER_LIMIT = 1_000_000
 
 
 def _current(cursor: Cursor) -> tuple[Index, int]:
-    """i or i-k."""
+    """The index i or i-k."""
     cursor.advance()
     if not cursor.accept("-"):
         return Index.CURRENT, 0

@@ -38,7 +38,7 @@ class Token(NamedTuple):
 QUOTE = '"'
 """The sign on both sides of a name that is no word."""
 NAME_QUOTES = ('"', "\u201c")
-"""Signs that may begin such a name."""
+"""Signs that may begin a quoted name."""
 
 SPELLINGS = {
     "==": "=",

@@ -151,7 +151,7 @@ class Table:
 
 
 def row_of(value: bytes) -> Mapping[str, Any]:
-    """The row that a JSON text is. MessageError: it is none."""
+    """The row in a JSON text. MessageError: the text is none."""
     try:
         orjson.loads(value)  # it refuses texts that are no UTF-8, and halves of characters
     except ValueError as error:

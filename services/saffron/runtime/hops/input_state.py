@@ -103,7 +103,7 @@ class InputTracker:
         self.state = replace(self.state, topic=topic, partitions=partitions)
 
     def count(self, where: TopicPartition, when_written: WhenWritten[Any]) -> None:
-        """Has the incidents since the last call counted, once the state that has them is written."""
+        """Count the incidents since the last call, once the state that has them is written."""
         for incident in self._new:
             labels = (where.topic, str(where.partition))
             when_written.add(INPUT_INCIDENTS, 1, *labels, incident.kind)

@@ -35,7 +35,7 @@ class Counted:
 
 
 def unreported(metric: Counter, amount: float, /, *labels: str) -> None:
-    """A `Report` that adds to nothing."""
+    """A `Report` that counts nothing."""
 
 
 class WhenWritten(Generic[M]):
@@ -60,7 +60,7 @@ class WhenWritten(Generic[M]):
             self.then(partial(self._report, metric, amount, *labels))
 
     def then(self, act: Act) -> None:
-        """Calls `act` when it is written."""
+        """Call `act` when the output is written."""
         self._open.append(act)
 
     def seal(self, mark: M) -> None:

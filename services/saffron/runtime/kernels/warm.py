@@ -101,9 +101,10 @@ class Warming:
     """Compiles requests one after another in a child process. `step` never waits."""
 
     def __init__(self, kernels: Path, operator: str, modules: str = "") -> None:
-        """`kernels`: their directory.
+        """Begin without a child.
 
-        `operator`: of later requests; the child imports it and `modules` (`own_modules`) first.
+        `kernels`: their directory. `operator`: of later requests; the child imports it and `modules` (`own_modules`)
+        first.
         """
         self._command = [sys.executable, "-m", "saffron.runtime.kernels.warm", str(kernels), operator, modules]
         self._waiting: list[Request] = []

@@ -56,7 +56,7 @@ def _unread(plans: Sequence[Plan]) -> Iterator[str]:
 
 
 def stream_of(plans: Sequence[Plan]) -> str:
-    """The stream that queries are over. InputError: they are over several, and a replay has one."""
+    """The stream that all queries read. InputError: there are several, and a replay has one."""
     streams = {plan.stream: plan.name for plan in plans}
     if len(streams) > 1:
         (one, first), (other, second) = list(streams.items())[:2]

@@ -194,7 +194,7 @@ class ResultChain(TransactionalChain):
             self._blocks.take_observations()  # the predecessor has sent these observations
 
     def _count(self, pending: PendingResults) -> None:
-        """Has the block counted, once the place behind it or inside it is committed."""
+        """Count the block, once the place behind it or inside it is committed."""
         if not pending.uncounted:
             return
         pending.uncounted = False

@@ -36,7 +36,7 @@ _TIMES_ONLY = Schema({}, {}, {})
 """A schema without types: only event times are read."""
 _LATE = "late"
 _NO_WATERMARK = "schema"
-"""Without types, only a $watermark with fields of a user's event breaks the schema."""
+"""The reason of a refused `$watermark`: without types, only one with fields of a user's event breaks the schema."""
 _OF_SEVERAL = (Envelope.LINES, Envelope.ARRAY)
 _partition_of = lru_cache(maxsize=65_536)(partition_of)
 

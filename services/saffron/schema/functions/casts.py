@@ -60,7 +60,7 @@ def to_boolean(value: Any) -> bool | None:
 
 
 def to_timestamp(value: Any) -> int | float | None:
-    """ms since 1970: a number as it is, or the time that an ISO 8601 text writes, in UTC if it names no offset."""
+    """The ms since 1970 of a number, which they are, or of an ISO 8601 text, in UTC if it has no offset."""
     if isinstance(value, str):
         return milliseconds_of(value)
     return None if isinstance(value, bool) or not isinstance(value, int | float) else number_of(value)

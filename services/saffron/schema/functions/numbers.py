@@ -10,7 +10,7 @@ import math
 _WHOLE = 2.0**52
 """The least float64 from which on all are whole numbers."""
 _OVERFLOW = 709.78
-"""exp of more is beyond float64."""
+"""The greatest exponent for which exp is within float64."""
 _EARTH = 6371008.8
 """Mean radius in metres (IUGG)."""
 _MOST_DIGITS = 15.0
@@ -64,7 +64,7 @@ def root(a: float) -> float:
 
 
 def power(a: float, b: float) -> float:
-    """a to the power of b."""
+    """The number a to the power of b."""
     if math.isnan(a) or math.isnan(b) or not (abs(a) < math.inf and abs(b) < math.inf):
         return math.nan
     if a == 0.0:
@@ -75,7 +75,7 @@ def power(a: float, b: float) -> float:
 
 
 def exp(a: float) -> float:
-    """e to the power of a."""
+    """The number e to the power of a."""
     return math.exp(a) if a <= _OVERFLOW else math.nan
 
 
@@ -145,12 +145,12 @@ def distance(lat: float, lon: float, other_lat: float, other_lon: float) -> floa
 
 
 def least(a: float, b: float) -> float:
-    """The smaller one."""
+    """The smaller number."""
     return a if a <= b else (b if b < a else math.nan)
 
 
 def greatest(a: float, b: float) -> float:
-    """The larger one."""
+    """The larger number."""
     return a if a >= b else (b if b > a else math.nan)
 
 
@@ -160,17 +160,17 @@ def _bits(a: float) -> bool:
 
 
 def bit_and(a: float, b: float) -> float:
-    """The bits that both have."""
+    """The bits that both numbers have."""
     return float(int(a) & int(b)) if _bits(a) and _bits(b) else math.nan
 
 
 def bit_or(a: float, b: float) -> float:
-    """The bits that either has."""
+    """The bits that either number has."""
     return float(int(a) | int(b)) if _bits(a) and _bits(b) else math.nan
 
 
 def bit_xor(a: float, b: float) -> float:
-    """The bits that exactly one has."""
+    """The bits that exactly one number has."""
     return float(int(a) ^ int(b)) if _bits(a) and _bits(b) else math.nan
 
 

@@ -54,7 +54,7 @@ def add(made: Function) -> None:
 
 
 def _without_none(hint: Any) -> Any:
-    """str of `str | None`."""
+    """The type hint `str` of `str | None`."""
     if get_origin(hint) not in (Union, UnionType):
         return hint
     left = [one for one in get_args(hint) if one is not NoneType]

@@ -11,7 +11,7 @@ Registered = TypeVar("Registered")
 
 
 class Registry(Generic[Registered]):
-    """Things of one kind by name. `noun`: of one of them. `error`: the class of what it raises."""
+    """Registered functions or aggregates by name. `noun`: for one of them. `error`: the class of errors."""
 
     def __init__(self, noun: str, error: type[SaffronError]) -> None:
         self._noun = noun
@@ -29,7 +29,7 @@ class Registry(Generic[Registered]):
         self._known[name] = one
 
     def find(self, name: str) -> Registered | None:
-        """The registered one of that name."""
+        """The registered function or aggregate of that name, if there is one."""
         return self._known.get(name)
 
     def require(self, name: str) -> Registered:
@@ -41,7 +41,7 @@ class Registry(Generic[Registered]):
         return found
 
     def registered(self) -> Mapping[str, Registered]:
-        """All of them by name."""
+        """All registered functions or aggregates by name."""
         return dict(self._known)
 
     def forget(self, name: str) -> None:

@@ -155,7 +155,7 @@ class _Like:
 
 
 def _length(piece: str) -> int:
-    """Characters that a piece matches."""
+    """The number of characters that a piece of a pattern matches."""
     return len(re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL))
 
 

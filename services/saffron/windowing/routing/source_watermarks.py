@@ -71,7 +71,7 @@ class SourceWatermarks:
         self._is_placed = False
 
     def send_due(self, now_ms: int, *, waiting: bool) -> None:
-        """Sends a record where one is due. `waiting`: messages wait to be read or were read just now."""
+        """Send a watermark record if one is due. `waiting`: messages wait to be read or were read just now."""
         place = self._place
         if not waiting and self._falls_silent(now_ms):
             self._silent = True
