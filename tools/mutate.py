@@ -112,7 +112,7 @@ class Laboratory:
                 status = self._test(kernels, seconds)
             except BaseException:
                 traceback.print_exc()
-            finally:  # without what the parent does on its way out
+            finally:  # without the parent's exit handlers
                 sys.stderr.flush()
                 os._exit(status)
         return os.waitpid(process, 0)[1] == 0

@@ -61,7 +61,7 @@ ANY = """PATTERN SEQ(A a, B+ b[], C c)
 WHERE skip-till-any-match {{ a.v < {0} AND b[i].v < {0} AND c.v < {1} AND {3} }} WITHIN {2} ms"""
 RISING, BELOW = "b[i].load > b[i-1].load", "c.load < max(b[].load)"  # true-value and false-value consistent (X4)
 WAYS = ("Saffron, counted", "Saffron, listed", "SASE+", "ZStream")
-SPARSE = 50  # of so many C that would fit only one is asked for, where the window varies
+SPARSE = 50  # one in so many fitting C is asked for, where the window varies
 FITTING = 0.03  # share of the events that fit, where the window varies
 DENSITIES = (6, 12, 18, 24, 30, 36, 42)  # events of a window of 500 that fit, where the selectivity varies
 SPANS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 102_400)

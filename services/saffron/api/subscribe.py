@@ -93,7 +93,7 @@ class Subscription:
         if self._asked is None:
             self._thread = self._thread or ThreadPoolExecutor(1, "saffron-subscribe")
             self._asked = asyncio.get_running_loop().run_in_executor(self._thread, self._next)
-        found = await asyncio.shield(self._asked)  # whoever gives up waiting loses no result
+        found = await asyncio.shield(self._asked)  # a reader that gives up waiting loses no result
         self._asked = None
         if found is None:
             raise StopAsyncIteration

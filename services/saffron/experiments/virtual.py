@@ -81,7 +81,7 @@ class VirtualReplay(Replay):
             raise InputError("a latency bound is replayed on one partition: leave --partitions out")
         self._run = run
         if run.models is None:
-            self._one_in = 1  # every block tells of its transitions and features
+            self._one_in = 1  # every block is observed
         self._unshed: dict[str, str] = {}
         self._figures: dict[str, Any] = {}
         self.trained: Trained | None = None

@@ -24,7 +24,7 @@ def message_of_element(message: Message, source: SourceDefinition, number: int) 
         return None
     try:
         value = _alone(message.value, message, source, element)
-    except RecursionError:  # what nobody reads is too deep to be written
+    except RecursionError:  # an unread part is too deep to be written
         return None
     return value if _is_alone(value, message, source, number) else None
 

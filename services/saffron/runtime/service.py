@@ -70,7 +70,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
             if again:
                 _LOG.warning("%s: %s; starting again in %g s", name, again, _AGAIN_SECONDS)
                 metrics.add(RESTARTS, 1)
-                gc.unfreeze()  # what has failed is garbage now, with its threads and processes
+                gc.unfreeze()  # the failed parts are garbage now, with their threads and processes
                 stop.wait(_AGAIN_SECONDS, health)
     except SaffronError as error:
         _LOG.error("%s: %s", name, error)
@@ -83,7 +83,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
 def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop, clock: ClockWatch) -> int:
     """Steps the service until a stop is requested or the clock was set; returns by how many ms."""
     health.done("log")
-    # What start-up made (Numba alone: some hundred thousand objects) lives as long as the process. A full collection
+    # Objects of the start-up (Numba alone: some hundred thousand) live as long as the process. A full collection
     # that walks it holds results up for more than a tenth of a second.
     gc.collect()
     gc.freeze()

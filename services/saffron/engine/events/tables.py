@@ -188,7 +188,7 @@ def bytes_at_most(columns: Columns) -> int:
     """An upper bound of the bytes of the events in a message, quick to compute; for long texts up to four times."""
     numbers = [columns.seq, columns.ts, columns.time, columns.dropped, columns.latest, columns.key]
     own = [columns.type, *columns.attributes.values(), *([] if columns.trace is None else [columns.trace])]
-    bits = len(columns) // 8 + 64  # of nulls, and what keeps buffers apart
+    bits = len(columns) // 8 + 64  # of nulls, and padding between buffers
     fixed = sum(one.nbytes + bits for one in (*numbers, *(column.data for column in own)) if one is not None)
     return fixed + sum(4 * (len(column.values) + sum(map(len, column.values))) for column in own)
 

@@ -126,7 +126,7 @@ def _write(source: str, helpers: Sequence[ModuleType]) -> Path:
         with os.fdopen(handle, "w") as file:
             file.write(source)
         try:
-            # The first writer wins: writing a file anew would change its time, and Numba would drop its cache entry.
+            # The first writer wins: writing a file again would change its time, and Numba would drop its cache entry.
             os.link(temporary, path)
         except FileExistsError:
             pass

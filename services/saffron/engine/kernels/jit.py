@@ -94,7 +94,7 @@ class _Waiting:
     def __init__(self, dispatcher: Any, signature: object) -> None:
         self._dispatcher = dispatcher
         self._signature = signature
-        dispatcher._compile_for_args = self._called  # what Numba asks where it finds no machine code
+        dispatcher._compile_for_args = self._called  # the functions that Numba calls where it finds no machine code
         dispatcher.get_call_template = self._typed  # and where another kernel calls this one
 
     def _called(self, *_: Any) -> Any:

@@ -124,7 +124,7 @@ def _beside(
             raise SaffronError(f"query {name}: trends are those of the stream alone, and {shown} is made by a query")
         return found
     if schema is not None and (used := read_by(plan_of(found), known)).keys() != known.keys():
-        # What it does not read makes no attribute wider for it: it is given the stream's columns.
+        # Results that it does not read make no attribute wider for it: it is given the stream's columns.
         found = bind_one(text, with_types(schema, used), name)
     if told := cycle(plan_of(found), others, name):
         raise SaffronError(f"query {name}: {told}")
@@ -168,7 +168,7 @@ def makers_first(compiler: Compiler, texts: Mapping[str, str]) -> list[str]:
     for name, text in texts.items():
         try:
             plans[name] = compiler(text, None, name)
-        except Exception as error:  # whoever binds it is told
+        except Exception as error:  # its own binding reports the error
             if not is_of_query(error):
                 raise
     return [*in_order(plans), *(name for name in texts if name not in plans)]

@@ -77,7 +77,7 @@ class QueryOperator(EngineHooks[S, R]):
     def apply(self, block: Block, history: History | None = None) -> OrderedResults:
         """Advance by one block; see `ResultOperator.apply`. A query that does not bind is a status, never an error."""
         failures = self._failures
-        failures.settle()  # of rendering what the last block gave
+        failures.settle()  # failures of rendering the last block's results
         failures.results.clear()
         failures.position = block.first_seq
         self._begin(block)

@@ -64,7 +64,7 @@ class Means:
         if not all(known.queries.traits[name].by.evenly for name in names):
             return share
         spare = sum(_spare_now(known, name) * known.costs[reader][name] for name in names)
-        # What queries cannot take is worth nothing for certain, what a model calls worthless is so by experience.
+        # Events that queries cannot take are worthless for certain, events that a model calls worthless by experience.
         if spare >= share or not all(_is_certain(known, name) for name in names):
             return max(share, spare)
         self.use(known)

@@ -64,7 +64,7 @@ class Observing:
         except (KeyError, TypeError, ValueError):
             return
         if self._pane not in (None, spec.pane):
-            self._announced = False  # it is another one's: they are chosen anew, and told
+            self._announced = False  # it is another one's: features are chosen and announced again
             return
         self.watch(spec)
         self._announced, self._chosen_for = True, wanted_in(view)

@@ -225,7 +225,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
     def _control(self, control: Control, history: History | None) -> None:
         super()._control(control, history)
         if control.kind == "schema":
-            self._batches = {}  # to be read anew
+            self._batches = {}  # to be read again
 
     def _adopt(self, standing: Standing, runs: Reader) -> None:
         standing.runs = None

@@ -145,7 +145,7 @@ class Interpreter:
             else:
                 fired.append(edge)
                 yield from decisions
-        apart = MADE in event and not fired  # results of others break nobody's contiguity unless they are taken
+        apart = MADE in event and not fired  # results of other queries break no contiguity unless they are taken
         staying = run.edges if apart else tuple(edge for edge in run.edges if self._may_skip(edge, ours, fired))
         if staying:
             self._keep(replace(run, edges=staying), kept)

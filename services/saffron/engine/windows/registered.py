@@ -194,7 +194,7 @@ class Standing:
                 if schema is not None and schema != before.schema and not query.failure:
                     self._bind(query, schema, 0, Change())  # it goes on as it is where that fails, as in `bind`
             elif self._bind(query, None, 0, Change()) and schema is not None:
-                # One that reads a type that nobody makes any more stays as its text says.
+                # A query that reads a type which no query makes any more stays as it was bound.
                 query.bound = self._bind(query, schema, 0, Change()) or isinstance(query.plan, MatchPlan)
             self.queries[name] = query
         self.queries = {name: self.queries[name] for name in records}

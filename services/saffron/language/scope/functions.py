@@ -61,7 +61,7 @@ def bind_function(call: tree.Call, row: Function, bind: Bind, scope: Scope, *, r
         arguments, kind = _chosen(call, arguments, scope)
     if call.function in _CASTS and arguments[0].sort is _CASTS[call.function]:
         return arguments[0]
-    # An element whose kind nothing tells is whatever it is.
+    # An element of unknown kind is read as it is.
     arguments = [settle(one, Sort.ARRAY) for one in arguments]
     assert kind is not None
     made = _placed(call, row, [one.expr for one in arguments], kind, scope, returned=returned)
@@ -141,7 +141,7 @@ def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[
             raise scope.schema_error(message, call.arguments[place].span, "Compare it with something.")
     known = [made[place].sort for place in values if made[place].sort is not Sort.UNKNOWN]
     if not known:
-        return made, Kind.NULL  # as of an element of an array: its use tells the kind
+        return made, Kind.NULL  # as for an element of an array: its use decides the kind
     sort = known[0]
     for place in values:
         made[place] = settle(made[place], sort)

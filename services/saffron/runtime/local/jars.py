@@ -136,7 +136,7 @@ def _downloader(folder: Path) -> Callable[[Jar], Path]:
         try:
             found: Path = context.project(group, artifact).at_version(version).artifact(packaging="jar").resolve()
             return found
-        except Exception as error:  # jgo raises what its HTTP library and it itself happen to raise
+        except Exception as error:  # jgo raises errors of its own and of its HTTP library
             raise JarError(
                 f"cannot fetch {group}:{artifact}:{version}: {error}. Is this machine online? Behind a proxy set"
                 " HTTPS_PROXY; for a mirror add it to [repositories] in jgo's settings file (~/.config/jgo.conf)."

@@ -121,7 +121,7 @@ def _first_folder(candidates: Iterable[Path]) -> Path:
 
 
 def _read(path: Path) -> TopicFile:
-    import yaml  # here, for what names topics does not read their settings
+    import yaml  # here, since modules that name topics do not read their settings
 
     raw = yaml.safe_load(path.read_text("utf-8"))
     partitions = raw["partitions"]

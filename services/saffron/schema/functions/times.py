@@ -42,7 +42,7 @@ def date_trunc(unit: str, ts: float, zone: str = "UTC") -> int | None:
     if shown is None:
         return None
     if unit in _SIZES:
-        # These are as long on every clock: what has passed of one is taken off, whatever the clock is put to.
+        # These are as long on every clock: the time since the begin of one is subtracted, across clock changes.
         return int(ts) - shown % _SIZES[unit]
     local = _local(int(ts), zone)
     day = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)

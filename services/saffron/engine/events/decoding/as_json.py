@@ -103,7 +103,7 @@ def _name(name: Any) -> bytes:
 def _value(name: Any, value: Any) -> bytes:
     """A value as JSON. NoJsonError: its type has no JSON form."""
     if isinstance(value, str):
-        return json.dumps(value).encode()  # escapes what is half of a character
+        return json.dumps(value).encode()  # escapes half surrogates
     if isinstance(value, int) and not isinstance(value, bool):
         if value.bit_length() > _MOST_BITS:
             return _value(name, math.inf if value > 0 else -math.inf)

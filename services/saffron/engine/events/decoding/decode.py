@@ -125,7 +125,7 @@ class Decoder:
         n = len(batch)
         cells = cells_for(self.schema, n)
         strings = strings_for(self.schema)
-        # Read-only always, since a kernel is compiled anew for writable arrays.
+        # Always read-only, since a kernel is compiled again for writable arrays.
         buffer = batch.buffer.view()
         buffer.flags.writeable = False
         starts, ends = np.ascontiguousarray(batch.starts), np.ascontiguousarray(batch.ends)

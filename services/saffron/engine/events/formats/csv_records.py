@@ -36,7 +36,7 @@ def csv_records(blocks: Iterable[bytes], separator: str = ",") -> Iterator[Recor
     Where a quoted cell does not end (within the longest event, before the end of the file, or before what cannot stand
     behind a quote), its first line is wrong, and reading goes on with the next line.
     """
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_EVENT_BYTES))  # of the process; nobody wants it smaller
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_EVENT_BYTES))  # of the whole process
     lines = _Lines(blocks, separator)
     while not lines.over:
         try:

@@ -66,7 +66,7 @@ def protobuf_reader(text: str, referenced: Sequence[tuple[str, str]] = ()) -> Re
         try:
             message.ParseFromString(payload[start:])
             return _json(kind, message)
-        except Exception as error:  # what a field holds may be beyond what Python has for it
+        except Exception as error:  # a field's value may be beyond Python's range
             raise ValueError(f"{type(error).__name__} {error}".strip()) from error
 
     return read

@@ -19,7 +19,7 @@ from saffron.engine.match.core.kernel_layout import Names, numbered
 from saffron.engine.match.core.source.lines import Lines
 from saffron.language.plan.match_plan import MatchPlan
 
-DONE, MORE_NODES, MORE_EDGES, MORE_ROOM = range(4)  # all done, or what must grow before the kernel goes on
+DONE, MORE_NODES, MORE_EDGES, MORE_ROOM = range(4)  # all done, or the array to grow before the kernel goes on
 NODES, EDGES, GRAPHS, AT, TRIES = range(5)  # places of `state`
 
 _ARGUMENTS = (

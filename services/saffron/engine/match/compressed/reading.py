@@ -67,7 +67,7 @@ class Tests:
         self.names = names
         self._automaton = Automaton(slots.plan, ())
         read = (leaf for condition in slots.plan.conditions for leaf in leaves(condition.expr))
-        self._paired = {  # of these lists extremes are asked that float64 does not hold
+        self._paired = {  # lists with extremes that float64 does not hold
             (leaf.component, leaf.name)
             for leaf in read
             if isinstance(leaf, Aggregate) and leaf.function in OF_EXTREME.values()

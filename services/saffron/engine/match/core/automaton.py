@@ -28,11 +28,11 @@ class What(Enum):
     MEAN = 4
     NUMBER = 5  # how many were not null
     SUM = 6
-    MIN_REST = 7  # of the least value what is left behind the nearest float64 (`language.plan.pairs`)
+    MIN_REST = 7  # the least value less its nearest float64 (`language.plan.pairs`)
     MAX_REST = 8
     MIN = 9
     MAX = 10
-    NTH = 11  # the n-th event (n in `back`); it is told by the length before
+    NTH = 11  # the n-th event (n in `back`); the length before says whether it is this one
     LENGTH = 12
     FOLD = 13  # a user-defined aggregate so far
 

@@ -64,7 +64,7 @@ def _before(a, b, base, last, meeting, node_row, node_before, node_part):  # typ
         if row_a != row_b:
             return row_a < row_b
         if part == 0 and step <= count_a and step <= count_b:
-            # The same events, told apart by their components: the one that went on earlier comes first.
+            # The same events, as different components: the one that went on earlier comes first.
             part = np.int64(node_part[path_b[count_b - step] & ring]) - np.int64(
                 node_part[path_a[count_a - step] & ring]
             )

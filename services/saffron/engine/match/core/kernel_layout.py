@@ -34,7 +34,7 @@ AT_ONCE = ALL_WINDOWS = -(2**62)
 STATE_BITS = 20
 """A run that is reported because its window is over has LEAD = -2 - (ordinal of its last event << these | state)."""
 
-# What a step kernel returns: everything done, or what must grow before it is called again (POOL + c for state c).
+# Return codes of a step kernel: everything done, or the array to grow before the next call (POOL + c for state c).
 DONE, GROW_NODES, GROW_FOUND, GROW_POOL = range(4)
 
 

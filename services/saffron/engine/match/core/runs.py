@@ -19,7 +19,7 @@ FIRST_FEATURE = 2
 TOP = 60  # spare[TOP]: lanes from here on were never used
 WANTED = 61  # spare[WANTED]: lanes that the last failed `reserve` asked for
 CLASSES = 64
-LANES = 8  # kernels read and write so many lanes at once: a pool is a multiple of that
+LANES = 8  # the lanes that kernels read and write at once: a pool is a multiple of it
 
 FLOATS, INTS, HEADS, SEGMENTS, SPARE = float64[:, ::1], int64[:, ::1], uint32[::1], int64[:, ::1], int64[::1]
 

@@ -59,7 +59,7 @@ class TakingSource:
             out("else:")
             with out.block():
                 self._edge()
-                if not self.text.automaton.plan.timeouts:  # there a copy remembers what it was refused
+                if not self.text.automaton.plan.timeouts:  # there a copy remembers the refusals
                     out("alone = edges[e, STOP_TARGET] - edges[e, FIRST_TARGET] == 1")
                     counts = " and not uncounted" if self.text.automaton.uncounted else ""
                     out(f"if own < 0 and alone{counts} and edges[e, HOLDS] and states[s, HELD] < 0:")

@@ -20,7 +20,7 @@ from saffron.engine.operators.identity import digits
 
 Ints = NDArray[np.int64]
 
-CHUNK = 1 << 15  # about so many names and numbers are in one message
+CHUNK = 1 << 15  # names and numbers in one message, about
 _LARGEST = 2**63
 
 

@@ -97,7 +97,7 @@ class Tails:
     def _lengths(self, expr: Expr) -> Ints | None:
         if isinstance(expr, Length) or (isinstance(expr, Aggregate) and expr.name is None):
             lengths = self._counts[:, expr.component].copy()
-            return lengths if lengths.all() else None  # of what is not bound it is null
+            return lengths if lengths.all() else None  # the value of an unbound component is null
         return None
 
     def _numbers(self, expr: Expr) -> Floats | None:
@@ -108,7 +108,7 @@ class Tails:
             right = self._numbers(expr.right) if left is not None else None
             if compute is None or left is None or right is None:
                 return None
-            with np.errstate(all="ignore"):  # what overflows or is undefined is null, as match by match
+            with np.errstate(all="ignore"):  # values that overflow or are undefined are null, as match by match
                 return compute(left, right)  # type: ignore[no-any-return]
         if isinstance(expr, Unary) and expr.operator == "-":
             operand = self._numbers(expr.operand)

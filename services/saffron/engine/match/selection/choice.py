@@ -29,7 +29,7 @@ class Choice:
         self._late = late
         self._windows = plan.window.slide is not None or plan.window.opens is not None
         output = plan.output
-        # What NON-OVERLAP takes shares no event anyway.
+        # Matches that NON-OVERLAP takes share no event anyway.
         consuming = () if output is Output.NON_OVERLAP else plan.consume
         longest = output is Output.LONGEST
         once = longest or output is Output.FIRST

@@ -23,7 +23,7 @@ Vectors = Mapping[int, tuple[int, ...]]
 MOST_LISTED = 256
 """Matches that one row lists, each for as many as it says."""
 
-_MOST_BLOCKS = 4096  # counted without being asked for a row: nobody does
+_MOST_BLOCKS = 4096  # without a call of `row`: then the counts are not read
 _ALL = 1 << 64
 
 
@@ -62,7 +62,7 @@ class Seen:
         """Forget which vectors were reported: they may be needed again."""
         self._told.clear()
 
-    # ---------------------------------------------------------------- what comes
+    # ---------------------------------------------------------------- events and matches
 
     def events(self, part: Range, alive: int) -> None:
         """Count events. None of them is masked for the query, if they come after the instant of `dropped`.
@@ -119,7 +119,7 @@ class Seen:
             self._chosen_below //= 2
             self._matches = [one for one in self._matches if one[0] < self._chosen_below]
 
-    # ---------------------------------------------------------------- what is told
+    # ---------------------------------------------------------------- reports
 
     def row(self, vectors: Vectors) -> dict[str, Any] | None:
         """The counts since the last row, as fields of `observations.features`; None: there are none.

@@ -106,7 +106,7 @@ class Shadow:
         parts = [part.results for part in self.runs.fired(name, partition, block)] if self.runs.unreported else []
         ours = [one for one in parts if isinstance(one, Matches)]
         true, firsts = self._sampled(ours)
-        if traced.masked >= self.runs.clock:  # else the query's own matches tell of all
+        if traced.masked >= self.runs.clock:  # else the query's own matches are all true matches
             for part in ours:
                 traced.add(part, self._in_sample(part))
         found, also = self._sampled(reported)

@@ -170,7 +170,7 @@ class UncertainRuns(Runs):
         self.store.adopt(fresh.store)
         self.program = fresh.program
         self.shape, self._laws = fresh.shape, fresh._laws
-        unknown = np.zeros((len(self.program.joins.by), 0), np.int64)  # found anew with the next events
+        unknown = np.zeros((len(self.program.joins.by), 0), np.int64)  # found again with the next events
         self.work = self.work._replace(hashes=unknown)
         return True
 
@@ -274,7 +274,7 @@ class UncertainRuns(Runs):
             heads=np.array(arrays["heads"], np.int64, order="C"),
             links=links,
             used=np.zeros(self.rows.capacity, np.int8),
-            hashes=np.zeros((len(self.program.joins.by), 0), np.int64),  # found anew with the next events
+            hashes=np.zeros((len(self.program.joins.by), 0), np.int64),  # found again with the next events
         )
         self.work.counters[:] = 0
         self.work.counters[[LONGEST, LONGEST_ROW]] = arrays["longest"]

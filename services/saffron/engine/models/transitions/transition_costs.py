@@ -87,7 +87,7 @@ class TransitionCosts:
         gram /= np.outer(length, length)
         moments = np.array([float(self.moments.get(cell, 0)) for cell in cells])
         target = moments / length + _RIDGE * mean * length
-        # sums that were halved are no exact sums of squares any more: what is below 0 was rounded
+        # halved sums are no exact sums of squares: values below 0 are rounding errors
         values, vectors = np.linalg.eigh(gram)
         root = np.sqrt(np.maximum(values, 0.0) + _RIDGE)
         scaled, _ = nnls(root[:, None] * vectors.T, (vectors.T @ target) / root)

@@ -53,7 +53,7 @@ def _plan(text: str, schema: Schema, name: str) -> MatchPlan | None:
     """
     try:
         plan = compile_text(text, schema, name)
-    except Exception as error:  # windowing says what is wrong with it
+    except Exception as error:  # windowing reports the error
         if not is_of_query(error):
             raise
         return None

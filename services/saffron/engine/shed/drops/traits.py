@@ -81,7 +81,7 @@ def traits_of(record: Mapping[str, Any], shedders: Mapping[str, Shedder] = SHEDD
     shedder = shedders.get(shedder_of(record), AUTOMATIC)
     try:
         bound = bind(str(record["text"]), None, name=str(record["name"]), aggregates=frozenset(registered()))
-    except Exception as error:  # windowing says what is wrong with it
+    except Exception as error:  # windowing reports the error
         if not is_of_query(error):
             raise
         return Traits(shedder)

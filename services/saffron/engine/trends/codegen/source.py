@@ -126,7 +126,7 @@ def machine_source(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> Ker
     """The text of the loops for one query, as it is compiled."""
     text = _written(_Frozen(wiring, shapes))
     if len(wiring.trees):
-        text = f"# {ordered_code.machine_name()}\n{text}"  # it is named after what it is made from
+        text = f"# {ordered_code.machine_name()}\n{text}"  # its name is a hash of its inputs
     return KernelSource(_ENTRY, text, (references, memory))
 
 

@@ -120,7 +120,7 @@ def opened(block: int, p: int, last: bool, index: Index) -> tuple[int, int, int]
         meta[left, ordered.FILLED] = size
         right = allocate((used - size) // ordered.BLOCK + 1, index)
         meta[right, ordered.FILLED] = used + 1 - size
-    begin = 0  # what is before the gap, what is behind it in the same node, and what is in the other node
+    begin = 0  # entries before the gap, entries behind it in the same node, entries of the other node
     at = left * ordered.BLOCK + p
     if to_left:
         copy_entries(first + half, first + used, right * ordered.BLOCK, index)

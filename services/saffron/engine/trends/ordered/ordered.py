@@ -43,7 +43,7 @@ LISTS = 2**40
 """The roots of lists are below the negative of this."""
 
 # ---- entries of block 0
-GIVEN = 0  # what is to be inserted
+GIVEN = 0  # the entry to insert
 FOUND = 1  # the aggregates of a range
 
 # ---- head: constants of the index, then what changes

@@ -160,7 +160,7 @@ class SharedGraphs:
             empty = graph.begins(point) is not None
             known = None if empty else graph.whole()
             if not empty and known is None:
-                continue  # it holds what only it can hold
+                continue  # it has state that no other graph can have
             beside = hosts.setdefault((_given(graph.readers[0], block, begin), known), [])
             for number, host in enumerate(beside):
                 made = host.with_readers(graph, point) if empty else host.instead_of(graph)
