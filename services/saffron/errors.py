@@ -71,7 +71,7 @@ class GapError(LogError):
 
 
 class StreamError(LogError):
-    """One stream cannot go on until somebody has fixed what the message names. The others go on."""
+    """One stream cannot go on until its user removes the obstacle in the message. The others go on."""
 
 
 class RemadeError(StreamError):
@@ -101,7 +101,7 @@ class TooLargeError(LogError):
 
 
 class RefusedError(LogError):
-    """A schema registry answers, and says no: only another schema, right or setting fixes that."""
+    """A schema registry refuses a request: only another schema, right or setting fixes that."""
 
 
 class UnavailableError(LogError):

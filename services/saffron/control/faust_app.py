@@ -36,7 +36,7 @@ class Feed:
     def __init__(
         self, tables: Tables, *, bootstrap: str, security: Security, group: str, data: Path, tailed: tuple[str, ...]
     ) -> None:
-        """`tailed`: topics without compaction, of which only the end is read."""
+        """Begin a feed. `tailed`: topics without compaction, of which only the end is read."""
         self.tables = tables
         self._tailed = tailed
         self.app = faust.App(

@@ -108,7 +108,7 @@ def _row(work: Work, names: Sequence[str]) -> list[float]:
 
 
 def _solve(table: Floats, measured: Floats) -> Floats:
-    """Columns are brought to one scale; a little of a ridge keeps those that say the same from running apart."""
+    """Scale the columns and solve; a small ridge keeps collinear columns together."""
     try:
         from scipy.optimize import nnls
     except ImportError as error:

@@ -89,7 +89,7 @@ def _latency(stream: str, samples: Sequence[Sample], spent: Sequence[Mapping[str
 
 
 def _transitions(samples: Sequence[Sample], spent: Sequence[Mapping[str, float]]) -> list[AnyModel]:
-    """The times of transitions are fitted to what the query's blocks cost, as the builder does."""
+    """The times of transitions, fitted to the costs of the query's blocks, as the builder does."""
     books: dict[str, TransitionCounts] = {}
     for sample, own in zip(samples, spent, strict=True):
         observed = sample.rows.get(_TRANSITIONS, ())

@@ -163,12 +163,12 @@ def _time(content: Mapping[str, Any], message: Message, rule: TimeRule) -> tuple
 
 
 def _valued(content: Mapping[str, Any], message: Message, rule: AttributeRule) -> Any:
-    """An attribute's value; None: it has none; MISSING: it is not what the rule says."""
+    """An attribute's value; None: it has none; MISSING: it does not fit its rule."""
     return read_as(_at(rule.origin, content, message), rule.kind)
 
 
 def read_as(found: Any, kind: As | None) -> Any:
-    """A value read as `kind`; None: there is none; MISSING: it is no such thing."""
+    """A value read as `kind`; None: there is none; MISSING: it does not fit."""
     if found is MISSING or found is None:
         return None
     if isinstance(found, dict):

@@ -46,7 +46,7 @@ def condition(text: str, *, texts: bool = False) -> Passes:
 
 
 class _Strict(Scope):
-    """The scope of a condition without variables, where what would always be false is an error."""
+    """The scope of a condition without variables, where conditions that are always false are errors."""
 
     def warn(self, message: str, span: Span, hint: str = "") -> None:
         raise self.schema_error(message, span, hint)

@@ -264,7 +264,7 @@ class WindowingHop:
         self._start_waiting(now_ms)
 
     def _count(self, blocks: Sequence[Block]) -> None:
-        """Counts the events of each block, and with the first what was read: any block says that all that is behind."""
+        """Count the events of each block, and the records read with the first block."""
         labels = self.operator.stream, str(self.operator.partition)
         for block in blocks:
             self._counts.append([Counted(names.EVENTS_IN, block.next_seq - block.first_seq, labels)])

@@ -119,7 +119,7 @@ class Silence:
     def _look(
         self, answer: Future[Mapping[TopicPartition, int]], at: int, streams: Sequence[SilentStream]
     ) -> Report | None:
-        """Notes what the ends say that were asked for at `at`."""
+        """Note the ends that were asked for at `at`."""
         try:
             ends = answer.result()
         except LogError as error:

@@ -118,7 +118,7 @@ class Read:
 def _run(
     inputs: Events, queries: Sequence[QueryText], read: Read, wanted: ResultOptions, shedding: ShedOptions
 ) -> None:
-    """Runs the queries, and prints their results and what there is to say of the run."""
+    """Run the queries, and print their results and messages."""
     asked = shedding.asked
     from saffron.runtime.replay.fused import Query
     from saffron.runtime.replay.replay import Replay  # after the cheap checks: this loads Numba

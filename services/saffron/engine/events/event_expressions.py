@@ -68,7 +68,7 @@ def truths(expr: Expr, columns: Columns) -> Bools:
 
 
 def numbers(expr: Expr, columns: Columns) -> Floats:
-    """float64 [n]: an expression's value for each event; NaN is null, also for what is beyond float64.
+    """float64 [n]: an expression's value for each event; NaN is null, or a value beyond float64.
 
     SchemaError: as of `truths`.
     """

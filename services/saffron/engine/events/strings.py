@@ -38,7 +38,7 @@ class Strings:
         self._ranks: NDArray[np.int64] | None = None
 
     def saved(self) -> NDArray[np.uint8]:
-        """The arguments that make this table anew, as JSON; pins are their holders' to renew."""
+        """The arguments to restore this table, as JSON; pins are renewed by their holders."""
         return np.frombuffer(orjson.dumps([self.values, self._live, self._free]), np.uint8).copy()
 
     def value(self, code: int) -> str:

@@ -140,7 +140,7 @@ def converted(column: Column, kind: Kind) -> Column:
 
 
 def _pairs(column: Column) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """[n] the nearest float64 of each number, NaN for null, and what is left behind it."""
+    """[n] the nearest float64 of each number, NaN for null, and the rest."""
     data: NDArray[Any] = column.data
     if column.kind is Kind.INT:
         whole = data.astype(np.int64)

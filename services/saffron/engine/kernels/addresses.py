@@ -120,7 +120,7 @@ class _Arrays(AttributeTemplate):
 
 @lower_getattr_generic(Reference)
 def _array(context, builder, kind, table, name):
-    """The array called `name`: nothing is loaded of it but what is used."""
+    """The array called `name`, of which only used parts are loaded."""
     array_type = kind.arrays[name]
     first = _WORDS * list(kind.arrays).index(name)
 

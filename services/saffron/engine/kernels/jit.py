@@ -78,7 +78,9 @@ def _keep(dispatcher: Any, function: Function) -> None:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """The compiler makes many objects and no garbage to speak of: looking for it takes a fifth of its time."""
+    """A context without garbage collection: the compiler makes many objects and hardly any garbage, and collecting
+    takes a fifth of its time.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -140,7 +142,7 @@ def unprepared() -> dict[str, Callable[[], None]]:
 
 
 def inlined(function: Function, *, always: bool = True, literals: bool = True, made_from: str | None = None) -> Any:
-    """Decorator of a part of kernels: compiled with its callers, and called by nobody else. It makes no arrays, so
+    """Decorator of a part of kernels: compiled with its callers, and called from kernels only. It makes no arrays, so
     nothing counts references. `always` False: it is seldom called, and one copy of it is enough for a kernel.
     `literals` False: it is compiled once for all literals of a type. `made_from`: it is kept on disk, for all kernels
     that hold a part of this name which is made from the same.

@@ -287,7 +287,7 @@ def below8(typingctx: Any, value: Any, total: Any, number: Any) -> Any:
 
 @intrinsic  # type: ignore[misc]
 def deviation8(typingctx: Any, spread: Any, number: Any) -> Any:
-    """sqrt(spread / (number - 1)), NaN below two."""
+    """The standard deviation sqrt(spread / (number - 1)) of eight lanes, NaN below two numbers."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         one, two, nan = (_splat(builder, ir.Constant(ir.DoubleType(), x)) for x in (1.0, 2.0, float("nan")))

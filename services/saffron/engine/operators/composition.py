@@ -93,10 +93,10 @@ def bound(
     others: Mapping[str, Plan],
     derived: Derived | None = None,
 ) -> Plan:
-    """The plan of the query `name` beside the others. `derived`: the types that they make, if it is not to be asked.
+    """The plan of the query `name` beside the others. `derived`: the types that they make, if known already.
 
-    QueryError where the text is wrong, or names what neither the stream nor another query has; SaffronError where the
-    query would read its own results.
+    QueryError: the text is wrong, or names what neither the stream nor another query has. SaffronError: the query would
+    read its own results.
     """
     return _beside(compiler, lambda plan: plan, text, schema, name, others, derived)
 
@@ -148,7 +148,7 @@ def bind_together(queries: Sequence[tuple[str, str]], schema: Schema | None, bin
 
 
 def standing_plans(compiler: Compiler, texts: Mapping[str, str], schema: Schema | None, stream: str) -> dict[str, Plan]:
-    """The plans of queries that stand already, by name: those of the stream; what does not bind is left out."""
+    """The plans of the stream's standing queries by name, without those that do not bind."""
     plans: dict[str, Plan] = {}
     for name in makers_first(compiler, texts):
         try:
@@ -163,7 +163,7 @@ def standing_plans(compiler: Compiler, texts: Mapping[str, str], schema: Schema 
 
 
 def makers_first(compiler: Compiler, texts: Mapping[str, str]) -> list[str]:
-    """The names in the order in which the queries can be bound; wrong texts last, and those that nobody can read."""
+    """The names in the order in which the queries can be bound; wrong texts, and unreadable ones, last."""
     plans = {}
     for name, text in texts.items():
         try:

@@ -82,7 +82,7 @@ class Containment:
         self._failed = failed
 
     def step(self, query: StandingQuery[Any], step: str) -> Step:
-        """A context that ends an exception of the query; what follows it in there is left out."""
+        """A context that ends an exception of the query; the rest of the block of code is skipped."""
         self._note(query.name, query.version, step)
         return Step(self._failed, query, step)
 

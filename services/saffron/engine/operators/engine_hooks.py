@@ -39,7 +39,7 @@ class EngineHooks(ABC, Generic[S, R]):
 
     @abstractmethod
     def _restore(self, name: str, runs: R | None, arrays: State) -> None:
-        """Take over what `_saved` gave; without runs the query could not be bound again."""
+        """Restore the state of `_saved`; without runs the query could not be bound again."""
 
     @abstractmethod
     def _begin(self, block: Block) -> None:

@@ -228,7 +228,7 @@ class QueryOperator(EngineHooks[S, R]):
         return standing
 
     def _bind_waiting(self, history: History | None, position: int) -> None:
-        """Bind what waits for a schema, if there is one; a query added `--from earliest` then sees the past."""
+        """Bind the queries that wait for a schema, if there is one; one added `--from earliest` then sees the past."""
         if self._schema is None:
             return
         waiting = {name: standing.text for name, standing in self._standing.items() if standing.is_waiting}

@@ -12,7 +12,7 @@ _COUNTED = ("nanoseconds", "found", "loss", "loss_ratio", "sampled", "false", "c
 
 
 def load_of_now(load: Mapping[str, Any], view: View) -> Mapping[str, Any]:
-    """The load (schemas/load.yaml) without what was counted of queries that are gone, or before the version in force.
+    """The load (schemas/load.yaml) without counts of queries that are gone, or of earlier versions.
 
     A reader counts anew from the position at which a version begins; at that very position it may not have begun yet.
     """

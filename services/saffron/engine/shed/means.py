@@ -17,12 +17,12 @@ from saffron.engine.shed.load.detector import READER
 _LEAST_SHARE = 0.1
 """The least share of the time at which means are compared: curves of loss have points 1/64 apart, too few below it."""
 _COARSE = 8
-"""Means are compared anew where a query's share of the time has moved by an eighth or so."""
+"""The step of a query's share of the time, about an eighth, at which means are compared again."""
 
 
 @dataclass
 class Means:
-    """Curves, splits and lossless shares of one chain, kept while what they follow from stays the same."""
+    """Curves, splits and lossless shares of one chain, kept while their inputs stay the same."""
 
     tables: UtilityTables
     _splits: Splits = field(default_factory=Splits)
@@ -31,7 +31,7 @@ class Means:
     _follows: tuple[object, ...] = ()
 
     def use(self, known: Known) -> None:
-        """Forget what was computed from other models, costs, corrections or beliefs."""
+        """Forget results of other models, costs, corrections or beliefs."""
         queries, events = known.queries, known.events
         self.tables.use(queries.models, {name: known.weight(name) for name in queries.traits})
         partial = ((name, one.query_version, one.version) for name, one in queries.models.items())

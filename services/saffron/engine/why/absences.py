@@ -104,7 +104,7 @@ def lead(plan: MatchPlan) -> int:
 
 
 def decided_at_once(plan: MatchPlan, number: int) -> bool:
-    """True if a NOT says only whether an event may be taken, and nothing of the match: beside an OR, or as UNTIL."""
+    """True if a NOT decides only whether an event may be taken, not the match: beside an OR, or as UNTIL."""
     return plan.absences[number].or_else or plan.absences[number].until
 
 

@@ -49,7 +49,7 @@ class Losses:
         self._seconds = SecondsCount()
 
     def decoded(self, decoded: Decoded, *, inferred: bool) -> None:
-        """Count what records lost when they were decoded. `inferred`: by a schema that nobody gave."""
+        """Count the losses of records in decoding. `inferred`: by a schema that nobody gave."""
         self._mistyped.update(decoded.misfits)
         self._seconds.add(decoded.ts)
         if inferred:

@@ -95,7 +95,7 @@ class Intake:
             self.decide(mark)
 
     def decide(self, mark: Mark) -> None:
-        """Carry out a decision of the shell here, and keep it for whoever takes over."""
+        """Carry out a decision of the shell here, and keep it for a later owner."""
         self._progress.marks.add(mark)
         if mark.watermark is not None:
             self._number(self._ordering.raise_to(mark.watermark))

@@ -247,7 +247,7 @@ class WindowingOperator:
 
     @property
     def needed(self) -> int:
-        """The offset from which whoever takes over from a `checkpoint` now would have to read again."""
+        """The offset from which a later owner would have to read, if it took over from a `checkpoint` now."""
         held, read = self._ordering.hold.lowest_offset, self._progress.read
         return read if held is None else min(held, read)
 

@@ -177,7 +177,7 @@ class Standing:
         return found
 
     def restore(self, records: Mapping[str, Mapping[str, Any]], schema: Schema | None) -> None:
-        """Take over what the log has in force (records as in a checkpoint)."""
+        """Restore the queries in force in the log (records as in a checkpoint)."""
         known = self.queries
         self.queries = {}
         for name in makers_first(self._compile, {name: record["text"] for name, record in records.items()}):

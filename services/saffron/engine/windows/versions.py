@@ -82,7 +82,7 @@ class Versions:
         return ready
 
     def _take_waiting(self) -> None:
-        """Take what waits, unless it lacks a version that the shell is to bring."""
+        """Take waiting records, unless they lack a version that the shell is to bring."""
         if self.lacking is not None:
             return
         if self._intake.schema is None and self._intake.waiting:

@@ -17,7 +17,7 @@ from saffron.language.syntax.tree import Index
 
 
 def check_list_condition(conjunct: Conjunct, layout: Layout, scope: Scope) -> None:
-    """Raise QueryError (stage "plan") if a condition on positive components reads what is not known in time.
+    """Raise QueryError (stage "plan") if a condition on positive components reads values that are not known in time.
 
     It also warns of conditions that always hold, and of those that also apply to the first event.
     """

@@ -49,7 +49,7 @@ def has_partial_matches(plan: Plan) -> bool:
 
 
 def cannot_act(plan: Plan, shedder: str, *, imprecise: bool = False) -> str:
-    """The error for a shedder that can drop nothing of the query, with those that can; "" if there is none.
+    """The error of a shedder that can drop nothing of the query, with those that can; "" if there is none.
 
     `imprecise`: see `partial_matches`.
     """

@@ -243,9 +243,7 @@ class Scope:
         assert self.schema is not None
         message = f"unknown attribute {quoted(own_name(name))} of type {type_name}"
         never = type_name not in self.schema.types and not (self.schema.given or self.unseen) and type_name != ANY
-        may_come = (
-            self._open and type_name not in self.schema.derived
-        )  # the attributes of a query's results are those of RETURN
+        may_come = self._open and type_name not in self.schema.derived  # a query's results have those of RETURN
         if not (self.lenient or never or may_come):
             known = known_attributes(f"{type_name} has", list(own), self._arrays, name)
             if Lookup.of_name(name) is not None:

@@ -194,7 +194,7 @@ class _Binder:
         return Typed(In(operand.expr, choices), Sort.BOOLEAN)
 
     def _element(self, expression: tree.Reference | tree.Next) -> Typed:
-        """An element of an array, of a kind that its use tells."""
+        """An element of an array, whose kind follows from its use."""
         base = self.leaves(expression)
         if base.expr == NULL:
             return base

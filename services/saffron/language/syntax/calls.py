@@ -1,4 +1,4 @@
-"""Parsers of calls, and of what SQL writes in words: CASE, CAST, POSITION, TIMESTAMP '...'."""
+"""Parsers of calls, and of SQL's forms in words: CASE, CAST, POSITION, TIMESTAMP '...'."""
 
 from __future__ import annotations
 

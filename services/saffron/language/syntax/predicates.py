@@ -1,4 +1,4 @@
-"""Parsers of what stands behind an operand as a word: IN, BETWEEN, LIKE, REGEXP, IS NULL, each with NOT."""
+"""Parsers of predicates behind an operand: IN, BETWEEN, LIKE, REGEXP, IS NULL, each with NOT."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ class Replay:
         return self._chains
 
     def warn_under(self, schema: Schema) -> None:
-        """Warns of what the queries are under a schema that has grown, as far as nobody was warned of it yet."""
+        """Warn of the queries under a schema that has grown, without repeating warnings."""
         try:
             found = bind_all(self.queries, schema, self._bind).warnings
         except SaffronError:

@@ -54,12 +54,12 @@ def rounded(a: float, digits: float = 0.0) -> float:
 
 
 def sign(a: float) -> float:
-    """-1, 0 or 1."""
+    """The sign of a: -1, 0 or 1."""
     return 1.0 if a > 0.0 else -1.0 if a < 0.0 else a * 0.0
 
 
 def root(a: float) -> float:
-    """The square root."""
+    """The square root of a."""
     return math.sqrt(a) if a >= 0.0 else math.nan
 
 
@@ -125,12 +125,12 @@ def atan2(y: float, x: float) -> float:
 
 
 def radians(degrees: float) -> float:
-    """An angle in radians."""
+    """An angle in degrees, converted to radians."""
     return degrees * (math.pi / 180.0)
 
 
 def degrees(radians: float) -> float:
-    """An angle in degrees."""
+    """An angle in radians, converted to degrees."""
     return radians * (180.0 / math.pi)
 
 
@@ -183,5 +183,5 @@ def shift(a: float, by: float) -> float:
 
 
 def absolute(a: float) -> float:
-    """The size of a."""
+    """The absolute value of a."""
     return abs(a)

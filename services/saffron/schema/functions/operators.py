@@ -17,7 +17,7 @@ def number(value: Any) -> float | None:
 
 
 def negative(a: float | None) -> float | None:
-    """-a."""
+    """The negative of a."""
     return None if a is None else -a
 
 

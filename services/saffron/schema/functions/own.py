@@ -49,7 +49,7 @@ def register(name: str, function: Callable[..., Any], taken: frozenset[str]) -> 
 
 
 def add(made: Function) -> None:
-    """Make known a function that another process has registered."""
+    """Register a function that another process has registered."""
     _own.add(made.name, made)
 
 

@@ -25,7 +25,9 @@ class Registry(Generic[Registered]):
             raise self._error(f"{self._noun} cannot be called {name!r}: it {why}")
 
     def add(self, name: str, one: Registered) -> None:
-        """Make one known to queries of this process that are bound from now on; one of that name is replaced."""
+        """Register a function or aggregate for queries of this process bound from now on; one of that name is
+        replaced.
+        """
         self._known[name] = one
 
     def find(self, name: str) -> Registered | None:
@@ -33,7 +35,7 @@ class Registry(Generic[Registered]):
         return self._known.get(name)
 
     def require(self, name: str) -> Registered:
-        """The one of this name; the error if it is not registered in this process."""
+        """The registered function or aggregate of this name; the error if there is none in this process."""
         found = self._known.get(name)
         if found is None:
             word = self._noun.split()[-1]
@@ -45,5 +47,5 @@ class Registry(Generic[Registered]):
         return dict(self._known)
 
     def forget(self, name: str) -> None:
-        """Take one out; queries that are bound already keep it."""
+        """Remove a function or aggregate; queries that are bound already keep it."""
         self._known.pop(name, None)

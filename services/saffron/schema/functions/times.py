@@ -16,19 +16,19 @@ UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 
 
 def hour(ts: float, zone: str = "UTC") -> int | None:
-    """0 to 23."""
+    """The hour of a time in a zone, 0 to 23."""
     local = _shown(ts, zone)
     return None if local is None else local // 3_600_000 % 24
 
 
 def minute(ts: float, zone: str = "UTC") -> int | None:
-    """0 to 59."""
+    """The minute of a time in a zone, 0 to 59."""
     local = _shown(ts, zone)
     return None if local is None else local // 60_000 % 60
 
 
 def day_of_week(ts: float, zone: str = "UTC") -> int | None:
-    """1 (Monday) to 7 (Sunday), as in ISO 8601; 1970 began on a Thursday."""
+    """The day of the week in a zone, 1 (Monday) to 7 (Sunday), as in ISO 8601; 1970 began on a Thursday."""
     local = _shown(ts, zone)
     return None if local is None else (local // 86_400_000 + 3) % 7 + 1
 

@@ -46,7 +46,7 @@ def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schem
 
 
 def _growing(batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
-    """The batches, the first records in small parts: what most events have is soon known."""
+    """The batches, with the first records in small parts: the attributes of most events are known soon."""
     size = _FIRST
     for batch in batches:
         start = 0

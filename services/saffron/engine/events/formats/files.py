@@ -138,7 +138,7 @@ def _parsed(name: str, ending: str, stream: pa.NativeFile, schema: Schema | None
 
 @contextmanager
 def _opened(name: str, codec: Codec | None, opener: Callable[[], pa.NativeFile]) -> Iterator[pa.NativeFile]:
-    """The unpacked file; what goes wrong while it is read becomes an InputError."""
+    """The unpacked file; errors of reading become InputErrors."""
     try:
         with opener() as file:
             if codec is None:

@@ -32,7 +32,7 @@ def parquet_events(name: str, source: Path | bytes) -> Iterator[Rows]:
 
 
 def table_events(name: str, columns: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
-    """The rows of Arrow batches, as of a Parquet file's; `name` is what an error calls the table."""
+    """The rows of Arrow batches, as of a Parquet file's; `name`: of the table, for errors."""
     if "type" not in columns:
         raise InputError(f"{name}: has no column 'type', which names the type of each event")
     require_single(name, columns)

@@ -13,7 +13,7 @@ from saffron.language.plan.pattern import Strategy
 
 
 def ends_with_first(plan: MatchPlan) -> bool:
-    """True if a run is over with its first match, as no other match with the same first event is asked for (FIRST).
+    """True if a run ends with its first match, since FIRST needs no other match with the same first event.
 
     Only where a beginning has one run throughout: the only closure is the component before the last, a single event.
     """

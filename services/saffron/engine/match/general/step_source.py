@@ -212,7 +212,7 @@ class GeneralSource:
         out("w += 1")
 
     def _those_that_wait(self) -> None:
-        """Ask the runs that wait for the event; eight are told apart at once. The others stay as they are."""
+        """Write the code that gives the event to runs that wait for it, eight at once. The others stay as they are."""
         out, wanted = self.text.out, lane_array(self.text.state, WANTED)
         out("gone, left_out = hi, 0")
         out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")

@@ -198,7 +198,7 @@ class Builder:
         return row, into
 
     def _later(self, edge: Edge) -> frozenset[int]:
-        """The NOTs before the edge's event that read what may come behind it; SaffronError in a repetition."""
+        """The NOTs before the edge's event that read later events; SaffronError in a repetition."""
         numbers = {number for gap in edge.gaps if gap.left for number in gap.absences}
         numbers = {number for number in numbers if not self.plan.absences[number].or_else}
         found = frozenset(number for number in numbers if self._reads_on(self.plan.absences[number], edge))

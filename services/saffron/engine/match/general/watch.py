@@ -38,7 +38,9 @@ Ints = NDArray[np.int64]
 Cells = dict[tuple[int, int], int]
 
 ONE_IN = 256
-"""Blocks of which one is watched, by the hash of its first instant: there a query takes two to three times as long."""
+"""The number of blocks of which one is watched, by the hash of its first instant: it takes two to three times as
+long.
+"""
 
 FORKED, DIED = -2, -1
 """Besides states: successors of runs beyond one for each event, and runs that ended with nothing."""

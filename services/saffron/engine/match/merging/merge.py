@@ -224,7 +224,7 @@ def merge(
 
 @separate(int64(int64[:, ::1], uint32[::1], int64[:, ::1], int64, int64))
 def disband(held: Any, held_heads: Any, segments: Any, slot: int, group: int) -> Any:
-    """Forget the followers of a group of a key; how many of them were not stale (see `due`)."""
+    """Remove the followers of a group of a key; returns the number that were not stale (see `due`)."""
     begin, length = segments[slot, BASE] + segments[slot, BEGIN], segments[slot, LENGTH]
     at, stale = begin, segments[slot, STALE]
     for f in range(begin, begin + length):

@@ -34,7 +34,7 @@ class MergingText:
         return deferring(self.text.automaton.plan, self.text.merging)
 
     def whole(self, state: State) -> None:
-        """Write the part of the chain of which the match that was just found consists."""
+        """Write the chain of the match that was just found."""
         if self.text.merges(state) and self.defers:
             out = self.text.out
             out("found[MARK_OF, matches] = 0 if mark == ALL else mark")

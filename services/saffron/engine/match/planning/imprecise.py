@@ -21,7 +21,7 @@ def is_uncertain(plan: MatchPlan, schema: Schema) -> bool:
 
 
 def refusal(plan: MatchPlan, schema: Schema) -> str:
-    """The reason why a plan cannot run over imprecise time, with what to write instead; "" if it can."""
+    """The reason why a plan cannot run over imprecise time, with a hint; "" if it can."""
     if schema.derived:
         return "results of others have no intervals of time: leave CONFIDENCE out, or the type that INTO makes"
     found = next(_refusals(plan, schema), None)

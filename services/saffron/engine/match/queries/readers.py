@@ -31,7 +31,7 @@ def plan_beside(queries: Queries, standing: Standing, schema: Schema, compiler: 
 
 
 def readable(queries: Queries, standing: Standing) -> Derived:
-    """The types made by other queries that a query which is bound anew may read now."""
+    """The types made by other queries that a query may read when it is bound anew."""
     return still_made(standing.derived or {}, made_by(_others(queries, standing).values()))
 
 

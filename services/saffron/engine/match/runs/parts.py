@@ -72,7 +72,7 @@ class Reporter(Part, ABC):
 
     @abstractmethod
     def pause(self) -> None:
-        """Keep what was decided up to here to be reported: all runs are about to be forgotten."""
+        """Keep decided results to be reported: all runs are about to be forgotten."""
 
     def forget_matches(self) -> None:
         """Forget the matches of the last block, which have been published."""

@@ -88,7 +88,7 @@ class Runs(ABC):
 
     @abstractmethod
     def begin_block(self, now: int) -> None:
-        """Forget the last block's matches, and what no window holds at `now`, the instant of the next event."""
+        """Forget the last block's matches, and events that no window holds at `now`, the instant of the next event."""
 
     @abstractmethod
     def advance(self, part: Range, opened: Iterable[int] | None) -> None:
@@ -122,7 +122,7 @@ class Runs(ABC):
 
     @abstractmethod
     def pause(self) -> None:
-        """Forget all runs, and the matches that wait; what was decided up to here is reported."""
+        """Forget all runs and waiting matches; decided results are reported."""
 
     # ---------------------------------------------------------------- state
 
@@ -136,7 +136,7 @@ class Runs(ABC):
 
     @abstractmethod
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Take over what `save` gave, into runs of the same program."""
+        """Restore the state of `save` into runs of the same program."""
 
     def string_codes(self) -> Iterator[NDArray[np.int32]]:
         """The codes of all strings that it holds."""

@@ -200,7 +200,7 @@ class EventStore:
         }
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Take over what `saved` gave."""
+        """Restore the state of `saved`."""
         self.rows = Rows.restored(part_of(arrays, "rows"))
         self.keys = Keys.restored(part_of(arrays, "keys"))
         self.touched = np.array(arrays["touched"], np.int64)

@@ -122,7 +122,7 @@ class Choice:
         return arrays | {name: marks.saved(oldest) for name, marks in self._marks()}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Take over what `saved` gave. Until 0.1.0 matches waited in two places, "unconsumed" and "undecided"."""
+        """Restore the state of `saved`. Until 0.1.0 matches waited in two places, "unconsumed" and "undecided"."""
         waiting = [np.asarray(arrays[name], np.int64) for name in ("unconsumed", "undecided") if name in arrays]
         self.undecided.restore(np.concatenate(waiting, axis=1))
         if self.apart is not None:

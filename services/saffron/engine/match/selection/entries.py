@@ -60,7 +60,7 @@ class Entries:
 
 
 def unpacked(found: Ints, *, windows: bool) -> Entries:
-    """Entries from what `packed` gave. `windows`: whether they have windows of their own."""
+    """Entries from the array of `packed`. `windows`: whether they have windows of their own."""
     return Entries(found, found[LOW].copy(), found[SERIAL].copy()) if windows else Entries(found, None, None)
 
 

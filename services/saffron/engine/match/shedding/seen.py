@@ -21,7 +21,7 @@ Keys = NDArray[np.uint64]
 Vectors = Mapping[int, tuple[int, ...]]
 
 MOST_LISTED = 256
-"""Matches that one row lists, each for as many as it says."""
+"""The most matches listed in one row, each with its weight."""
 
 _MOST_BLOCKS = 4096  # without a call of `row`: then the counts are not read
 _ALL = 1 << 64

@@ -183,7 +183,7 @@ class Shadows:
         reported: Sequence[Matches],
         traced: Traced,
     ) -> None:
-        """End a block: compare what a query found with its shadow. `traced`: takes some of the true matches."""
+        """End a block: compare a query's matches with its shadow's. `traced`: takes some of the true matches."""
         shadow = self._of.get(name)
         if runs is not None:
             budget = self._sums.get(name, Sampled()).budget if shadow is not None else sample.BUDGET
@@ -245,7 +245,7 @@ class Shadows:
         self._unclean.update(names)
 
     def forget_all(self) -> None:
-        """End all shadows and their sums: a schema comes into force, by which what they hold is read otherwise."""
+        """End all shadows and their sums: a schema comes into force that changes their state."""
         for name in list(self._of):
             self._end(name)
         self._sums.clear()

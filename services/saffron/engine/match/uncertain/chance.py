@@ -277,7 +277,7 @@ def _pairs(most, n):
 
 @inline
 def _normalise(work, target, norm):
-    """Divide by a power of two what would grow out of float64."""
+    """Divide weights that would exceed float64 by a power of two."""
     if norm > _HUGE:
         norm *= _SHRINK
         for k in range(work.levels[SUM, target], work.levels[TOP, target]):

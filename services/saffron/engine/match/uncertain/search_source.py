@@ -27,7 +27,7 @@ from saffron.schema.schema import Kind
 
 
 def search_source(automaton: Automaton, names: Names) -> str:
-    """The module of `search`; `names` then says which columns and strings it reads."""
+    """The module of `search`; `names` collects the columns and strings that it reads."""
     asked = [_of_singles(automaton, names)]
     asked += [_of_closures(automaton, names, edge) for edge in (Edge.BEGIN, Edge.TAKE, Edge.PROCEED)]
     columns = [f"c{number}" for number in range(len(names.attributes))]

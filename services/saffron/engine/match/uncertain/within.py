@@ -1,4 +1,4 @@
-"""The confidence of the path at hand, with what WITHIN alone takes away (see the package)."""
+"""The confidence of the path at hand, without the part that WITHIN excludes (see the package)."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations

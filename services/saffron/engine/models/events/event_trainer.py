@@ -134,7 +134,7 @@ def _contents(
 
 
 def _by_key(learned: Learned, half: Half, vectors: Mapping[int, tuple[int, ...]]) -> dict[int, float]:
-    """Utilities of all keys of `half` by what was learned, perhaps elsewhere; as `EventModel.by_key`."""
+    """Utilities of all keys of `half` by a model, perhaps of another half; see `EventModel.by_key`."""
     keys = _keys_of(half)
     own = learned.keys.of(np.array(keys, dtype=np.uint64))
     known = [index for index, key in enumerate(keys) if np.isnan(own[index]) and key in vectors]

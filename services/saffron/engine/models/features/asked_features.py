@@ -113,7 +113,7 @@ def _compare(asked: Asked, attribute: Attribute, operator: str, value: object, k
 
 
 def comparison_in(expr: Binary, key: frozenset[str]) -> Comparison | None:
-    """A comparison of numbers that one event has by itself; None where it is none, or a key's value is among them."""
+    """A comparison of numbers of one event; None where it is none, or reads an attribute of the key."""
     if expr.operator not in OPERATORS:
         return None
     places = {(one.component, one.which, one.back) for one in attributes_in(expr)}

@@ -29,7 +29,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 OPERATORS = tuple(_COMPARE)
 MIRRORED = {"<": ">", "<=": ">=", "=": "=", "!=": "!=", ">": "<", ">=": "<="}
-"""The operator that says the same with its sides exchanged."""
+"""Operator -> the equivalent one with its sides exchanged."""
 
 
 class ConditionError(ValueError):

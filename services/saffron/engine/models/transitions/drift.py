@@ -18,7 +18,7 @@ _UNLIKELY = 8.0
 _ALONE = 10.0
 """Degrees of freedom of partial matches that do nothing at once, before any batch is seen."""
 _CHANGE = 4.0
-"""Two batches that are further from each other, in what is usual, are so for a change: it counts for no more."""
+"""The distance between two batches, over the usual one, that counts at most: more is a change."""
 _NEGLIGIBLE = 1e-3
 """The share of the largest expectation below which an expectation decides nothing."""
 
@@ -40,8 +40,7 @@ def distribution_drift(counts: Mapping[int, int], in_use: Mapping[int, int]) -> 
 
 
 def expectation_drift(expected: Matrix, in_use: Matrix) -> float:
-    """The largest relative change between two tables of what is expected of partial matches; infinite if their shapes
-    differ."""
+    """The largest relative change between two tables of expectations; infinite if their shapes differ."""
     if in_use.shape != expected.shape:
         return float("inf")
     most = max(expected.max(initial=0.0), in_use.max(initial=0.0))
@@ -106,7 +105,7 @@ class Clumps:
 
     @property
     def size(self) -> float:
-        """Partial matches of a clump, in the mean, at least 1."""
+        """The mean number of partial matches of a clump, at least 1."""
         return max(1.0, (self.statistic + _ALONE) / (self.freedom + _ALONE))
 
 

@@ -22,7 +22,7 @@ _ONE_IN = 8
 _MOST_HELD = 8_192
 """Types and keys that are held before any is forgotten."""
 _MOST_SEEN = 4_096.0
-"""Events, of which the older count half from then on."""
+"""The number of events from which on older events count half."""
 _GRAIN = 8
 
 

@@ -41,7 +41,7 @@ class Droppable:
 
 @dataclass
 class Splits:
-    """Divides what is to be saved between dropping events and dropping partial matches, at the fewest errors.
+    """The division of time to be saved between dropping events and dropping partial matches, at the fewest errors.
 
     A split is the part (0 to 1) of the saving that dropped events bring: 0 is partial matches only, 1 events only. Each
     is computed when it is first asked for, by the share of the time to be saved (in steps of 1/32), and kept until

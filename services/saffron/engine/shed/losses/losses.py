@@ -13,11 +13,11 @@ from saffron.engine.shed.losses.expected import Expected
 from saffron.engine.shed.losses.measured import Measured
 
 _WRONG_EVENTS, _WRONG_PARTIAL = 0.3, 0.25
-"""Relative errors of promised losses: of events, and of partial matches, of which some are retained to measure it."""
+"""Relative errors of promised losses: of events, and of partial matches, which retained ones measure."""
 _WRONG_FALSE = 2.0
 """The relative error of promised false matches: the most that NOTs let pass, without substitutes of lost matches."""
 _BESIDE = 0.02
-"""Share of matches beside which losses of events are compared: what is small cannot be measured so well."""
+"""The share of matches added to losses before they are compared: small losses are measured badly."""
 _MOST_RATIO = 8.0
 _GRAIN = 16
 """`Correction.at_random` is rounded to 1/16: less than half of that may be chance."""

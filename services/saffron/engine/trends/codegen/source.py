@@ -131,8 +131,9 @@ def machine_source(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> Ker
 
 
 def loops_source(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> KernelSource:
-    """The text of the loops for one query, to be read: what is compiled has numbers for the names of constants, which
-    would make Numba take longer."""
+    """The text of the loops for one query, for readers: compiled code has numbers for the names of constants, which
+    saves Numba time.
+    """
     return KernelSource(_ENTRY, written_for(wiring, shapes, readable=True), (references,))
 
 

@@ -55,7 +55,7 @@ class Specialiser:
         return list(paths.values())
 
     def _sized(self, path: str) -> str:
-        """An array, with what is told of its sizes."""
+        """An array with its known sizes."""
         text = path
         for (told, axis), size in self.known.told.items():
             if told == path:

@@ -151,7 +151,7 @@ def hold_back(v: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> Non
 
 
 def insert_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Index) -> None:
-    """TIME STRICT: time has moved on; what waits in lists goes into the trees."""
+    """TIME STRICT: time has moved on; waiting entries of lists go into the trees."""
     first = len(store.values) - len(wiring.trees)
     marked = store.marks.shape[1] - len(wiring.trees)
     windows = store.counts.shape[2]
@@ -208,7 +208,7 @@ def free_ended(row: int, raised: int, wiring: Wiring, store: Store, index: Index
 
 
 def clear_window(k: int, wiring: Wiring, store: Store, index: Index) -> None:
-    """Window k has closed: its slot is 0 in all trees, and what is in no window any more goes; of lists, later."""
+    """Clear the slot of window k, which has closed, in all trees, and drop entries in no window; of lists, later."""
     after = 1 + wiring.params[layout.KEY_WIDTH]
     for row in range(store.head[layout.KEYS]):
         dead = store.keys[row, after + layout.AFTER_LAST] <= k

@@ -48,7 +48,7 @@ def moved(block: int, index: Index) -> Any:
 
 
 def clear_closed(at: int, klo: int, index: Index) -> None:
-    """Zero what an entry of a list has in slots of windows that have closed."""
+    """Zero the numbers of a list's entry in slots of windows that have closed."""
     head = index.head
     windows = head[ordered.WINDOWS]
     if head[ordered.LAST] == 0:

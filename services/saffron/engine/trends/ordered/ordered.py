@@ -118,7 +118,7 @@ def grown(index: Index) -> Index:
 
 
 def with_blocks(index: Index, wanted: int) -> Index:
-    """The index with room for so many blocks: by half as often as it takes, for what is never used is memory too."""
+    """The index with room for so many blocks, growing by half: unused blocks are memory too."""
     blocks = len(index.meta)
     while blocks < wanted:
         blocks += blocks // 2

@@ -125,7 +125,7 @@ def insert(root: int, word: int, key: float, index: Index) -> Any:
 
 
 def add_side(node: int, word: int, key: float, side: int, upper: bool, index: Index) -> None:
-    """Add what a subtree has on one side of a bound: from it on (`upper`), or below it."""
+    """Add the aggregates of a subtree on one side of a bound: from it on (`upper`), or below it."""
     while node != 0:
         first = first_of(node)
         i = place(node, word, key, side, index)

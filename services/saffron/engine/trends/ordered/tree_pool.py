@@ -39,7 +39,7 @@ def with_room(index: Index, inserts: int) -> Index:
 
 
 def widened(index: Index, source: Ints, target: Ints, windows: int) -> Index:
-    """OPEN ON: the index with so many slots; what was in `source` is in `target`."""
+    """OPEN ON: the index with more slots; numbers in `source` move to `target`."""
     head = index.head
     old, rows = int(head[ordered.WINDOWS]), int(head[ordered.ROWS])
 

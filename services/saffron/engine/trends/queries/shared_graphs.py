@@ -101,7 +101,7 @@ class SharedGraphs:
         return {"graphs": graphs, "results": {reader.plan.name: reader.results for reader in readers}}
 
     def restore(self, record: Mapping[str, Any]) -> None:
-        """Take over what `record` gave; the readers, bound anew, are then put in their graphs one by one (`place`)."""
+        """Restore the state of `record`; readers, bound anew, are then put in their graphs one by one (`place`)."""
         self._results = record.get("results", {})
         self._saved = {name: one for one in record.get("graphs", ()) for name in one["readers"]}
         self._restored, self._kept = {}, {}

@@ -68,7 +68,7 @@ class Shed:
         return {f"{name_of}.{name}": getattr(self, f"_{name}").copy() for name in _NAMES} if len(self) else {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], name_of: str) -> None:
-        """Take over what `saved` gave."""
+        """Restore the state of `saved`."""
         none = np.zeros(0, np.int64)
         self._instants, self._seqs, self._counts = (
             np.array(arrays.get(f"{name_of}.{name}", none), np.int64) for name in _NAMES

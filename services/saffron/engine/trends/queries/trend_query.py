@@ -172,7 +172,7 @@ class TrendQuery:
         return contents.openings(self._store) if self.wiring.params[layout.ON_OPEN] else ()
 
     def reopen(self, openings: Iterable[tuple[int, int]]) -> None:
-        """OPEN ON: these windows (`openings`) are open; what they held before is unknown."""
+        """OPEN ON: these windows (`openings`) are open; their earlier content is unknown."""
         for low, seq in openings:
             self._store, self._index = room.reopened(self._store, self._index, low, seq)
 
@@ -223,7 +223,7 @@ class TrendQuery:
         return rows
 
     def tidy(self) -> None:
-        """Free keys without an open window, and strings that nobody holds; costs O(1) an event (amortised)."""
+        """Free keys without an open window, and unused strings; costs O(1) an event (amortised)."""
         swept = room.swept(self._store, self.wiring, self._kernels.rehash)
         if swept is not self._store and swept.head[layout.KEYS] == 0:
             self._index = self._tree_pool()  # without keys there is no tree
@@ -265,7 +265,7 @@ class TrendQuery:
         self._extremes.take_over(old._extremes, self._store, self._index)
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `snapshot` gave for the same plan."""
+        """Restore the state of `snapshot` for the same plan."""
         self._hold(state)
         self.strings = self._table(*orjson.loads(state["strings"].tobytes()))
         self.shed.restore(state, "shed")

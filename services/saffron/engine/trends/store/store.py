@@ -175,7 +175,9 @@ def sweep(store: Store, wiring: Wiring, rehash: Rehash) -> Store:
 
 
 def pack_matrices(store: Store) -> Store:
-    """PANED: the store with the matrices that keys hold moved together, and room for half as many and what is asked."""
+    """PANED: the store with the matrices of keys moved together, and room for half as many again and the needed
+    ones.
+    """
     head = store.head
     held = store.matrices > 0
     rows = store.matrices[held] - 1
