@@ -54,8 +54,8 @@ metadata.max.idle.interval.ms=5000
 )
 """Settings of broker and controller in one process. The reasons:
 
-- broker.session.*: by default a broker that starves for a second on a busy machine is fenced, and all its partitions
-  lose their leader.
+- broker.session.*: with a timeout of one second a broker that starves on a busy machine is fenced, and all its
+  partitions lose their leader.
 - log.cleaner.dedupe.buffer.size: the default alone would fill a small heap.
 - group.min.session.timeout.ms: members may be found dead sooner than the default floor of 6 s allows.
 - log.retention.ms: topics of the user's own keep their messages, whose times may be of the past; 30 s after its start

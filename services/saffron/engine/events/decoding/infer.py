@@ -20,7 +20,7 @@ INFER_EVENTS = 10_000
 _FIRST = 128
 """The number of leading records of which all are parsed."""
 _UNSEEN = re.compile(rb'null|"ts"\s*:\s*\[')
-"""Values that the scanner skips without notice: a null attribute, and a time given as an interval."""
+"""Values of which the scanner leaves no trace: a null attribute, and an interval of one instant as a time."""
 
 
 def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schema:

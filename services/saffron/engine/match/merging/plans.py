@@ -1,4 +1,4 @@
-"""The plans of reading matches of merged runs (N7)."""
+"""The choice of the way to read matches of merged runs (N7)."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class TransitionCounts:
         return transition_matrix({cell: count for cell, count in self.cells.items() if cell[1] != FORKED}, self.states)
 
     def succession(self) -> Matrix:
-        """The matrix of all successors, those of runs that split included."""
+        """The succession matrix: all successors, those of runs that split included."""
         return succession_matrix(self.cells, self.met_by_state())
 
 
