@@ -47,7 +47,7 @@ class KindRates:
     false: Floats
 
     def at(self, share: float) -> KindCut:
-        """The cut that drops this share of events; linear between points in what it loses."""
+        """The cut that drops this share of events; its loss is linear between points."""
         share = min(max(share, 0.0), 1.0)
         points = np.linspace(0.0, 1.0, _POINTS)
         lost, false = (float(np.interp(share, points, one)) for one in (self.lost, self.false))

@@ -102,7 +102,7 @@ def _of_each(lost: float, length: float) -> float:
 
 
 def _span(models: Mapping[str, TransitionModel]) -> int:
-    """A span is much shorter than a stream, and much longer than windows, some of which it is to hold whole."""
+    """The length of a span: much shorter than a stream, and much longer than windows, to hold some whole."""
     if not models:
         return _SPAN
     return max(_LEAST_SPAN, int(_WINDOWS_A_SPAN * max(model.expected_events for model in models.values())))

@@ -1,4 +1,4 @@
-"""The two means of shedding compared: dropping events and dropping partial matches, by what they save and lose."""
+"""The comparison of the two means of shedding, dropping events and partial matches, by their savings and losses."""
 
 from __future__ import annotations
 

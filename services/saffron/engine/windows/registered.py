@@ -138,7 +138,7 @@ class Standing:
         return Change()
 
     def fail(self, name: str, added: int, reason: str, position: int) -> Change:
-        """Stop a query that a service says to have failed, in the version by which it was added."""
+        """Stop a query that a service reports as failed, in the version by which it was added."""
         current = self.queries.get(name)
         if current is None or current.failure:
             return Change()

@@ -256,7 +256,7 @@ def _starts_operand(cursor: Cursor, token: Token, percent: Token) -> bool:
 
 
 _AFTER_PERCENT = frozenset({"as", "between", "like", "regexp", "rlike", "is", "when", "then", "else", "end"})
-"""Words that stand behind an operand, of which 80% may be one."""
+"""Words that may stand behind an operand, such as 80%."""
 
 
 def _starts_clause(cursor: Cursor) -> bool:

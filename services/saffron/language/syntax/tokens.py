@@ -122,7 +122,7 @@ def _token(kind: str, value: str, start: int, text: str) -> Token:
 
 
 def _content(value: str) -> str:
-    """The text between quotes; a doubled plain quote inside stands for one."""
+    """The text between quotes, with doubled plain quotes inside made single."""
     quote = value[0]
     return value[1:-1].replace(quote * 2, quote) if quote in "'\"" else value[1:-1]
 

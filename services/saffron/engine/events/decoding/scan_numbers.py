@@ -10,7 +10,7 @@ from saffron.engine.kernels.jit import inlined
 _MINUS, _PLUS, _POINT, _ZERO, _NINE = 45, 43, 46, 48, 57
 _UPPER_E, _LOWER_E = 69, 101
 _MAX_DIGITS = 19
-"""Most significant digits: so many fit a uint64, so that an int64 is negative where they were too many for it."""
+"""The most significant digits that fit a uint64; a larger number is negative as an int64."""
 _MAX_EXPONENT_DIGITS = 4
 _EXACT_MANTISSA = 2**53
 _EXACT_POWER = 22

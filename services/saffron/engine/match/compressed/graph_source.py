@@ -159,7 +159,7 @@ class GraphSource:
             out("    break")
 
     def _sources(self, c: int) -> list[tuple[int, Step, str]]:
-        """The components whose nodes may come before, by which step, of which events."""
+        """The components whose nodes may come before, the step and the events of each."""
         taking = [(c, Step.TAKE, f"TAKE_{c}")] if self.plan.components[c].closure else []
         return ([(c - 1, Step.BEGIN, f"BEGIN_{c}")] if c else []) + taking
 

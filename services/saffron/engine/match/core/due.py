@@ -44,7 +44,7 @@ def spare_lanes(runs: int) -> int:
 
 @jitable
 def _sift(ints: Any, first: int, i: int, size: int) -> None:
-    """Item i of a heap, the greatest item of which comes first, to its place."""
+    """Move item i of a max-heap to its place."""
     value = ints[DEADLINE, first + i]
     while 2 * i + 1 < size:
         child = 2 * i + 1
@@ -59,7 +59,7 @@ def _sift(ints: Any, first: int, i: int, size: int) -> None:
 
 @jitable
 def _list(ints: Any, segments: Any, slot: int) -> None:
-    """List the deadlines that come first among those of a key's runs, none of which is stale."""
+    """List the next deadlines of a key's runs, none of which is stale."""
     begin, end = segments[slot, BASE] + segments[slot, BEGIN], segments[slot, BASE] + segments[slot, CAPACITY]
     stop = begin + segments[slot, LENGTH]
     size = min(1 + (segments[slot, LENGTH] >> SHARE), end - stop)

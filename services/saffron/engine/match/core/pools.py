@@ -145,7 +145,7 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic]) -> 
 
 @kernel(int64(int64[:, ::1], int64[:, ::1], int64))
 def _live(ints, segments, now):  # type: ignore[no-untyped-def]
-    """Lanes are looked at only of keys of which a run may be over: stale ones come before OLDEST."""
+    """The number of live runs. Only keys with possibly expired runs are scanned: stale lanes come before OLDEST."""
     count = 0
     for slot in range(len(segments)):
         length = segments[slot, LENGTH]

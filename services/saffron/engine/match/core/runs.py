@@ -26,7 +26,7 @@ FLOATS, INTS, HEADS, SEGMENTS, SPARE = float64[:, ::1], int64[:, ::1], uint32[::
 
 @jitable
 def size_class(lanes: int) -> int:
-    """The power of two that holds so many lanes."""
+    """The least power of two that holds so many lanes."""
     exponent = 0
     while (1 << exponent) < lanes:
         exponent += 1

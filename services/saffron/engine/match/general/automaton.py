@@ -17,7 +17,7 @@ from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Absence, Strategy
 
 _OWN = -1
-"""The component of what a run carries for itself."""
+"""The component of features of the run itself."""
 
 
 def own(name: str) -> Feature:
@@ -51,7 +51,7 @@ def mark(gap: int) -> Feature:
 
 
 def met(gap: int) -> Feature:
-    """The row before which a gap ends, of which a NOT is asked at the end; 0: it has not ended."""
+    """The feature with the row before which a gap ends, for NOTs evaluated at the end; 0: it has not ended."""
     return own(f"met{gap}")
 
 

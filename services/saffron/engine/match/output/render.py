@@ -34,7 +34,7 @@ from saffron.schema.table_names import LOOKUP_MARK
 Ints = NDArray[np.int64]
 
 _FEW = 16
-"""Places are sorted where they are fewer than one in so many of all that there are."""
+"""The ratio of all places to given ones beyond which the given ones are sorted."""
 
 
 class Written(ABC):

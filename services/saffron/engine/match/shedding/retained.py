@@ -33,7 +33,7 @@ ANY_LAST = -1
 """A `last` that matches any: the first event alone identifies the partial match."""
 MOST_NOTES = 1 << 16
 _FEW_NOTES = 1 << 10
-"""Among so many those of one order are looked for."""
+"""The most notes among which those of single orders are searched."""
 _TRUST = 4.0
 """The weight of the prior, in lost partial matches: then observed and expected loss weigh the same."""
 

@@ -239,7 +239,7 @@ class Shadows:
             self._ended.add(name)
 
     def suspend(self, names: Iterable[str]) -> None:
-        """End all shadows; what is dropped of these queries now goes by unseen."""
+        """End all shadows; further drops of these queries are not measured."""
         for name in list(self._of):
             self._end(name)
         self._unclean.update(names)

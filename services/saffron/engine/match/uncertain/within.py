@@ -29,7 +29,9 @@ def _beginning(shape, work, depth):
 
 @apart(float64, int64, int64)
 def _apart_from(shape, work, depth, count):
-    """The confidence where the path begins with `count` events apart from the others: by each instant of the first."""
+    """The confidence of a path whose `count` first events surely come before the others, by each instant of the
+    first.
+    """
     first = work.levels[PATH, 1] & work.counters[MASK]
     lo, hi = work.lo[first], work.hi[first]
     everything = _not_before(shape, work, count, lo)

@@ -32,7 +32,7 @@ class EventShedding:
         return self.shedder != BY_POSITION
 
     def at(self, share: float) -> Cut:
-        """The cut that drops this share of events, with what it loses."""
+        """The cut that drops this share of events, with its loss."""
         return self.model.curves[self.shedder].at(share)
 
     def utilities(self, features: Features, positions: NDArray[np.integer] | None = None) -> Floats:

@@ -103,7 +103,7 @@ def _named(column: Column, values: Container[object]) -> list[Value]:
 
 
 def _frequency_edges(growth: float, pane: Pane, sample: int) -> Iterator[int]:
-    """1, and on from one to the next by `growth`, by one at least, up to what a pane can hold."""
+    """The edges of frequency bins: from 1 on, each `growth` times the last, or one more, up to the size of a pane."""
     most = min(pane.length if pane.events else sample, _FINEST)
     if growth <= 0:
         return

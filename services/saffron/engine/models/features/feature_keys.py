@@ -20,7 +20,7 @@ Keys = NDArray[np.uint64]
 Vectors = NDArray[np.int16]
 
 MOST_KEYS = 1 << 18
-"""Distinct keys remembered; a block that finds more begins anew."""
+"""The most distinct keys remembered; a block with more begins with none."""
 _FIRST_KEYS = 256
 
 

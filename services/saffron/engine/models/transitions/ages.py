@@ -43,7 +43,9 @@ _HALVES = 2
 
 
 def ages(left: Ints, waited: Ints, matched: Flags, window: int) -> Ints:
-    """[n] of partial matches with so much `left` of a `window`, whose last event was so long ago; ms or events all."""
+    """[n] the ages of partial matches with `left` of a `window`, `waited` since their last event; all in ms or
+    events.
+    """
     bins = np.clip(left * LEFT_BINS // (window + 1), 0, LEFT_BINS - 1)
     waits = sum((waited * part >= window).astype(np.int64) for part in _WAITED)
     found: Ints = (bins * WAITED_BINS + waits) * 2 + matched
@@ -64,7 +66,7 @@ def population(followed: Tracked, states: int) -> Matrix:
 
 
 def by_left(table: Matrix, bin_size: int, window: float) -> Matrix:
-    """[LEFT_BINS, m] of a table [bins, m]: its values in the middle of each bin of what is left.
+    """[LEFT_BINS, m] of a table [bins, m]: its values in the middle of each bin of the rest of a window.
 
     `window`: its length in events.
     """

@@ -97,14 +97,14 @@ class TransitionCounts:
         return self.met > 0 and (self.window_events or self.lived > 0)
 
     def add(self, source: int, target: int, count: int) -> bool:
-        """Add counts of one transition; False (and nothing added) if it is none that this automaton has."""
+        """Add counts of one transition; False, and nothing is added, if this automaton has no such transition."""
         if not (0 <= source < self.states and FORKED <= target < self.states and count > 0):
             return False
         self.cells[source, target] = self.cells.get((source, target), 0) + count
         return True
 
     def add_followed(self, state: int, age: int, number: int, matches: int) -> bool:
-        """Add counts of tracked partial matches; False (and nothing added) if they are none."""
+        """Add counts of tracked partial matches; False, and nothing is added, for invalid counts."""
         if not (0 < state < self.states - 1 and 0 <= age < FOLDS * AGES and number > 0 and matches >= 0):
             return False
         before = self.followed.get((state, age), (0, 0))

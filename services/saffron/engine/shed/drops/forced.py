@@ -1,4 +1,4 @@
-"""Orders from outside to keep at most so many partial matches of one query."""
+"""Orders from outside to keep at most a number of partial matches of one query."""
 
 from __future__ import annotations
 

@@ -105,9 +105,11 @@ class Taking:
         return np.ones(count, np.bool_) if own is None or len(own.fits) != count else own.fits
 
     def evenly(self, columns: Columns, query: str, share: float, marks: Marks, learned: float, drawn: Floats) -> Marks:
-        """[n] whether each event of the last block goes where this share is to, of which `marks`, the share `learned`,
-        goes by what was learned. `drawn`: a number of [0, 1) for each. What does not fit goes first, the rest by
-        type."""
+        """[n] whether each event of the last block is dropped, at `share` in all.
+
+        `marks`: the events that a learned order drops, at the share `learned`. `drawn`: a number of [0, 1) for each
+        event. Events that do not fit the query go first, the rest by type.
+        """
         fits, spare = self.fits(query, len(columns)), self.spare_now(query)
         if share <= spare:
             return ~fits & (drawn * spare < share)

@@ -140,7 +140,7 @@ class EventLosses:
 
     @property
     def at_random(self) -> float:
-        """The expected share of lost matches if all events contributed alike."""
+        """The expected share of lost matches if all events contributed equally."""
         return self._share_of(_AT_RANDOM)
 
     @property

@@ -149,7 +149,7 @@ def _rehash() -> Any:
 
 
 class _Frozen:
-    """A wiring and sizes as a key: what was written for them once serves every query that has the same."""
+    """A wiring and sizes as a key of cached texts, which serve every query that has the same."""
 
     def __init__(self, wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> None:
         self.wiring, self.shapes = wiring, shapes

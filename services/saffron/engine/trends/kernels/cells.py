@@ -129,7 +129,7 @@ def start_sums(s: int, from_window: int, klo: int, khi: int, store: Store) -> No
 
 
 def measure(s: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> None:
-    """Add what the event itself has for each measure, as often as it ends a trend."""
+    """Add the event's own value of each measure, times the trends that it ends."""
     numbers = store.sums.shape[1]
     for a in range(1, len(wiring.measures)):
         if wiring.measured[s, a]:

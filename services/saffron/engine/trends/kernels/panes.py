@@ -139,7 +139,7 @@ def conclude(row: int, k: int, after: int, wiring: Wiring, store: Store) -> None
 
 
 def finish_panes(k: int, slot: int, wiring: Wiring, store: Store) -> None:
-    """Add what the keys have in window k to the entries of their groups; those that have nothing later are let go."""
+    """Add the keys' numbers in window k to the entries of their groups, and release keys without later numbers."""
     keys, panes = store.keys, store.panes
     result = 2 * len(wiring.states)
     after = 1 + wiring.params[layout.KEY_WIDTH]

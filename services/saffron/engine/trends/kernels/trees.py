@@ -67,7 +67,7 @@ def gather_few(
 
 
 def add_entry(s: int, slot: int, at: int, wiring: Wiring, store: Store, index: Index) -> None:
-    """Add what an entry has in one window to the numbers of the event."""
+    """Add an entry's numbers in one window to the numbers of the event."""
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
     windows = sums.shape[2]
     for a in range(wiring.params[layout.COUNTED]):

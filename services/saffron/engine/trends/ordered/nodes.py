@@ -42,7 +42,7 @@ def place(node: int, word: int, key: float, side: int, index: Index) -> Any:
 
 
 def child_at(at: int, index: Index) -> Any:
-    """The node that an entry of an inner node names, as an int64: what takes nodes is compiled for those alone."""
+    """The child of an inner node's entry, as an int64, for which functions on nodes are compiled."""
     return 0 + index.smalls[ordered.CHILD, at]
 
 
@@ -72,7 +72,7 @@ def push_entries(first: int, stop: int, index: Index) -> None:
 
 
 def allocate(room: int, index: Index) -> Any:
-    """A free run of so many blocks; the caller has seen to it that there is one (`lacks`)."""
+    """A free run of so many blocks; the caller has made sure that there is one (`lacks`)."""
     head, meta = index.head, index.meta
     block = head[ordered.BLOCKS + room] - 1
     if block >= 0:

@@ -12,7 +12,7 @@ from saffron.engine.trends.ordered.ordered import Index
 
 
 def lowered(root: int, index: Index) -> Any:
-    """The root without what is above the first node that has more than one child; 0 if nothing is left."""
+    """The root of a tree without inner nodes of one child on top; 0 for an empty tree."""
     if root != 0 and index.meta[abs(root) - 1, ordered.FILLED] == 0:
         release(root, index)
         return 0

@@ -25,7 +25,7 @@ def _smallest_arena(windows: int) -> int:
 
 
 _MATRICES = 64
-"""Room for so many at least."""
+"""The least room, in matrices."""
 SIDES = 3
 """Rows of scratch that AND needs at least."""
 _BY_KEY = ("keys", "panes", "matrices", "absent", "latest")

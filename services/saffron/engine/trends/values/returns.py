@@ -99,7 +99,9 @@ class Returns:
             yield Row(group(tuple(out[layout.O_WORDS :])), numbers, scales, extremes)
 
     def _counted_holds(self, having: Expr, rows: Rows) -> NDArray[np.bool_] | None:
-        """[n] whether a count compares with a whole number as asked, all rows at once; None: ask them one by one."""
+        """[n] whether a comparison of a count with a whole number holds, for all rows at once; None: another
+        condition.
+        """
         match having:
             case Binary(operator=sign, left=TrendValue(index=index), right=Const(value=int(value))):
                 at = self._aggregates[index].count_at
@@ -151,7 +153,7 @@ class Returns:
         return first + np.arange(len(of)), np.array([whole for _, whole in texts], np.bool_)
 
     def _written(self, expr: Expr, row: Row) -> tuple[bytes, bool]:
-        """A value of one row as JSON, and whether it was not rounded off behind what its numbers say."""
+        """The JSON of a value of one row, and whether it was not rounded further than its numbers are."""
         if isinstance(expr, TrendValue):
             return _json(self._aggregates[expr.index].written(row)), True
         return _shown(self._value(expr, row), unlimited=self._plan.exact)
