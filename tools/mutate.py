@@ -1,8 +1,8 @@
 """Mutation check of the match engine: do the tests notice when its source is changed a little?
 
-Each mutant is put into a copy of the project, and the fast comparison tests (kernels as plain Python) run in a process
-of their own until one fails or time is up: killed. A mutant that all of them let pass has survived: tests/mutants.md
-says why some may. Usage: make mutants, or
+Each mutant is put into a copy of the project. The fast comparison tests (kernels as plain Python) run in a process of
+their own. The mutant is killed if one fails or time is up. A mutant that all of them let pass has survived:
+tests/mutants.md says why some may. Usage: make mutants, or
 
     python tools/mutate.py --sample 300 --seed 1 --json mutants.json
     python tools/mutate.py --only language/patterns/positions.py:120

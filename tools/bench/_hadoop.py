@@ -1,9 +1,9 @@
 """A Hadoop cluster's log, seeded: the event types that SASE++ asks about (section 6.5), in columns.
 
 A cluster of 200 hosts runs some ten jobs at a time, each of about fifty mappers and five reducers. Every 15 seconds
-each host reports its load (Metric: no query asks for it; half of the events), and the cluster the spread of load over
-its hosts (LoadStd) and whether that is small (Balance) or not (Imbalance, 5 % of the time, in bursts).
-The log is a row of segments; a job never crosses from one into the next, which is what a log per day looks like.
+each host reports its load (Metric, half of the events, which no query reads). The cluster then reports the spread of
+load over its hosts (LoadStd), and whether that is small (Balance) or not (Imbalance, 5 % of the time, in bursts). The
+log is a row of segments; a job never crosses from one into the next, which is what a log per day looks like.
 """
 
 from __future__ import annotations

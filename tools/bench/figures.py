@@ -1,10 +1,11 @@
 """The figures of SASE+ and SASE++ on exact times, beside the algorithms that the papers compare with (`baselines`).
 
-Stock template: cost against window and output size, merging gains, the basic algorithm against backtrack (for all
-matches, and for one of those that overlap).
-Template of SASE++: SASE+ (nothing postponed) and ZStream's buffers, by selectivity and by window. Every way that lists
-its matches must have the same match set, by number and hash; what stops at --limit seconds (--steps of a baseline) has
-its events/s up to there. --out FOLDER has the charts as SVG. One core.
+- Stock template: cost against window and output size, merging gains, the basic algorithm against backtrack (for all
+  matches, and for one of those that overlap).
+- Template of SASE++: SASE+ (nothing postponed) and ZStream's buffers, by selectivity and by window.
+
+Every way that lists its matches must have the same match set, by number and hash. A way that stops at --limit seconds
+(--steps of a baseline) has its events/s up to there. --out FOLDER has the charts as SVG. One core.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Detection latency under a bound of one second when far more results come, at once, than can be written.
 
-Two queries on quotes: pairs of a symbol within some minutes, of which each event completes about two a minute, shed by
-events; and rallies, with few results, shed as they come. After some seconds at a low rate the stream gets twenty times
-as fast. A row tells of the results whose last event came in half a second.
+There are two queries on quotes: pairs of a symbol within some minutes, about two completed by each event for every
+minute, shed by events; and rallies, with few results, shed as they come. After some seconds at a low rate the stream
+gets twenty times as fast. A row tells of the results whose last event came in half a second.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The catalogue of the papers' experiments: streams, the varied value, and the figures of the papers.
 
-Figures of the papers are false negatives in per cent, read off where the text names them; our data are others (see
-`sets`), so that shapes and ratios compare, and absolute numbers where match probability and rate are alike.
+Figures of the papers are false negatives in per cent, read off where the text names them. Our data are others (see
+`sets`): shapes and ratios compare, and absolute numbers where match probability and rate are equal.
 """
 
 from __future__ import annotations

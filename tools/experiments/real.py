@@ -4,8 +4,8 @@ The leading share of the events comes first, below the capacity, as it trains th
 models are published before. What comes behind is measured: a result's latency is from the message time of its last
 event to the append time of the result.
 
-Rates are times the capacity of the pipeline, which is measured first, without shedding: a matcher also reads, writes
-and commits, and shares the machine with the broker; its engine alone would take more.
+Rates are times the capacity of the pipeline, which is measured first, without shedding. It is below that of the engine
+alone: a matcher also reads, writes and commits, and shares the machine with the broker.
 """
 
 from __future__ import annotations

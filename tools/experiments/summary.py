@@ -1,8 +1,8 @@
 """An experiment in one line: of the complex events the share that the best baseline keeps, ours, and an oracle.
 
 Medians over the points of the experiment. "false": of the complex events found those that are none, the worst of all
-points. "in rule": of how many rows the estimated loss lies within a fifth of the true one and half a percentage point,
-and of how many it does with two standard errors of the true one allowed for.
+points. "in rule": the number of rows whose estimated loss is within a fifth of the true one and half a percentage
+point; and that number with two standard errors of the true loss allowed for.
 """
 
 from __future__ import annotations

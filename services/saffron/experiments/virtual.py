@@ -1,7 +1,7 @@
 """Shedding on a virtual clock (`saffron replay --latency-bound`): the services' operators, time by arithmetic.
 
-Events arrive at a given rate; one server takes them block by block, each block for as long as its counts cost
-(`virtual_cost`), behind the same `ShedderOperator` and before the same engines as on Kafka. The leading share of the
+Events arrive at a given rate. One server takes them block by block, each for as long as its counts cost
+(`virtual_cost`). The `ShedderOperator` before it and the engines in it are those of Kafka. The leading share of the
 stream is for calibration and training; figures are of the rest. For a stated cost and a seed all is deterministic.
 """
 

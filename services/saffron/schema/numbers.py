@@ -22,8 +22,8 @@ NO_NUMBERS = frozenset(("NaN", "Infinity", "-Infinity"))
 def number_of(value: float | Decimal) -> int | float | None:
     """The value of a number: int where it is whole and within 64 bits, else the nearest float64; None: no value.
 
-    No value is what is infinite or NaN, and a whole number beyond 64 bits that is neither a float64 nor written as the
-    shortest text of one: another such number would become the same.
+    Infinities and NaN are no values. A whole number beyond 64 bits is none either, unless it is a float64 or written as
+    the shortest text of one: another such number would become the same.
     """
     try:
         nearest = float(value)

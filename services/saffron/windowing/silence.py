@@ -1,7 +1,7 @@
 """Silence: where nothing comes to any partition of a stream, its event time goes on with the time that passes.
 
-Once a second each member asks the brokers for the ends of the partitions that it reads of streams with a `silence`, and
-reports on `health` how long each has been read to its end with nothing new. The time in which all were silent is the
+Once a second each member asks the brokers for the ends of its partitions of streams with a `silence`. It reports on
+`health` the time for which each has been read to its end with nothing new. The time in which all were silent is the
 same for all members, but for a second. Each partition's event time rises by it, in steps, once it has lasted for the
 stream's `silence`. The steps are written into the partition's blocks. So a lost or late report only delays a step.
 

@@ -2,8 +2,8 @@
 
 `runs` without buffers is SASE+ (no postponing: each B doubles the runs that take it). With `buffered` it is ZStream's
 way as SASE++ describes it: events wait at their state, and matching runs only once every state has one, that is, on a
-C; what has left the window by then was never matched. Time is the position in the stream. A run knows its first event,
-its last stored one, how many B it has and which of them has the greatest value.
+C. Events that have left the window by then are never matched. Time is the position in the stream. A run knows its first
+event, its last stored one, how many B it has and which of them has the greatest value.
 """
 
 from __future__ import annotations

@@ -98,8 +98,8 @@ class Strings:
     def collect(self, used: Iterable[NDArray[np.integer]], *, shrink: bool = False) -> None:
         """Free every code that is neither pinned nor in one of these arrays (-1 is passed over).
 
-        The codes of the columns met last stay too: the next block may well have the same dictionary, however few of its
-        strings the rows hold, and would intern it all again.
+        The codes of the last columns stay too: the next block may well have the same dictionary, and would intern all
+        of it again.
         `shrink`: forget the free codes behind the last one in use, which no dead row may be asked for any more.
         """
         alive = np.zeros(len(self.values) + 1, np.bool_)

@@ -1,7 +1,7 @@
 """Machine code on disk, shared by all processes: found as long as all that it was made from is the same, made by one.
 
-Numba writes its index of a function without a lock: of two processes that compile at one moment both do the same work,
-and with two signatures one entry is lost, or names the other's code.
+Numba writes its index of a function without a lock. Two processes that compile at one moment do the same work twice;
+with two signatures one entry is lost, or names the other's code.
 """
 
 from __future__ import annotations

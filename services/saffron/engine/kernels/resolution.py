@@ -1,9 +1,9 @@
 """Numba's choice of the implementation of each operation, remembered.
 
-Typing a kernel asks for each `a[i]` and each `+` which of some dozens of implementations fits the types of its
-arguments, trying them one after the other, and forgets the answer. The answer follows from function, types of the
-arguments and the compiler's flags. Without this module the first answer of a new query takes a fifth more processor
-time (median of 36 queries, each beside the same with it).
+For each `a[i]` and each `+` of a kernel, Numba tries some dozens of implementations one after the other until one fits
+the types of the arguments, and forgets the answer. The answer follows from function, types of the arguments and the
+compiler's flags. Without this module the first answer of a new query takes a fifth more processor time (median of 36
+queries, each beside the same with it).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Match plans over imprecise time, event by event in plain Python, with the confidence of each prefix.
 
-Matches are sought in the order of the pattern among the events of one key that came so far, the new one among them
-(`match.uncertain` says what a match is, and when it is found). A prefix whose confidence is below the threshold ends.
+Matches with the new event are searched in the order of the pattern, among the events of one key so far.
+`match.uncertain` defines a match and the time at which it is found. A prefix whose confidence is below the threshold
+ends.
 """
 
 from __future__ import annotations

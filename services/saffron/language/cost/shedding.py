@@ -1,7 +1,7 @@
 """The shedders that can act on a query, which depends on whether it has partial matches.
 
-The engine finds matches by partial matches (runs), which a shedder can drop one by one, or as graphs of events, which
-have none (X3); there a shedder can only drop events.
+The engine finds matches by partial matches (runs), which a shedder can drop one by one, or as graphs of events (X3),
+which have none: there a shedder can only drop events.
 """
 
 from __future__ import annotations

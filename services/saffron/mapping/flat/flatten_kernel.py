@@ -1,7 +1,7 @@
 """The flattening kernel: nested JSON messages to flat events as text, in one pass, for every definition.
 
 It decides only what it is sure of. A message is marked `exact`, and left to `mapper`, if it has doubled names, escapes
-in names, values that a rule would have to judge, or anything that might be bad.
+in names, values that need a rule, or anything that might be bad.
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 # Loops and chains of comparisons stand as the compiler likes them:

@@ -1,8 +1,8 @@
 """The JSON scanner: one kernel that reads the common form of events into columns, for every schema.
 
-It decides only what it is sure of. An event with escapes, doubled names, numbers that need care,
-values of another kind, or anything that might be bad is marked `exact` and left to `exact.py`, which has the last
-word; both give the same columns for every event that the scanner accepts (the tests compare them).
+It decides only what it is sure of. An event with escapes, doubled names, numbers that need care, values of another
+kind, or anything that might be bad is marked `exact`, and `exact.py` decodes it. Both give the same columns for every
+event that the scanner accepts (the tests compare them).
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 # Loops and chains of comparisons stand as the compiler likes them:

@@ -33,8 +33,8 @@ class Record(NamedTuple):
 def csv_records(blocks: Iterable[bytes], separator: str = ",") -> Iterator[Record]:
     """All records but blank lines. `blocks` are cut at line ends. `separator`: one character, and no quote.
 
-    Where a quoted cell does not end (within the longest event, before the end of the file, or before what cannot stand
-    behind a quote), its first line is wrong, and reading goes on with the next line.
+    A quoted cell must end within the longest event and before the end of the file, and a separator or line end must
+    follow. Otherwise its first line is wrong, and reading goes on with the next line.
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_EVENT_BYTES))  # of the whole process
     lines = _Lines(blocks, separator)

@@ -1,6 +1,6 @@
 """The text of the kernel that builds the graphs of matches, one for each event that may end some.
 
-A graph's nodes are pairs (component, event) that some match may bind, in the order of events; its edges lead from a
+A graph's nodes are pairs (component, event) that some match may bind, in the order of events. Its edges lead from a
 node to those that a match may have bound just before it. The window bounds the first event, hence the graph. Where
 conditions read more than neighbours and the end, nodes of one pair are told apart by their slots.
 """

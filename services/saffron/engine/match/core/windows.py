@@ -63,8 +63,8 @@ class Windows:
     ) -> tuple[Instants, Instants, Instants] | None:
         """The windows of matches whose first events have these positions and instants, and whose last these instants.
 
-        (match, low, serial): for each window of each match in turn, its number, first instant, and what tells it
-        from other windows with the same bounds; None for WITHIN alone, where a match has no window of its own.
+        (match, low, serial) for each window of each match: the match's number, the window's first instant, and a serial
+        number that distinguishes windows of the same bounds. None for WITHIN alone, where a match has no window.
         """
         size, slide = self.window.size, self.window.slide
         if self.window.opens is not None:

@@ -1,8 +1,7 @@
 """Runs whose window is over where those without a match are reported too (WITH TIMEOUTS): kernel helpers.
 
-Runs are not kept by window, so a run is reported for each window that holds its first event, as it stands when that
-window closes: before the key's next event, or at the end of a block. Behind `REPORTED` a run keeps up to when that was
-done.
+Runs are not kept by window. So a run is reported for each window that holds its first event, as it is when that window
+closes: before the key's next event, or at the end of a block. Behind `REPORTED` a run keeps up to when that was done.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Matches in the order of results; one found in several ways (choices are unions) is one.
 
-The order is by the last event, the first, all in turn; of matches of the same events by those of each component in
-turn, one that is not bound behind all others: of two sides of an OR, the first comes first.
+The order is by the last event, then the first, then all in turn. Matches of the same events are ordered by the events
+of each component in turn. An unbound component comes last: of two sides of an OR, the first comes first.
 """
 
 from __future__ import annotations

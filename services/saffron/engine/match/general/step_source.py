@@ -1,8 +1,8 @@
 """The step kernel of a general automaton as Python text: every run walks the table, one event after another (N2-N6).
 
-What differs from plan to plan is data where it can be (states, edges: arrays) and text where it must be: conditions by
-kind of edge and of ending, updates by component. An event that may begin a match is asked like any other, of a run that
-has nothing yet.
+Differences between plans are data where possible (arrays of states and edges), and text otherwise: conditions by kind
+of edge and of ending, updates by component. An event that may begin a match is asked like any other, of a run that has
+nothing yet.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ class TakingSource:
     def edges(self) -> None:
         """Write the code that tries every edge of run q with the event, and makes the runs that follow.
 
-        An edge after which the run does not stay, and that leads to one state, makes no copy: the run itself goes on
-        by it, when it has been asked for all others.
+        An edge to one state, after which the run does not stay, makes no copy: the run itself takes the edge, after all
+        others were tried.
         """
         out = self.text.out
         out("own = -1")

@@ -1,7 +1,7 @@
 """The pattern as a table for kernels: states, their edges, and the targets of each edge.
 
-State 0 is where nothing is taken yet. A state is a stance of a position; where no edge waits under skip-till-next-match
-the stances of a position are one state, as a run then stays whatever happens or none does.
+State 0 is where nothing is taken yet. A state is a stance of a position. If no edge waits under skip-till-next-match,
+the stances of a position are one state, as then either every run stays or none does.
 """
 
 from __future__ import annotations

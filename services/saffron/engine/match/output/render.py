@@ -159,8 +159,8 @@ class Written(ABC):
     def _events(self, pieces: Pieces, used: Ints) -> tuple[NDArray[np.uint8], Ints]:
         """The events at these places as JSON, one after another, and where each ends.
 
-        Under an inferred schema an event has what it came with: what is null is left out, so that no result depends on
-        which attributes of other events were known by then. What other queries look up in tables is left out as well.
+        Under an inferred schema null attributes are left out, so that no result depends on the attributes of other
+        events that were known by then. What other queries look up in tables is left out as well.
         """
         columns, strings, schema = self._runs.rows.columns, self._runs.strings.values, self._runs.schema
         seq, ts = pieces.numbers(columns[SEQ][used]), self._times(pieces, used)

@@ -1,7 +1,7 @@
 """Graphs made smaller: nodes of one event that are followed by the same are one (OUTPUT COMPRESSED).
 
-Each match keeps its one path: merged nodes end in the same ways, and if one beginning led to both of them, each match
-that goes on from there would have had two paths before.
+Each match keeps its one path, since merged nodes have the same endings. If one beginning led to both of them, each
+match from there would have had two paths before.
 """
 
 from __future__ import annotations

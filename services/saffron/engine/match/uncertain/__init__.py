@@ -47,6 +47,6 @@ closure every step that passes its conditions and the threshold is a match, so t
 confidences for each binding: the work is that of the output. Conditions on a finished closure, on events after it, and
 on a later closure refuse finished paths, of which there may be 2^R; only these are not paid for by matches. A
 confidence takes as many operations as the match has events if no two of their intervals meet, else the sum of the
-lengths of those that do; at a window's edge, times the length of the first event's. M itself has no bound but 2^R:
-CONFIDENCE, WITHIN and conditions on neighbours keep it small, and the planner warns (X7).
+lengths of those that do. At a window's edge it takes that times the length of the first interval. M itself has no bound
+but 2^R: CONFIDENCE, WITHIN and conditions on neighbours keep it small, and the planner warns (X7).
 """

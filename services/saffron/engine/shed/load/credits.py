@@ -1,8 +1,8 @@
 """Credits: how far the shedder may run ahead of the readers of its output, so that the queue stands in front of it.
 
-For each chain the readers (matcher, greta) say in their `load` how far they have applied. Among readers that have
-active queries and are alive, the slowest one rules; a reader that has gone silent is no longer waited for: it
-finds its backlog in the topic when it comes back, and until then holds back its own queries only.
+For each chain the readers (matcher, greta) say in their `load` how far they have applied. The slowest of the readers
+that are alive and have active queries limits the flow. A silent reader is not waited for: it delays its own queries
+only, and finds its backlog in the topic when it comes back.
 """
 
 from __future__ import annotations

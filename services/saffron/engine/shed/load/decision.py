@@ -75,9 +75,9 @@ OfShare = Callable[[float], float]
 class Decider:
     """Decides for block after block. `dropping`: events are being dropped (G7's hysteresis). `mean`: an event's ms.
 
-    Events begin to be dropped when the block's latency reaches `start` of the bound, and cease when it is below half of
-    that; in between the share follows the backlog, and falls to 0 by itself when the load does. Those that lose nothing
-    go above half of that, too, so that all that the queue may hold is there for a burst.
+    Dropping of events begins when the block's latency reaches `start` of the bound, and ends below half of that. In
+    between the share follows the backlog, and falls to 0 when the load does. Those that lose nothing go above half of
+    that, too, so that all that the queue may hold is there for a burst.
     """
 
     settings: Overload

@@ -1,8 +1,8 @@
 """A forecast of the partial matches that a block will meet, when it is forwarded before earlier blocks are done.
 
 A reader's last report is as old as the blocks in flight. Where partial matches live long, the report predicts the
-coming blocks well. Where they come and go within what is in flight (all complete with one event, say), the mean is the
-better guess: by a report from just behind such an event far too much would be forwarded. The weight of the report is
+coming blocks well. Where they come and go within the work in flight (all complete with one event, say), the mean is the
+better guess. By a report from just behind such an event far too much would be forwarded. The weight of the report is
 learned: it is the slope of a regression of the count when a block was done on the count known when it was forwarded.
 """
 

@@ -102,9 +102,9 @@ class _Query:
 class Losses:
     """The estimated losses of one chain, by query.
 
-    A reader's sample of first events says what was missed and what is false (`measured`). Where it says little, or
-    there is none, promises count: those of models for dropped events (`event_losses`), and for partial matches what the
-    reader has learned of those that it retained (`loss` in its load).
+    A reader's sample of first events says what was missed and what is false (`measured`). Where the sample is small or
+    missing, promises count: those of models for dropped events (`event_losses`), and the reader's estimate from
+    retained partial matches (`loss` in its load).
     """
 
     _queries: dict[str, _Query] = field(default_factory=dict)
