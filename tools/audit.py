@@ -43,7 +43,7 @@ class Known:
     summary: str
 
     def line(self) -> str:
-        """One line for people."""
+        """The vulnerability in one line."""
         fixed = f"fixed in {', '.join(self.fixed)}" if self.fixed else "no fixed version is known"
         also = f" ({', '.join(self.names[1:])})" if self.names[1:] else ""
         return f"{self.pin.package} {self.pin.version}: {self.names[0]}{also}, {fixed}. {self.summary}".rstrip()
@@ -54,12 +54,12 @@ class UnreachableError(Exception):
 
 
 def pins(texts: Iterable[str]) -> list[Pin]:
-    """What lock files pin, for any platform."""
+    """The versions that lock files pin, for any platform."""
     return sorted({Pin(name.lower(), version) for text in texts for name, version in _PIN.findall(text)})
 
 
 def known(wanted: Sequence[Pin], url: str = OSV) -> list[Known]:
-    """What the database knows of them. UnreachableError."""
+    """The known vulnerabilities of pinned packages, from the database. UnreachableError."""
     queries = [{"package": {"name": one.package, "ecosystem": _ECOSYSTEM}, "version": one.version} for one in wanted]
     results = _asked(f"{url}/v1/querybatch", {"queries": queries}).get("results")
     if not isinstance(results, list) or len(results) != len(wanted):
@@ -121,7 +121,7 @@ def _asked(url: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def _described(pin: Pin, record: Mapping[str, Any]) -> Known | None:
-    """None: it has been withdrawn."""
+    """The vulnerability of a record; None: it was withdrawn."""
     if "withdrawn" in record:
         return None
     fixed = {

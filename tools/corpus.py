@@ -97,7 +97,7 @@ class Positions:
 
 
 def write_records(path: Path, records: Sequence[Record]) -> None:
-    """One JSON object a line; bytes that are no UTF-8 text stand as {"base64": ...}."""
+    """Write one JSON object a line; bytes that are no UTF-8 text become {"base64": ...}."""
     with zstandard.open(path, "wb", cctx=zstandard.ZstdCompressor(level=19)) as file:
         for one in records:
             headers = [[name, _shown(value)] for name, value in one.headers]
@@ -124,7 +124,7 @@ def read_records(directory: Path) -> Iterator[Record]:
 
 
 def read_positions(directory: Path) -> Positions:
-    """Where partitions end and groups stand."""
+    """The ends of partitions and the positions of groups."""
     raw = orjson.loads((directory / "positions.json").read_bytes())
     ends = {TopicPartition(topic, partition): end for topic, partition, end in raw["ends"]}
     committed = {
@@ -267,7 +267,7 @@ def _committed(client: Client) -> list[list[Any]]:
 
 
 def _at_rest(client: Client, snapshots: Path) -> None:
-    """Until nothing but chatter is written, and a snapshot of both engines stands."""
+    """Wait until only load and health messages are written, and both engines have a snapshot."""
     topics = Topics(client.settings.prefix)
     chatter = {topics.load, topics.health}
     before: dict[TopicPartition, int] = {}

@@ -33,7 +33,7 @@ def diagram() -> str:
 
 
 def table() -> str:
-    """The same as a table, for those who read the file as text."""
+    """The topics as a table, for readers of the plain file."""
     rows = ["| topic | written by | read by | key |", "|---|---|---|---|"]
     for path in sorted((ROOT / "schemas").glob("*.yaml")):
         one = _read(path)

@@ -1,6 +1,6 @@
-"""What the tests of k8s/ need of CustomResourceDefinitions: `python tools/k8s_crds.py CRD.yaml...` takes it over.
+"""The reduced CustomResourceDefinitions for tests of k8s/: `python tools/k8s_crds.py CRD.yaml...` adds one.
 
-The schema of each version's `spec`, without its prose; one compressed file a kind, which any zstd opens.
+They are the schema of each version's `spec`, without its prose; one compressed file a kind, which any zstd opens.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "tests" / "contracts" / "k8s" / "
 
 
 def cut(definition: Any) -> dict[str, Any]:
-    """apiVersion -> schema of `spec`."""
+    """apiVersion -> the schema of `spec`."""
     spec = definition["spec"]
     schemas = {
         f"{spec['group']}/{version['name']}": version["schema"]["openAPIV3Schema"]["properties"]["spec"]

@@ -25,7 +25,7 @@ _API = "kafka.strimzi.io/v1"
 _SOURCE = "events"
 _ROUTER = "router"
 _PARTITIONS = 12
-"""Of a stream; an overlay may say otherwise, of all of them alike."""
+"""The partitions of a stream's topics; an overlay may change them, for all alike."""
 _REPLICAS, _IN_SYNC = 3, 2
 
 

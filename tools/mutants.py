@@ -65,7 +65,7 @@ class Mutant:
 
 
 def mutants_of(path: Path) -> list[Mutant]:
-    """All of a file, in the order of its text."""
+    """All mutants of a file, in the order of its text."""
     source = path.read_text()
     found = _File(path, source)
     every = sorted({*found.tree(), *found.texts()}, key=lambda one: (one.begin, one.end, one.text))
@@ -91,7 +91,7 @@ class _File:
         self.quiet = [self._range(node) for node in ast.walk(self.module) if self._is_quiet(node)]
 
     def _is_quiet(self, node: ast.AST) -> bool:
-        """Whether it says something to people, or to a checker of types."""
+        """True if the node is not mutated: a text by itself, a raise or an import."""
         text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         return text or isinstance(node, _QUIET[:3])
 

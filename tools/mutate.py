@@ -1,8 +1,8 @@
 """Mutation check of the match engine: do the tests notice when its source is changed a little?
 
-Each mutant is put into a copy of the project, and the fast comparison tests (kernels as plain Python) run in a process
-of their own until one fails or time is up: killed. A mutant that all of them let pass has survived: tests/mutants.md
-says why some may. Usage: make mutants, or
+Each mutant is put into a copy of the project. The fast comparison tests (kernels as plain Python) run in a process of
+their own. The mutant is killed if one fails or time is up. A mutant that all of them let pass has survived:
+tests/mutants.md says why some may. Usage: make mutants, or
 
     python tools/mutate.py --sample 300 --seed 1 --json mutants.json
     python tools/mutate.py --only language/patterns/positions.py:120
@@ -81,7 +81,7 @@ class Laboratory:
         sys.path[:0] = [str(folder / "services"), str(folder)]
 
     def open(self) -> bool:
-        """Whether all tests pass with the source as it is; kernels that no mutant changes are then at hand."""
+        """True if all tests pass with the source as it is; kernels that no mutant changes are then at hand."""
         if not self._passes(self.folder / "kernels", 20 * self.seconds):
             return False
         use_kernels(self.folder / "kernels")
@@ -92,7 +92,7 @@ class Laboratory:
         return True
 
     def survives(self, mutant: Mutant) -> bool:
-        """Whether all tests pass with it."""
+        """True if all tests pass with the mutant."""
         path = self.folder / mutant.path
         source = path.read_text()
         own = self.folder / "mutant_kernels"
@@ -112,7 +112,7 @@ class Laboratory:
                 status = self._test(kernels, seconds)
             except BaseException:
                 traceback.print_exc()
-            finally:  # without what the parent does on its way out
+            finally:  # without the parent's exit handlers
                 sys.stderr.flush()
                 os._exit(status)
         return os.waitpid(process, 0)[1] == 0
@@ -134,7 +134,7 @@ class Laboratory:
 
 
 def use_kernels(folder: Path) -> None:
-    """Where machine code is kept."""
+    """Keep machine code in `folder`."""
     import numba
 
     numba.config.CACHE_DIR = str(folder)

@@ -23,7 +23,7 @@ def executed() -> Any:
 
 
 def outputs(notebook: Any) -> list[Any]:
-    """What the cells show, one after another, but for those that measure something (tag "varies")."""
+    """The outputs of the cells in order, without those that measure something (tag "varies")."""
     cells = [cell for cell in notebook.cells if "varies" not in cell.metadata.get("tags", ())]
     return [one.get("data") or one.get("text") or one for cell in cells for one in cell.get("outputs", ())]
 

@@ -1,4 +1,4 @@
-"""How an error in a query's text is shown: the sentence, the line, carets under the whole range, the way out."""
+"""The text of an error in a query: the sentence, the line, carets under the whole range, and a hint."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _window(line: str, first: int, last: int) -> tuple[str, int, int]:
 
 
 def _cuts(line: str, first: int, last: int) -> tuple[int, int]:
-    """Where a line is cut so that at most COLUMNS columns remain, the range in the middle, its start always there."""
+    """The part [left, right) of a line that fits COLUMNS, with the range in the middle and its start always inside."""
     if len(line) <= COLUMNS and display_width(printable(line)) <= COLUMNS:
         return 0, len(line)
     budget = COLUMNS - 2 * len(CUT)

@@ -71,11 +71,11 @@ class GapError(LogError):
 
 
 class StreamError(LogError):
-    """One stream cannot go on until somebody has fixed what the message names. The others go on."""
+    """One stream cannot go on until its user removes the obstacle in the message. The others go on."""
 
 
 class RemadeError(StreamError):
-    """A topic was deleted and made anew under its name: what was known of its offsets is void.
+    """A topic was deleted and made anew under its name: its old offsets are void.
 
     `topic`: its full name.
     """
@@ -101,7 +101,7 @@ class TooLargeError(LogError):
 
 
 class RefusedError(LogError):
-    """A schema registry answers, and says no: only another schema, right or setting fixes that."""
+    """A schema registry refuses a request: only another schema, right or setting fixes that."""
 
 
 class UnavailableError(LogError):

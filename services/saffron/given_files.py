@@ -1,4 +1,4 @@
-"""Files that users name."""
+"""Readers of files that users name."""
 
 from __future__ import annotations
 

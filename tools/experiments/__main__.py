@@ -103,7 +103,7 @@ def _virtual(
 def _real(
     experiment: Experiment, points: Sequence[Point], shedders: Sequence[str], chosen: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
-    """On the real pipeline, one run after the other, each beside its virtual twin; without shedding first.
+    """Rows of runs on the real pipeline, each beside its virtual twin; without shedding first.
 
     Baselines are left out: services know none. Each event costs the pipeline something that no shedder can save. So
     there are fewer of them, each more expensive to match, and that does not count.

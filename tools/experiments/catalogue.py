@@ -1,7 +1,7 @@
-"""The papers' experiments: what is run over which stream, what is varied, and what the paper's figure says.
+"""The catalogue of the papers' experiments: streams, the varied value, and the figures of the papers.
 
-Figures of the papers are false negatives in per cent, read off where the text names them; our data are others (see
-`sets`), so that shapes and ratios compare, and absolute numbers where match probability and rate are alike.
+Figures of the papers are false negatives in per cent, read off where the text names them. Our data are others (see
+`sets`): shapes and ratios compare, and absolute numbers where match probability and rate are equal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from saffron.experiments.virtual_pace import Rate
 
 _QUERIES = Path(__file__).parent / "queries"
 SHARES = (0.01, 0.03, 0.1, 0.3)
-"""Of the events, that train."""
+"""The shares of the events that train."""
 LEARNED = ("auto", "pspice", "gspice-h")
 EVEN = ("pm-bl", "bl")
 """Even dropping: of partial matches, and of events of a kind."""
@@ -30,7 +30,7 @@ EVENTS = ("auto", "gspice-h", "gspice-tree", "gspice-forest", "espice", "bl")
 
 @dataclass(frozen=True)
 class Point:
-    """One value of what is varied, and the load there: made for a seed, in a folder for what is generated."""
+    """One value of the varied variable, and its load: made for a seed, in a folder for generated files."""
 
     value: float
     load: Callable[[int, Path], Load]
@@ -38,7 +38,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Experiment:
-    """`varied`: the axis. `paper`: shedder -> {value: false negatives, per cent}."""
+    """An experiment. `varied`: the axis. `paper`: shedder -> {value: false negatives, per cent}."""
 
     name: str
     about: str
@@ -64,7 +64,7 @@ def _over(
 
 
 def _panes(query: str, stream: Callable[[int, Path], Path], panes: Sequence[int]) -> list[Point]:
-    """At 180 %, as the paper has it."""
+    """Points by pane at 180 % load, as in the paper."""
     made = _over({"g": text(query)}, stream, 1.8)
 
     def point(pane: int) -> Point:
@@ -74,7 +74,7 @@ def _panes(query: str, stream: Callable[[int, Path], Path], panes: Sequence[int]
 
 
 def _distributions(query: str, sets: Sequence[int]) -> list[Point]:
-    """Over these of the synthetic sets, at 140 %."""
+    """Points by synthetic set, at 140 % load."""
     return [Point(i, _over({"g": text(query)}, _synthetic(f"D{i}"), 1.4)) for i in sets]
 
 
@@ -100,7 +100,7 @@ def _rates(queries: Mapping[str, str], stream: Callable[[int, Path], Path]) -> l
 
 
 def _on_rates(name: str, about: str, query: str, stream: Callable[[int, Path], Path]) -> Iterator[Experiment]:
-    """One of gSPICE's, at all rates."""
+    """An experiment of gSPICE's at all rates."""
     yield Experiment(name, f"{about}: rates", "rate", _rates({"g": text(query)}, stream), EVENTS)
 
 
@@ -118,7 +118,7 @@ def _by_training(name: str, about: str, query: str, stream: Callable[[int, Path]
 
 
 def _trained(query: str, stream: Callable[[int, Path], Path]) -> list[Point]:
-    """By the share of the events that trains, at 140 %; the engine alone is busy for eight seconds."""
+    """Points by the share of the events that trains, at 140 % load; the engine alone is busy for eight seconds."""
     made = _over({"q": text(query)}, stream, 1.4)
 
     def point(share: float) -> Point:

@@ -1,5 +1,5 @@
-"""Streams that change behind what trains on them, seeded: a quiet stretch before a rush, regimes that take turns, and a
-feature that foretells matches in the beginning only.
+"""Streams that change behind their training share, seeded: a quiet stretch before a rush, alternating regimes, and a
+feature that predicts matches in the beginning only.
 
 Each makes so many events as JSON lines, in a file below `folder`.
 """
@@ -15,11 +15,11 @@ import orjson
 
 EVENTS = 24_000
 _QUIET = 0.35
-"""Of the events of `quiet`, before the rush."""
+"""The share of the events of `quiet` before the rush."""
 _TURN = 1 / 6
-"""Of the events of `turns`, in one regime."""
+"""The share of the events of `turns` in one regime."""
 _TRUE = 0.2
-"""Of the events of `shift`, as long as its feature foretells matches."""
+"""The share of the events of `shift` in which its feature predicts matches."""
 
 Event = dict[str, Any]
 
@@ -31,8 +31,10 @@ def quiet(seed: int, folder: Path, events: int = EVENTS) -> Path:
 
 
 def turns(seed: int, folder: Path, events: int = EVENTS) -> Path:
-    """Jobs that open and close. In one regime those of low size close soon, in the next those of high size late; the
-    others hardly ever do."""
+    """A stream of jobs that open and close, in two alternating regimes.
+
+    In one regime jobs of low size close soon, in the other jobs of high size close late; others hardly ever close.
+    """
     return written(f"turns-{events}-{seed}", _turns(np.random.default_rng([seed, 102]), events), folder)
 
 

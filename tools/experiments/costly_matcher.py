@@ -30,7 +30,7 @@ from saffron.runtime.streams.generations import compiler_of
 
 
 class CostlyMatcher(MatchOperator):
-    """`each`: ns a check, by query."""
+    """A matcher with stated costs. `each`: ns a check, by query."""
 
     def __init__(self, each: Mapping[str, float], **settings: Any) -> None:
         super().__init__(**settings)

@@ -1,7 +1,7 @@
-"""What could be kept at best: by a shedder that knows which events and partial matches complete, and drops all else.
+"""An upper bound on the matches kept, by a shedder that keeps only events and partial matches that complete.
 
-Each event kept is looked at, and meets at least one partial match: more where runs could not be merged, which is not
-known from the matches, so that this is more than any shedder keeps.
+Each event kept is looked at, and meets at least one partial match. It meets more where runs could not be merged, which
+is not known from the matches, so that the bound is above what any shedder keeps.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from experiments.found import true_results
 from experiments.run import BOUND_MS, Load, shed_events, stated
 
 _CHECKS = 2
-"""Of an event that is kept."""
+"""The checks of a kept event."""
 
 
 def missed_at_best(load: Load) -> float:

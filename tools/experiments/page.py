@@ -31,7 +31,7 @@ _LEAST_FALSE = 0.05
 
 @dataclass(frozen=True)
 class Found:
-    """What was written of one experiment; `title` says of how many seeds."""
+    """The rows written for one experiment; `title` says for how many seeds."""
 
     experiment: Experiment
     title: str

@@ -4,8 +4,8 @@ The leading share of the events comes first, below the capacity, as it trains th
 models are published before. What comes behind is measured: a result's latency is from the message time of its last
 event to the append time of the result.
 
-Rates are times the capacity of the pipeline, which is measured first, without shedding: a matcher also reads, writes
-and commits, and shares the machine with the broker; its engine alone would take more.
+Rates are times the capacity of the pipeline, which is measured first, without shedding. It is below that of the engine
+alone: a matcher also reads, writes and commits, and shares the machine with the broker.
 """
 
 from __future__ import annotations
@@ -60,8 +60,11 @@ def both(load: Load, shedder: str, seed: int, seconds: float, folder: Path) -> t
 
 @dataclass(frozen=True)
 class _Run:
-    """`came` [n]: message times of all events, ms; `told`: results and when each was appended; `share`: events of the
-    leading share; `done`: when the matcher told that it had applied all events, ms. The rest as `Outcome` says."""
+    """A run on the real pipeline; see `Outcome` for the other fields.
+
+    `came` [n]: message times of all events, ms. `told`: results and the time at which each was appended. `share`:
+    events of the leading share. `done`: the time (ms) at which the matcher reported that it had applied all events.
+    """
 
     came: NDArray[np.int64]
     told: Sequence[tuple[Found, int]]
@@ -108,7 +111,7 @@ def _run(
     models: Sequence[tuple[bytes, bytes]],
     folder: Path,
 ) -> _Run:
-    """`rates`: of the leading share and of the rest, events a second."""
+    """One run. `rates`: of the leading share and of the rest, events a second."""
     lead, rest, share = _cut(load.events, rates[1], folder)
     overload = PASS if shedder == NONE else SHED
     settings = {"overload": overload, "latency_bound_ms": round(BOUND_MS), "commit_ms": 10, "pane_events": load.pane}
@@ -141,7 +144,7 @@ def _run(
 
 
 def _done(running: System, events: int) -> int:
-    """When a matcher first told that it had applied so many events, ms."""
+    """The time (ms) at which a matcher first reported that it had applied so many events."""
     for record in running.follow("load", _SILENCE_S):
         message = orjson.loads(record.value or b"{}")
         if message.get("service") == "matcher" and message["position"] >= events:
@@ -150,7 +153,7 @@ def _done(running: System, events: int) -> int:
 
 
 def _lost(running: System, load: Load) -> Mapping[str, float]:
-    """By query the share that is estimated to have been missed since the start."""
+    """Query -> the estimated share missed since the start."""
     numbers = scrape(read_state(running.data), "shedder")
     return {name: numbers.total(ESTIMATED_LOSS.name, query=name) for name in load.queries}
 
@@ -214,10 +217,10 @@ def _written(path: Path, lines: Sequence[bytes]) -> Path:
 
 
 def _missed_beside(found: int, share: float) -> float:
-    """How many are missed, if so many that were found are the rest of all."""
+    """The number of missed matches, if `found` ones are left and `share` of all are missed."""
     return found * share / (1 - share) if share < 1 else 0.0
 
 
 def _share_of(lost: float, found: int) -> float:
-    """Of all, those lost."""
+    """The share of all matches that is lost."""
     return lost / (lost + found) if lost + found else 0.0

@@ -1,10 +1,9 @@
-"""`saffron experiment robustness`: the default shedder beside even dropping, where little trains it, or the stream
-changes behind what does.
+"""`saffron experiment robustness`: the default shedder beside even dropping, with little training or a changing stream.
 
-Of each experiment at its first and its last value, with each share of training and each seed: how many percentage
-points more complex events `auto` misses than the better of two that know nothing: partial matches drawn at random, and
-events drawn by their kinds alone. Each row gets another seed as long as its 95 % interval says neither that it is
-within `ALLOWED` nor that it is beyond. Rows are written as they come.
+Each experiment runs at its first and its last value, with each share of training and each seed. The figure is the
+percentage points of complex events that `auto` misses more than the better of two that know nothing: partial matches
+drawn at random, and events drawn by their kinds alone. A row gets another seed until its 95 % interval is within
+`ALLOWED` or beyond it. Rows are written as they come.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from saffron.cli.progress import bar
 from saffron.language.cost.shedders import AUTO
 
 ROBUSTNESS = "robustness"
-"""Its name as an experiment."""
+"""The name of the experiment."""
 _SURE = 1.96
 """Standard errors of the mean of seeds, for 95 %."""
 BY_TRAINING = "train"
-"""What experiments vary whose points are shares of training."""
+"""The variable of experiments whose points are shares of training."""
 ALLOWED = 3.0
 """Percentage points that `auto` may miss more than even dropping."""
 
@@ -37,8 +36,11 @@ Place = tuple[str, float, float]
 
 
 def sweep(chosen: argparse.Namespace) -> None:
-    """All rows, the worst first. `--only`: these experiments; `--train`: these shares, per cent; `--seeds`: at most so
-    many runs of each row, fewer where its interval lies on one side of `ALLOWED` before."""
+    """All rows, the worst first.
+
+    `--only`: these experiments. `--train`: these shares, per cent. `--seeds`: the most runs of each row; there are
+    fewer where its interval lies on one side of `ALLOWED` before.
+    """
     names = chosen.only.split(",") if chosen.only else [one.name for one in EXPERIMENTS]
     shares = [float(one) / 100 for one in chosen.train.split(",")] if chosen.train else list(SHARES)
     rows = [row for one in EXPERIMENTS if one.name in names for row in places(one, shares)]
@@ -72,7 +74,7 @@ def places(experiment: Experiment, shares: Sequence[float]) -> Iterator[Place]:
 
 
 def decided(done: Sequence[Done]) -> bool:
-    """Whether the 95 % interval of a row lies on one side of `ALLOWED`, so that more seeds tell nothing new."""
+    """True if the 95 % interval of a row lies on one side of `ALLOWED`, so that more seeds tell nothing new."""
     if not done:
         return False
     row = row_of(done)
@@ -85,8 +87,11 @@ def _rows(done: Mapping[Place, Sequence[Done]]) -> list[dict[str, Any]]:
 
 
 def row_of(done: Sequence[Done]) -> dict[str, Any]:
-    """The seeds of one point and share. Means over them; `+-`: half of the 95 % interval of the difference, by seeds
-    where there are several, and by which results stand or fall together otherwise."""
+    """The row of one point and share: means over its seeds.
+
+    `+-`: half of the 95 % interval of the difference. It is estimated over seeds, or, if there are few, from clumps of
+    results.
+    """
     task = done[0].task
     missed = {name: [100 * one.found[name].missed for one in done] for name in task.shedders}
     best = min(EVEN, key=lambda name: statistics.fmean(missed[name]))

@@ -31,11 +31,11 @@ LASTS_S = 60.0
 
 @dataclass(frozen=True)
 class Load:
-    """What is run: queries (name -> text), events, a rate (times the capacity), and what a check costs.
+    """The input of a run: queries (name -> text), events, a rate (times the capacity), and costs of checks.
 
     `costs`: of each query relative to the others; the unit is chosen so that the engine alone is busy for `lasts`
-    seconds (`seconds`, where the load says how many) with the events behind the training share. That is the capacity.
-    `pane`: how many events before one tell what it is worth. `train`: the leading share of the events.
+    seconds (`seconds`, where the load has it) with the events behind the training share. That is the capacity. `pane`:
+    the number of earlier events from which an event's utility is predicted. `train`: the leading share of the events.
     """
 
     queries: Mapping[str, str]
@@ -56,15 +56,16 @@ class Load:
         return tuple(self.queries.items()), self.events, tuple(self.costs.items()), self.seconds, self.train
 
     def leading(self, count: int | None, folder: Path) -> Load:
-        """The same over so many leading events, or all."""
+        """The load with its first `count` events, or all."""
         return replace(self, events=leading(self.events, count, folder)) if count else self
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Shares: `missed` of the true complex events, `false` of those found; `estimated` is what the run said it missed.
+    """The outcome of a run, in shares.
 
-    `error`: the standard error of `missed`, as far as chance decides what is lost. `p999`: of the results' latency, ms.
+    `missed`: of the true complex events. `false`: of those found. `estimated`: missed, as the run reported. `error`:
+    the standard error of `missed`, for the chance that decides what is lost. `p999`: of the results' latency, ms.
     `seconds`: virtual ones.
     """
 
@@ -103,7 +104,7 @@ class Runs:
 
 
 def outcome_of(figures: Mapping[str, Any]) -> Outcome:
-    """What a replay's figures say."""
+    """The outcome of a replay, from its figures."""
     true = {name: figures["queries"][name]["true"] for name in figures["estimated_loss"]}
     lost = sum(true[name] * share for name, share in figures["estimated_loss"].items())
     return Outcome(
@@ -142,7 +143,7 @@ def _alone(load: Load, costs: Mapping[str, float]) -> Mapping[str, Any]:
 
 
 def stated(load: Load) -> Mapping[str, float]:
-    """ns a check by query, such that the engine alone is busy for as long as the load lasts."""
+    """Query -> ns a check, such that the engine alone is busy for as long as the load lasts."""
     busy, _ = _calibrated(load)
     return {name: load.lasts / busy * cost for name, cost in load.costs.items()}
 
@@ -173,7 +174,7 @@ def asked(
 
 
 def replayed(load: Load, run: VirtualRun) -> VirtualReplay:
-    """A replay that is over."""
+    """A replay, run to its end."""
     replay = _replay(load, run)
     deque(_results(load, replay), maxlen=0)
     return replay

@@ -35,7 +35,7 @@ def real(name: str) -> Path:
 
 
 def synthetic(name: str, events: int, seed: int, folder: Path) -> Path:
-    """So many events of a synthetic set, seeded, written below `folder`; `x` is uniform on 1 to 10."""
+    """The file of `events` events of a synthetic set, seeded, written below `folder`; `x` is uniform on 1 to 10."""
     gaps = SYNTHETIC[name]
     random = np.random.default_rng([seed, list(SYNTHETIC).index(name)])
     share = sum(1 / gap for gap in gaps)
@@ -68,7 +68,7 @@ def moved(share: float, folder: Path) -> Path:
 
 
 def leading(events: Path, count: int, folder: Path) -> Path:
-    """So many leading events of a stream as a file of their own."""
+    """The file of a stream's first `count` events."""
     path = folder / f"{count}-{events.name.removesuffix('.zst')}"
     if not path.exists():
         with zstandard.open(events, "rt") if events.suffix == ".zst" else events.open() as lines:

@@ -1,8 +1,8 @@
 """An experiment in one line: of the complex events the share that the best baseline keeps, ours, and an oracle.
 
 Medians over the points of the experiment. "false": of the complex events found those that are none, the worst of all
-points. "in rule": of how many rows the estimated loss lies within a fifth of the true one and half a percentage point,
-and of how many it does with two standard errors of the true one allowed for.
+points. "in rule": the number of rows whose estimated loss is within a fifth of the true one and half a percentage
+point; and that number with two standard errors of the true loss allowed for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 
 
 def summary(varied: str, rows: Sequence[Row]) -> dict[str, Any]:
-    """`rows`: those of the table, at each value of what is `varied` one a shedder. "-": nothing to say it of."""
+    """The summary of a table's `rows`, one for each value of `varied` and shedder. "-": no figure."""
     values = list(dict.fromkeys(row[varied] for row in rows))
     points = [[row for row in rows if row[varied] == value] for value in values]
     shed = [row for row in rows if row["shedder"] != "none"]
@@ -46,6 +46,6 @@ def _kept(points: Sequence[Sequence[Row]], shedders: Collection[str]) -> float |
 
 
 def _holds(row: Row, errors: float) -> bool:
-    """Whether the estimate is as near to the true loss as was promised, or so many standard errors farther."""
+    """True if the estimate is as near to the true loss as was promised, or so many standard errors farther."""
     off = abs(row["estimated %"] - row["missed %"])
     return bool(off <= _RELATIVE * row["missed %"] + _POINTS + errors * row["+-"])

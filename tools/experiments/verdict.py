@@ -1,4 +1,4 @@
-"""What runs on the real pipeline show, in sentences: whether there was too much, and whether all was held."""
+"""Sentences on runs on the real pipeline: whether there was too much load, and whether the bounds were held."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 def verdict(varied: str, rows: Sequence[Row], bound_ms: float) -> list[str]:
-    """What is wrong with these rows, one sentence each; one that says what they show where nothing is."""
+    """Sentences on what is wrong with these rows; else one sentence that nothing is."""
     wrong = [
         f"{varied} {row[varied]:g}, {row['shedder']}: {sentence}" for row in rows for sentence in _wrong(row, bound_ms)
     ]

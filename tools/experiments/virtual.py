@@ -17,8 +17,10 @@ from experiments.run import Outcome, Runs
 
 @dataclass(frozen=True)
 class Task:
-    """One point of an experiment under one seed, shed by all `shedders` in turn; `events`: so many leading ones, or
-    all; `train`: the share of them that trains, None: as the experiment says."""
+    """One point of an experiment under one seed, shed by all `shedders` in turn.
+
+    `events`: the number of leading events, or all. `train`: the share of them that trains; None: the experiment's own.
+    """
 
     name: str
     value: float
@@ -30,7 +32,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """`at_best`: the share that the oracle misses; `found`: outcomes by shedder."""
+    """The outcome of a task. `at_best`: the share that the oracle misses. `found`: outcomes by shedder."""
 
     task: Task
     at_best: float
@@ -38,7 +40,7 @@ class Done:
 
 
 def run(task: Task) -> Done:
-    """One task, in this process. By its names: loads are made of closures, which do not travel."""
+    """Run one task in this process. It has names only, since loads are made of closures, which cannot be pickled."""
     (experiment,) = (one for one in EXPERIMENTS if one.name == task.name)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -50,7 +52,7 @@ def run(task: Task) -> Done:
 
 
 def run_all(tasks: Sequence[Task]) -> Iterator[Done]:
-    """All tasks, as they are done."""
+    """Run all tasks in parallel; returns them as they are done."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(len(tasks), os.cpu_count() or 1), mp_context=context) as pool:
         for future in as_completed([pool.submit(run, task) for task in tasks]):

@@ -40,7 +40,7 @@ _MORE_S = 2.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run; `seconds`: from the first event sent to the last result seen."""
+    """The outcome of a run; `seconds`: from the first event sent to the last result seen."""
 
     faults: Sequence[Fault]
     verdict: Verdict
@@ -103,7 +103,7 @@ def _disturbed(
     wanted: int,
     say: Callable[[str], None],
 ) -> Results:
-    """What a reader sees in the end."""
+    """The results that a reader sees in the end."""
     bootstrap = target.bootstrap
     feeder = Feeder(bootstrap, f"{_PREFIX}events")
     reader = Reader(bootstrap, sorted(set(_TOPICS.values())), partitions)

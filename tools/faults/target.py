@@ -33,7 +33,7 @@ class Target:
         self._environment = {**os.environ, **_SETTINGS, **settings, "SAFFRON_DATA": str(data), "NO_COLOR": "1"}
 
     def command(self, *words: str) -> str:
-        """Run `saffron WORDS`; its standard output. SystemExit with its standard error where it fails."""
+        """Run `saffron WORDS`; returns its standard output. SystemExit, with its standard error, if it fails."""
         done = subprocess.run(
             [sys.executable, "-m", "saffron", *words],
             capture_output=True,
@@ -47,7 +47,7 @@ class Target:
 
     @property
     def state(self) -> SystemState:
-        """What runs now."""
+        """The running system."""
         found = read_state(self.data)
         assert found is not None, f"nothing runs under {self.data}"
         return found
@@ -68,7 +68,7 @@ class Target:
             self._tear(fault.targets[0])
 
     def wait_ready(self) -> None:
-        """Until `saffron status` finds all services ready; SystemExit where that takes minutes."""
+        """Wait until `saffron status` finds all services ready; SystemExit after minutes."""
         deadline = time.monotonic() + _PATIENCE_S
         while any(one.state != "ready" for one in self.state.services) or self.state.broker is None:
             if time.monotonic() > deadline:

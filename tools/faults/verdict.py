@@ -1,4 +1,4 @@
-"""The comparison of what a reader saw with what `replay` says of the same events."""
+"""The comparison of a reader's results with those of `replay` over the same events."""
 
 from __future__ import annotations
 

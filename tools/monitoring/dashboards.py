@@ -16,12 +16,12 @@ DASHBOARDS = (LATENCY, STAGES, OVERLOAD, KAFKA_MODELS)
 
 
 def path_of(dashboard: Dashboard) -> Path:
-    """Where its JSON stands."""
+    """The path of the dashboard's file."""
     return FOLDER / f"{dashboard.uid}.json"
 
 
 def text_of(dashboard: Dashboard) -> str:
-    """Its JSON."""
+    """The dashboard as JSON text."""
     return json.dumps(dashboard.json(), indent=2) + "\n"
 
 

@@ -45,7 +45,7 @@ def gauge(how: str, gauge: Gauge, *by: str, **labels: str) -> str:
 
 
 def ratio(gauge: Gauge, *by: str, some: str, of: str) -> str:
-    """Of a gauge with parts: one summed over the other."""
+    """The ratio of two parts of a gauge, each summed."""
     return f"{_part(gauge, by, some)} / {_part(gauge, by, of)}"
 
 

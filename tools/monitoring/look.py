@@ -1,7 +1,7 @@
-"""Which panels show nothing? `python -m tools.monitoring.look DATA` scrapes the system that runs over a data directory.
+"""A check for panels without data: `python -m tools.monitoring.look DATA` scrapes the system of a data directory.
 
 A real Prometheus reads every service once a second and is asked each panel's queries until all have numbers, or the
-time is over; what has none is listed. Status 1 if there is any.
+time is over. Panels without numbers are listed. Status 1 if there is any.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def scraping(state: SystemState) -> dict[str, Any]:
 
 
 def has_numbers(address: str, expr: str) -> bool:
-    """Whether a panel's query gives at least one series with a number in it."""
+    """True if a panel's query gives at least one series with a number in it."""
     for name, value in _VALUES.items():
         expr = expr.replace(name, value)
     url = f"http://{address}/api/v1/query?{urllib.parse.urlencode({'query': expr})}"

@@ -1,4 +1,4 @@
-"""Dashboard 3: what is dropped under overload, what it was worth, and what is lost."""
+"""Dashboard 3: drops under overload, their worth, and the losses."""
 
 from __future__ import annotations
 

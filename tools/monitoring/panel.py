@@ -50,7 +50,7 @@ class Dashboard:
     by_query: bool = True
 
     def json(self) -> dict[str, Any]:
-        """What Grafana reads."""
+        """The dashboard as JSON for Grafana."""
         return {
             "annotations": {"list": []},
             "description": self.description,

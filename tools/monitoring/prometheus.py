@@ -19,7 +19,7 @@ _PACKAGE = "prometheus"
 
 
 class MissingError(SaffronError):
-    """A program cannot be had; the message says why, and what to do."""
+    """A program cannot be had; the message has the reason and the fix."""
 
 
 def program(name: str) -> Path:

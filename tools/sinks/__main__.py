@@ -103,7 +103,7 @@ def _run(
 
 
 def _grown(postgres: Postgres, seen: int) -> int:
-    """How many rows there are, once there are more than `seen`."""
+    """The number of rows, once there are more than `seen`."""
     return _wait(postgres, seen + 1)
 
 
@@ -124,7 +124,7 @@ def _row(result: dict[str, object]) -> tuple[str, ...]:
 
 
 def _number(text: str) -> str:
-    """Numbers in one spelling."""
+    """The normal form of a number's text."""
     try:
         return repr(float(text))
     except ValueError:

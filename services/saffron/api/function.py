@@ -1,4 +1,4 @@
-"""`@saffron.function`: functions of one's own."""
+"""`@saffron.function`: user-defined functions of values."""
 
 from __future__ import annotations
 

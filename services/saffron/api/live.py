@@ -207,7 +207,7 @@ class Live:
             self._warn(f"query {name} failed: {reason}", 5)
 
     def _reports(self, live: LiveReplay) -> Iterator[str]:
-        """What to tell at the end of values that were not kept, and of look-ups."""
+        """Sentences on values that were not kept and on look-ups, reported at the end."""
         if self._messages is None:
             yield from live.reports("a schema")
         else:

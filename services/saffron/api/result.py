@@ -120,7 +120,7 @@ class Match(Result):
 
     @property
     def timeout(self) -> bool:
-        """Whether it is a partial match whose window ended (OUTPUT ... WITH TIMEOUTS)."""
+        """True if the result is a partial match whose window ended (OUTPUT ... WITH TIMEOUTS)."""
         return bool(self._data.get("timeout", False))
 
     @property
@@ -203,7 +203,7 @@ class Trend(Result):
 
     @property
     def exact(self) -> bool:
-        """Whether all counts are exact. One beyond 63 bits is a decimal string with correct leading digits."""
+        """True if all counts are exact. One beyond 63 bits is a decimal string with correct leading digits."""
         return bool(self._data["exact"])
 
     def __repr__(self) -> str:

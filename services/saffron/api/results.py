@@ -60,7 +60,7 @@ class Results:
         yield from map(result_of, whole(map(orjson.loads, self.lines())))
 
     def lines(self) -> Iterator[bytes]:
-        """The results as JSON, each without a newline: what `saffron replay` prints."""
+        """The results as JSON, each without a newline, as `saffron replay` prints them."""
         for merged in self._merged():
             for chunk in merged.json(_CHUNK):
                 yield from chunk

@@ -94,14 +94,14 @@ class Subscription:
         if self._asked is None:
             self._thread = self._thread or ThreadPoolExecutor(1, "saffron-subscribe")
             self._asked = asyncio.get_running_loop().run_in_executor(self._thread, self._next)
-        found = await asyncio.shield(self._asked)  # whoever gives up waiting loses no result
+        found = await asyncio.shield(self._asked)  # a reader that gives up waiting loses no result
         self._asked = None
         if found is None:
             raise StopAsyncIteration
         return found
 
     def close(self) -> None:
-        """End it, also from another thread: whoever waits for a result is told that there are no more."""
+        """End the subscription, also from another thread: a waiting reader gets no more results."""
         self._closed = True
         with self._reading:
             self._log.close()

@@ -94,7 +94,7 @@ def _row(name: str, events: Sequence[Mapping[str, Any]], index: int, place: Mapp
 
 
 def _thinned(events: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """At most MOST_DOTS of the events, the last one included."""
+    """A thinned list of at most MOST_DOTS events, which ends with the last one."""
     if len(events) <= MOST_DOTS:
         return events
     return [*events[: -1 : -(-len(events) // MOST_DOTS)], events[-1]]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _LOOK = 0.01
 _FLUSH_SECONDS = 30.0
 _RESTART_SECONDS = 60.0
-"""How long an embedded broker that has ended is waited for."""
+"""The longest wait for an embedded broker that has ended to come back."""
 
 R = TypeVar("R")
 
@@ -156,6 +156,6 @@ def _require(client: Client) -> None:
 
 
 def _coming_back(settings: Settings) -> bool:
-    """Whether the broker is an embedded one, which its supervisor restarts."""
+    """True if the broker is an embedded one, which its supervisor restarts."""
     state = running(settings)
     return state is not None and state.embedded

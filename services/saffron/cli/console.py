@@ -35,7 +35,7 @@ def step(line: str) -> None:
 
 
 def is_live() -> bool:
-    """Whether a progress line can be shown."""
+    """True if a progress line can be shown."""
     return _progress.enabled
 
 

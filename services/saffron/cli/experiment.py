@@ -35,8 +35,8 @@ def experiment(
 ) -> None:
     """Run an experiment of pSPICE or gSPICE on a virtual clock: complex events missed, by shedder, beside the paper's.
 
-    A stated cost of a check stands in for machines slower than this engine: it is chosen so that the engine alone is
-    busy for a minute, and rates are multiples of its capacity. The truth is the same run without shedding.
+    A check has a stated cost, as on a slower machine. It is chosen so that the engine alone is busy for a minute, and
+    rates are multiples of its capacity. The truth is the same run without shedding.
     With --real the same is run on the real pipeline, too, in real time: a broker, the services, and a matcher that
     takes as long as stated; the first row, without shedding, is to break the bound. Baselines run on the virtual clock
     alone.

@@ -56,7 +56,7 @@ class _Commands(TyperGroup):
             return None
         if self._listing:
             return TyperCommand(cmd_name, help=_COMMANDS[cmd_name][1])
-        gc.disable()  # what is imported stays: looking for garbage in it takes a tenth of a command's start
+        gc.disable()  # imported modules stay: to collect garbage in them takes a tenth of a command's start
         module = importlib.import_module(f"saffron.cli.{_COMMANDS[cmd_name][0]}")
         gc.freeze()
         gc.enable()

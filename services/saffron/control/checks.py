@@ -178,7 +178,7 @@ def check_partitions(plan: Plan, stream: StreamRecord, partitions: Partitions) -
 
 
 def _is_of_one_event(plan: Plan) -> bool:
-    """Whether each match is one event, and which are found depends on no other event."""
+    """True if each match is one event, and which are found depends on no other event."""
     if not isinstance(plan, MatchPlan) or plan.positive != 1 or plan.absences or plan.components[0].closure:
         return False
     window = plan.window

@@ -36,7 +36,7 @@ class Feed:
     def __init__(
         self, tables: Tables, *, bootstrap: str, security: Security, group: str, data: Path, tailed: tuple[str, ...]
     ) -> None:
-        """`tailed`: topics without compaction, of which only the end is read."""
+        """Begin a feed. `tailed`: topics without compaction, of which only the end is read."""
         self.tables = tables
         self._tailed = tailed
         self.app = faust.App(
@@ -89,7 +89,7 @@ class Feed:
 
     @property
     def crashed(self) -> bool:
-        """Whether Faust has crashed. Only a new process helps."""
+        """True if Faust has crashed. Only a new process helps."""
         return bool(self.app.crashed)
 
     def _agent(self, name: str) -> Any:
@@ -121,6 +121,6 @@ class Feed:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def _reached(self, ends: Mapping[Any, int]) -> bool:
-        """Whether all positions have reached `ends`."""
+        """True if all positions have reached `ends`."""
         positions = [(await self.app.consumer.position(partition) or 0, end) for partition, end in ends.items()]
         return all(position >= end for position, end in positions)

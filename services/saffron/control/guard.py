@@ -106,12 +106,12 @@ def guards(host: str, token: str) -> list[Any]:
 
 
 def _is_open(request: web.Request) -> bool:
-    """Whether the request needs no token, by the route that will serve it. A path without a route needs one."""
+    """True if the request needs no token, by the route that will serve it. A path without a route needs one."""
     return request.method in _READS and getattr(request.match_info.handler, _OPEN, False)
 
 
 def _bears(header: str, token: str) -> bool:
-    """Whether the header has the token. Bytes that are no text arrive as surrogates."""
+    """True if the header has the token. Bytes that are no text arrive as surrogates."""
     scheme, given = header[: len(_SCHEME)], header[len(_SCHEME) :].strip()
     return scheme.lower() == _SCHEME and hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
 

@@ -19,7 +19,7 @@ from saffron.runtime.log.security.security import Security
 
 _ASK_SECONDS = 10.0
 _USED_FOR = 0.8
-"""The part of a token's life after which another one is asked for, as librdkafka does."""
+"""The part of a token's life after which a new one is requested, as librdkafka does."""
 _UNSECURED_SECONDS = 3600
 
 

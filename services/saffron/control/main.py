@@ -104,7 +104,7 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
 async def _watch(
     feed: Feed, started: asyncio.Task[None], health: Health, stop: asyncio.Event, check: Callable[[], None]
 ) -> int:
-    """Reports life and readiness; ready once the tables hold what was in the topics. Returns the exit status.
+    """Report life and readiness; ready once the tables hold the topics' records. Returns the exit status.
 
     `check`: raises LogError with the reason why the tables do not fill. Faust waits silently for a right that its group
     lacks.

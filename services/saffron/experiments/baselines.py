@@ -38,7 +38,7 @@ class Acting:
 
     @property
     def shedders(self) -> Mapping[str, Shedder]:
-        """All that a shedding operator knows."""
+        """The shedders of the product, and this one."""
         return {**SHEDDERS, self.name: self.shedder}
 
 

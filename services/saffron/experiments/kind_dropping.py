@@ -24,7 +24,7 @@ class KindDropping:
     by_features = False
 
     def at(self, share: float) -> KindCut:
-        """The rates that drop this share of events, with what they lose."""
+        """The drop rates for this share of events, with their loss."""
         return self.rates.at(share)
 
     def dropped(

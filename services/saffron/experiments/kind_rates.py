@@ -1,10 +1,10 @@
 """The baselines that look at an event's kind only: E-BL of pSPICE and BL of gSPICE, which are one (papers P10, G9).
 
 A kind's utility follows from its repetition in the pattern (events of it in a match) and in the stream (its share of
-events). The papers say "proportional to both"; one may read the product, by which rare kinds go first, or the events
-needed for each there is, by which frequent ones do. The baselines get the reading that loses less over all shares.
-Kinds that no match needs go first; of the others a share inversely proportional to the utility is dropped, each event
-of a kind being as likely as any other.
+events). The papers say "proportional to both". That may mean the product, by which rare kinds go first, or the ratio of
+needed to present events, by which frequent kinds go first. The baselines use the reading that loses less over all
+shares. Kinds that no match needs go first. Each other kind has a drop rate inversely proportional to its utility, and
+all its events are equally likely to go.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class KindRates:
     false: Floats
 
     def at(self, share: float) -> KindCut:
-        """The cut that drops this share of events; linear between points in what it loses."""
+        """The cut that drops this share of events; its loss is linear between points."""
         share = min(max(share, 0.0), 1.0)
         points = np.linspace(0.0, 1.0, _POINTS)
         lost, false = (float(np.interp(share, points, one)) for one in (self.lost, self.false))
@@ -55,7 +55,7 @@ class KindRates:
 
 
 def kind_rates(counts: Half, kinds: Mapping[int, int], codes: int) -> KindRates:
-    """What `counts` say of so many codes of kinds; `kinds` has the code of each key.
+    """The rates of `codes` kinds from `counts`; `kinds` has the code of each key.
 
     Keys without one count as the last code, that of unknown kinds.
     """

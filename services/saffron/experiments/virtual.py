@@ -1,7 +1,7 @@
 """Shedding on a virtual clock (`saffron replay --latency-bound`): the services' operators, time by arithmetic.
 
-Events arrive at a given rate; one server takes them block by block, each block for as long as its counts cost
-(`virtual_cost`), behind the same `ShedderOperator` and before the same engines as on Kafka. The leading share of the
+Events arrive at a given rate. One server takes them block by block, each for as long as its counts cost
+(`virtual_cost`). The `ShedderOperator` before it and the engines in it are those of Kafka. The leading share of the
 stream is for calibration and training; figures are of the rest. For a stated cost and a seed all is deterministic.
 """
 
@@ -45,12 +45,14 @@ TRAINING_EVENTS, TRAINING_BLOCKS = 1_024, 128
 
 @dataclass(frozen=True)
 class VirtualRun:
-    """What is asked. `overload`: the bound, and the policy. `rate`: of arrival. `shedder`: of every query on which it
-    can act; aggregate queries are exempt unless `aggregates`. `train`: the leading share of the events. `truth`:
-    compare with the same run without shedding, or with what it is known to find. `stated`: ns a check, for all queries
-    (""), or by name; None: measured. `models`: records of the `models` topic, of these queries, to use
-    instead of models trained here; None: train. `rates`: of kinds of events, that came with the models. `pane`: of the
-    features that are trained on."""
+    """The settings of a run.
+
+    `overload`: the bound, and the policy. `rate`: of arrival. `shedder`: of every query on which it can act; aggregate
+    queries are exempt unless `aggregates`. `train`: the leading share of the events. `truth`: compare with the same run
+    without shedding, or with the results given. `stated`: ns a check, for all queries (""), or by name; None: measured.
+    `models`: records of the `models` topic, of these queries, to use instead of models trained here; None: train.
+    `rates`: of kinds of events, that came with the models. `pane`: of the features that are trained on.
+    """
 
     overload: Overload
     rate: Rate
@@ -79,7 +81,7 @@ class VirtualReplay(Replay):
             raise InputError("a latency bound is replayed on one partition: leave --partitions out")
         self._run = run
         if run.models is None:
-            self._one_in = 1  # every block tells of its transitions and features
+            self._one_in = 1  # every block is observed
         self._unshed: dict[str, str] = {}
         self._figures: dict[str, Any] = {}
         self.trained: Trained | None = None

@@ -1,9 +1,14 @@
 """The cost of a block on the virtual clock: ns as a function of counts that the engines report.
 
-The counts of a block and a query: `kept`, its events that were not dropped for the query; `met`, partial matches met by
-them (kept times the mean of those alive before and behind the block), and the checks of the shadow that measures what
-is missed; `found`, results. A cost is stated (ns for each event kept and each partial match met), or fitted to measured
-times by non-negative least squares.
+The counts of a block and a query:
+
+- `kept`: events that were not dropped for the query.
+- `met`: partial matches met by them (`kept` times the mean of those alive before and behind the block), and the checks
+  of the query's shadow.
+- `found`: results.
+
+A cost is stated (ns for each event kept and each partial match met), or fitted to measured times by non-negative least
+squares.
 """
 
 from __future__ import annotations
@@ -45,10 +50,10 @@ class Work:
 
 
 class Cost(Protocol):
-    """From counts to ns, without shedding."""
+    """A function from counts to ns, without shedding."""
 
     def of(self, work: Work) -> Mapping[str, float]:
-        """ns by query; what belongs to none stands under ""."""
+        """The cost in ns by query; "" has the cost of none."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ def _row(work: Work, names: Sequence[str]) -> list[float]:
 
 
 def _solve(table: Floats, measured: Floats) -> Floats:
-    """Columns are brought to one scale; a little of a ridge keeps those that say the same from running apart."""
+    """Scale the columns and solve; a small ridge keeps collinear columns together."""
     try:
         from scipy.optimize import nnls
     except ImportError as error:

@@ -11,11 +11,16 @@ from saffron.experiments.virtual_training import Trained
 
 
 def figures_of(loop: Loop, trained: Trained, names: Sequence[str], weights: Mapping[str, float]) -> dict[str, Any]:
-    """`capacity` in events a second; `busy_seconds`: of the virtual ones, those of work; `overhead`: the share of these
-    that shedding itself took; `model`: by query the version of its transition model in force, null where it is shed
-    without one; `believed`: how far its learned orders are in the end, by means. `estimated_loss`, of matches that were
-    due, and `estimated_false`, of those found: shares, by query and together by the queries' weights
-    (`estimated_in_all`), as recall and precision are."""
+    """The figures of a run, as JSON values. Shares are by query.
+
+    - `capacity`: events a second. `overhead`: the share of `busy_seconds` that shedding took.
+    - `busy_seconds`: the part of `virtual_seconds` in which there was work.
+    - `model`: the version of a query's transition model in force; null where it is shed without one.
+    - `believed`: the belief in a query's learned orders at the end, by means.
+    - `estimated_loss`, `estimated_false`: of due and of found matches. `estimated_in_all`: both, together by the
+    queries'
+      weights, as recall and precision are.
+    """
     matcher, shedder = loop.server.engines.matcher.statistics(), loop.shedder.statistics()
     in_all = Expected.together((weights.get(name, 1.0), shedder["expected"][name]) for name in names)
     return {

@@ -1,4 +1,4 @@
-"""Models of events from the training share: the features that queries ask for, and what matches say of them."""
+"""Models of events from the training share: the features of the queries, and their counts in matches."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ VERSION = (0, 0)
 
 @dataclass(frozen=True)
 class Learning:
-    """What is learned in training. `spec`: the features of events; None: none are learned.
+    """The choice of models to train. `spec`: the features of events; None: no model of events.
 
-    `shedder`: it may need trees.
+    `shedder`: the one that will use the models, which may need trees.
     """
 
     spec: FeatureSpec | None
@@ -36,14 +36,14 @@ class Learning:
 
 @dataclass(frozen=True)
 class Lessons:
-    """What the training share teaches of events. `rates`: of their kinds by query, for baselines."""
+    """The models of events from the training share. `rates`: of kinds of events by query, for baselines."""
 
     models: tuple[EventModel, ...] = ()
     rates: Mapping[str, KindRates] = field(default_factory=dict)
 
 
 def learn(rows: Sequence[Mapping[str, Any]], learning: Learning) -> Lessons:
-    """From rows of `observations.features`, of each query that has matches to learn from."""
+    """The models from rows of `observations.features`, of each query that has matches to learn from."""
     spec = learning.spec
     if spec is None:
         return Lessons()
@@ -57,7 +57,7 @@ def learn(rows: Sequence[Mapping[str, Any]], learning: Learning) -> Lessons:
 
 
 def rates_of(counts: FeatureCounts, spec: FeatureSpec) -> KindRates:
-    """What was counted of the kinds of events."""
+    """The rates of kinds of events, from counts."""
     kinds = {key: vector[0] for key, vector in fitting_vectors(counts, spec).items()}
     return kind_rates(with_refusals(counts.whole()), kinds, spec.codes)
 

@@ -84,7 +84,7 @@ def _of_version(model: TransitionModel | EventModel) -> str:
 
 
 def _of_events(model: EventModel, plan: MatchPlan, columns: Columns) -> str:
-    """As far as it can be told: what its features are made of."""
+    """The reason why a model of events does not fit, as far as its features show; "" if there is none."""
     spec = model.spec
     place = spec.kinds.index("type") if "type" in spec.kinds else None
     known = {values[place] for values in spec.known} if place is not None else set()

@@ -1,4 +1,4 @@
-"""When events arrive on the virtual clock, and how they are cut into blocks."""
+"""The times at which events arrive on the virtual clock, and the blocks into which they are cut."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_EVENTS = 8_192
 
 @dataclass(frozen=True)
 class Rate:
-    """How fast events come: so many a second, or (`relative`) times the capacity that was calibrated.
+    """The rate of events: so many a second, or (`relative`) times the calibrated capacity.
 
     `profile`: (seconds, factor) one after the other, by which the rate is multiplied; 1 behind them.
     """
@@ -56,7 +56,7 @@ class Rate:
 
 
 def cuts(arrivals: Floats) -> Ints:
-    """Where blocks end (indices behind their last events): what comes within 5 ms, at most 8,192 events."""
+    """The ends of blocks (indices behind their last events): the events within 5 ms, at most 8,192."""
     if not len(arrivals):
         return np.zeros(0, np.int64)
     slots = np.floor(arrivals / BLOCK_MS).astype(np.int64)

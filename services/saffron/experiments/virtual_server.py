@@ -1,4 +1,4 @@
-"""The virtual server: engines that take blocks one after the other, each for as long as its cost says."""
+"""The virtual server: engines that take blocks one after the other, each for the time of its cost."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def work_of(
     """The counts of a block. `before`, `after`: partial matches by query at its ends; `slots`: of each query."""
     orders = [read_order(control.body) for control in block.controls if control.kind == "keep"]
     ordered = sum(before.get(name, 0) for order in orders for name in order.queries)
-    if ordered:  # what was dropped at the block's beginning met nothing
+    if ordered:  # partial matches dropped at the block's beginning met nothing
         before = {name: min(count, after[name]) for name, count in before.items()}
     kept = {name: _kept(block, slot) for name, slot in slots.items()}
     met = {name: kept[name] * (before[name] + after[name]) / 2 for name in slots}

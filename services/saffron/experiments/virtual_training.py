@@ -1,4 +1,4 @@
-"""The training share: without shedding, it tells the server's capacity, what counts cost, and the models."""
+"""The training share: a run without shedding that gives the server's capacity, the cost of counts, and the models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FEATURES = "observations.features"
 
 @dataclass(frozen=True)
 class Sample:
-    """One block: its counts, the ns that were measured, partial matches alive in its middle, and what was observed."""
+    """A sample of one block: counts, measured ns, the partial matches alive in its middle, and observations."""
 
     work: Work
     measured: int
@@ -76,7 +76,7 @@ def train(
 
 
 def _latency(stream: str, samples: Sequence[Sample], spent: Sequence[Mapping[str, float]]) -> LatencyModel:
-    """f from the virtual costs; g from what an order costs."""
+    """The latency model: f from the virtual costs, g from the cost of an order."""
     book = LatencySamples()
     for sample, own in zip(samples, spent, strict=True):
         book.processed(sample.alive, sample.work.events, round(sum(own.values())))
@@ -89,7 +89,7 @@ def _latency(stream: str, samples: Sequence[Sample], spent: Sequence[Mapping[str
 
 
 def _transitions(samples: Sequence[Sample], spent: Sequence[Mapping[str, float]]) -> list[AnyModel]:
-    """The times of transitions are fitted to what the query's blocks cost, as the builder does."""
+    """The times of transitions, fitted to the costs of the query's blocks, as the builder does."""
     books: dict[str, TransitionCounts] = {}
     for sample, own in zip(samples, spent, strict=True):
         observed = sample.rows.get(_TRANSITIONS, ())

@@ -11,11 +11,11 @@ import orjson
 from saffron.runtime.replay.both import Merged
 
 _NO_CONTENT = ("shed", "exact")
-"""What an aggregate says of shedding; it is right if all else is."""
+"""Fields of an aggregate on shedding, which a comparison leaves out."""
 
 
 class Found:
-    """The results of a run by query: what makes one the same as another (its id and its values) -> its clump.
+    """The results of a run by query: the identity of each (its id and its values) -> its clump.
 
     Results that begin with the same event stand or fall together: they are a clump.
     """
@@ -35,10 +35,12 @@ class Found:
 
 
 def compared(shed: Found, truth: Found, weights: Mapping[str, float]) -> dict[str, Any]:
-    """{"recall", "precision", "queries": {name: both, and "true"}}: recall is the share of true results that were found
-    (`true`: how many there are), precision the share of found ones that are true, 1 of none; together by the queries'
-    weights (P9, G10). Beside them "recall_error": the standard error of the recall, as far as chance decided which
-    clumps were lost."""
+    """{"recall", "recall_error", "precision", "queries": {name: {"recall", "precision", "true"}}}.
+
+    Recall is the share of true results that were found, precision the share of found results that are true (1 of none).
+    `true` is the number of true results. Both are also given for all queries, by their weights (P9, G10).
+    `recall_error` is the standard error of the recall, for the chance that decides which clumps are lost.
+    """
     each = {
         name: (
             weights.get(name, 1.0),

@@ -20,7 +20,7 @@ class NoObserver:
     """Aggregate queries build no partial matches that a model could rate."""
 
     def applied(self, block: Block, operator: ResultOperator, nanoseconds: int) -> None:
-        """Nothing to keep."""
+        """Do nothing: there are no observations."""
 
     def messages(self, operator: ResultOperator) -> Sequence[Message]:
         return ()

@@ -1,1 +1,1 @@
-"""How the messages of a company's topics become events of one stream, by a definition in YAML."""
+"""The mapping of messages of several topics to events of one stream, by a definition in YAML."""

@@ -10,11 +10,11 @@ from saffron.schema.iso_times import iso_text
 
 _KNOWN = frozenset({"sources", "name", "tables", "add"})
 _MEANING = {"silence": "where nothing comes to any source for so long, event time goes on with the clock"}
-"""What the presence of a field means, where its name does not say it."""
+"""Explanations of fields whose names do not explain them."""
 
 
 def changes_of(before: StreamDefinition, after: StreamDefinition, once: Collection[str] = frozenset()) -> Iterator[str]:
-    """The changes, with what each means for events. Sources are compared by their topics.
+    """The changes between two definitions, with the effect of each on events. Sources are compared by their topics.
 
     `once`: those that the stream has read at some time.
     """

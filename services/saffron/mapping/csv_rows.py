@@ -42,7 +42,7 @@ def row_alone(value: bytes, form: CsvForm, number: int) -> bytes:
 
 
 def _line(record: Record, separator: str) -> bytes:
-    """A record as it is written; one that is none as it stands."""
+    """A record as a line of CSV; a refused record as it came."""
     if record.wrong is not None:
         return record.text
     cells = ("" if cell is None else '"' + cell.replace('"', '""') + '"' for cell in record.cells)

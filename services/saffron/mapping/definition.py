@@ -17,7 +17,7 @@ from saffron.records.stream import JSON
 
 CSV = "csv"
 FORMATS = (*RECORD_FORMATS, CSV)
-"""What messages may be written as. All but CSV are JSON once they are translated from their frame."""
+"""The formats of messages. All but CSV become JSON when they are taken out of their frame."""
 
 
 class OfMessage(Enum):
@@ -38,11 +38,11 @@ class Header:
 
 
 Origin = Path | Header | OfMessage
-"""Where a value comes from: the message's JSON, a header, or the message itself."""
+"""The origin of a value: the message's JSON, a header, or the message itself."""
 
 
 class TimeFormat(Enum):
-    """How an event's time is written, where it is not by a strptime pattern."""
+    """The format of an event's time, if it is no strptime pattern."""
 
     ISO = "iso8601"
     SECONDS = "epoch_s"
@@ -77,7 +77,7 @@ class TimeRule:
 
 @dataclass(frozen=True)
 class AttributeRule:
-    """One attribute: where its value comes from, and what it is read as; None: as it is written."""
+    """One attribute: the origin of its value, and the kind that it is read as; None: as it is written."""
 
     origin: Origin
     kind: As | None = None
@@ -95,7 +95,7 @@ class Envelope(Enum):
 
 @dataclass(frozen=True)
 class CsvForm:
-    """How rows of CSV stand in a message. `columns`: their names; None: each message begins with a header line."""
+    """The form of CSV rows in a message. `columns`: their names; None: each message begins with a header line."""
 
     columns: tuple[str, ...] | None = None
     separator: str = ","
@@ -110,13 +110,13 @@ class Start(Enum):
 
 @dataclass(frozen=True)
 class SourceDefinition:
-    """One topic of a stream. `number`: its place among the stream's sources, from 0, never used again.
+    """One topic of a stream.
 
-    `attributes`: those that are said; `only`: no others. `explode`: the array of which each element is an event.
-    `where`: a condition on the message before its envelope is opened. `disorder`, `idle`: ms; None: the stream's.
-    `start`: where a partition is read from that was never read: an end, or a time of its messages (ms). `format`: what
-    messages are written as, one of FORMATS, in a frame of the schema `registry` (URL) where that is given. `csv`: there
-    where the format is CSV.
+    `number`: its place among the stream's sources, from 0, never used again. `attributes`: those that are named;
+    `only`: no others. `explode`: the array of which each element is an event. `where`: a condition on the message
+    before its envelope is opened. `disorder`, `idle`: ms; None: the stream's. `start`: the place to begin a new
+    partition at: an end, or a time of its messages (ms). `format`: of the messages, one of FORMATS, in a frame of the
+    schema `registry` (URL) if given. `csv`: set where the format is CSV.
     """
 
     topic: str
@@ -161,7 +161,7 @@ class StreamDefinition:
         return replace(self, sources=tuple(replace(one, number=numbers[one.topic]) for one in self.sources))
 
     def disorder_of(self, source: SourceDefinition) -> int:
-        """How late an event of a source may be (ms)."""
+        """The greatest disorder (ms) of a source's events."""
         return self.disorder if source.disorder is None else source.disorder
 
     def beside(self, folder: FilePath) -> StreamDefinition:

@@ -13,7 +13,7 @@ from saffron.mapping.tables.query_lookups import for_queries
 
 
 def definition_at(path: str | os.PathLike[str], queries: Iterable[str] = ()) -> StreamDefinition:
-    """The definition in a file, with what `queries` (texts) look up in its tables. Their files lie beside it.
+    """The definition in a file, with the look-ups of `queries` (texts) in its tables. Their files lie beside it.
 
     InputError: the file cannot be read.
     """

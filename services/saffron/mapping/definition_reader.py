@@ -1,4 +1,4 @@
-"""From the YAML text of a definition to a StreamDefinition (schemas/stream.schema.json)."""
+"""The reader of definitions: YAML text to a StreamDefinition (schemas/stream.schema.json)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ MAX_SOURCES, MAX_PARTITIONS = 64, 10_000
 
 
 def read_definition(text: str) -> StreamDefinition:
-    """The definition that a text writes. DefinitionError, with the place, where it writes none."""
+    """The definition in a text. DefinitionError, with the place, if there is none."""
     fields = Node.root(text).fields(STREAM_FIELDS, needed=("stream", "sources"))
     name = fields["stream"].scalar()
     if not is_name(name):
@@ -167,7 +167,7 @@ def _written(node: Node, fields: Mapping[str, Node]) -> tuple[str, str | None, C
 
 
 def is_registry(url: str) -> bool:
-    """Whether a text is the URL of a registry, without a name and password."""
+    """True if a text is the URL of a registry, without a name and password."""
     try:
         return _REGISTRY.fullmatch(url) is not None and bool(urlsplit(url).hostname)
     except ValueError:  # half an IPv6 address
@@ -278,7 +278,7 @@ def _attribute(node: Node) -> AttributeRule:
 
 
 def _origin(node: Node, fields: Mapping[str, Node], path: str) -> Origin:
-    """Where a value comes from: one of a path, a header, and a part of the message."""
+    """The origin of a value: one of a path, a header, and a part of the message."""
     said = [name for name in (path, "header", "message") if name in fields]
     if len(said) != 1:
         node.error(f"{node.what} needs one of `{path}`, `header` and `message`, and has {len(said)}")

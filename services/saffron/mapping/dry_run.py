@@ -198,7 +198,7 @@ def sentences(one: Reading) -> Iterator[str]:
 
 
 def no_rows(not_found: Mapping[str, int]) -> Iterator[str]:
-    """What a person has to know of keys that no row of a table has. `not_found`: events by attribute."""
+    """Sentences on keys that no row of a table has. `not_found`: attribute -> number of events."""
     for attribute, count in not_found.items():
         have = counted(count, "event has", "events have")
         yield f"{attribute}: {have} a key that no row of the table has; the attribute is null there"

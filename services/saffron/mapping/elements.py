@@ -24,13 +24,13 @@ def message_of_element(message: Message, source: SourceDefinition, number: int) 
         return None
     try:
         value = _alone(message.value, message, source, element)
-    except RecursionError:  # what nobody reads is too deep to be written
+    except RecursionError:  # an unread part is too deep to be written
         return None
     return value if _is_alone(value, message, source, number) else None
 
 
 def _alone(value: bytes, message: Message, source: SourceDefinition, element: Element) -> bytes:
-    """The message's value with one element. What is not changed keeps its bytes."""
+    """The message's value reduced to one element. Unchanged parts keep their bytes."""
     if element.value == WHOLE:
         return value
     if source.csv is not None:
@@ -60,7 +60,7 @@ def _replaced(value: Any, old: Any, new: Any) -> Any:
 
 
 def _is_alone(value: bytes, message: Message, source: SourceDefinition, number: int) -> bool:
-    """Whether a message of this value is read as the element and nothing else."""
+    """True if a message of this value is read as the element and nothing else."""
     alone = Message(value, message.key, message.time, message.headers, message.topic, message.partition, message.offset)
     found = list(islice(events_of(alone, source), 2))
     meant = next(islice(events_of(message, source), number, None))
@@ -68,7 +68,7 @@ def _is_alone(value: bytes, message: Message, source: SourceDefinition, number: 
 
 
 def _is_same(one: Mapped | Refused, other: Mapped | Refused) -> bool:
-    """Whether both are the same event, or are refused for the same reason."""
+    """True if both are the same event, or are refused for the same reason."""
     if isinstance(one, Refused) or isinstance(other, Refused):
         return isinstance(one, Refused) and isinstance(other, Refused) and one.reason == other.reason
     return (one.type, one.ts, one.values, one.misfits) == (other.type, other.ts, other.values, other.misfits)

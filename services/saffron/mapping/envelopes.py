@@ -1,4 +1,4 @@
-"""Envelopes: what Debezium, CloudEvents and arrays put around an event's own object."""
+"""Envelopes: the parts of Debezium, CloudEvents and arrays around an event's own object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.where import condition
 
 _CLOUDEVENT = "ce_"
-"""Before the name of a context attribute: in the header of a binary CloudEvent, and in the event."""
+"""The prefix of a context attribute's name, in the header of a binary CloudEvent and in the event."""
 _OF_ROW = {"op": "__op", "ts_ms": "__ts_ms"}
 _OF_SOURCE = {"db": "__db", "schema": "__schema", "table": "__table", "ts_ms": "__source_ts_ms"}
 """Names as in Debezium's own flattened form (ExtractNewRecordState)."""
@@ -78,7 +78,7 @@ def lines_of(value: bytes) -> list[bytes]:
 
 
 def array_of(value: bytes) -> list[Any]:
-    """The array that a message is. MessageError: it is none."""
+    """The array in a message. MessageError: the message is none."""
     found = parse(value)
     if not isinstance(found, list):
         raise MessageError("not-an-array", "the message is no JSON array, as its envelope says")

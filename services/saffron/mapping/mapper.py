@@ -1,4 +1,4 @@
-"""From one message to flat events: the exact path, which says every rule; `flattening` does the same fast."""
+"""The exact path from one message to flat events, with every rule; `flattening` is its fast twin."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from saffron.schema.origin import ORIGIN
 _LOG = logging.getLogger(__name__)
 
 Value = str | bool | list[Any]
-"""Of an attribute: a Number, a text, a truth value or an array. Null is no value."""
+"""A value of an attribute: a Number, a text, a truth value or an array. Null is no value."""
 
 _NUMBER = re.compile(r"\s*(?:\+|(?P<sign>-))?0*(?P<rest>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*", re.ASCII)
 """A text that holds a number; in the event it stands without a plus sign and leading zeros, as JSON has numbers."""
@@ -77,7 +77,7 @@ def events_of(message: Message, source: SourceDefinition, *, strict: bool = Fals
 def outcomes_of(
     message: Message, source: SourceDefinition, *, strict: bool = False
 ) -> Iterator[Mapped | Refused | Filtered]:
-    """As `events_of`, with what the source's condition does not pass; it has no number."""
+    """The events of `events_of`, and the elements that the source's condition filters out, which have no number."""
     number = 0
     for element in elements(message, source):
         content = element.content
@@ -163,12 +163,12 @@ def _time(content: Mapping[str, Any], message: Message, rule: TimeRule) -> tuple
 
 
 def _valued(content: Mapping[str, Any], message: Message, rule: AttributeRule) -> Any:
-    """An attribute's value; None: it has none; MISSING: it is not what the rule says."""
+    """An attribute's value; None: it has none; MISSING: it does not fit its rule."""
     return read_as(_at(rule.origin, content, message), rule.kind)
 
 
 def read_as(found: Any, kind: As | None) -> Any:
-    """A value read as `kind`; None: there is none; MISSING: it is no such thing."""
+    """A value read as `kind`; None: there is none; MISSING: it does not fit."""
     if found is MISSING or found is None:
         return None
     if isinstance(found, dict):
@@ -257,7 +257,7 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 
 def is_type(name: str) -> bool:
-    """Whether an event may have this type: those that begin with $ are Saffron's own."""
+    """True if an event may have this type: those that begin with $ are Saffron's own."""
     return bool(name) and not name.startswith("$")
 
 

@@ -24,7 +24,7 @@ MISSING = Missing()
 
 
 class PathError(ValueError):
-    """A text that is no path. `place`: the offset of what is wrong in it."""
+    """An invalid path. `place`: the offset of the fault in its text."""
 
     def __init__(self, message: str, place: int) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class Path:
 
     @classmethod
     def parse(cls, text: str) -> Path:
-        """The path that a text writes. PathError where it writes none."""
+        """The path in a text. PathError if there is none."""
         steps: list[Step] = []
         place = 0
         while True:

@@ -55,7 +55,7 @@ def instant(value: object, form: TimeFormat | str, zone: ZoneInfo | None, receiv
 
 
 def is_finer(value: object, form: TimeFormat | str) -> bool:
-    """Whether a time, which `instant` reads, has digits finer than milliseconds that are not 0."""
+    """True if a time, which `instant` reads, has digits finer than milliseconds that are not 0."""
     text = str(value)
     if isinstance(form, TimeFormat) and form is not TimeFormat.ISO:
         milliseconds = Decimal(text.strip()) * UNITS[form]

@@ -26,7 +26,7 @@ from saffron.schema.schema import Kind
 
 _TRUTHS = ("true", "false")
 Passes = Callable[[Mapping[str, Any]], bool]
-"""Whether a message's object, as `message.parse` makes it, passes a condition."""
+"""A predicate on a message's object, as `message.parse` makes it."""
 
 
 @lru_cache(maxsize=256)
@@ -46,7 +46,7 @@ def condition(text: str, *, texts: bool = False) -> Passes:
 
 
 class _Strict(Scope):
-    """The scope of a condition without variables, where what would always be false is an error."""
+    """The scope of a condition without variables, where conditions that are always false are errors."""
 
     def warn(self, message: str, span: Span, hint: str = "") -> None:
         raise self.schema_error(message, span, hint)
@@ -67,7 +67,7 @@ def _leaf(leaf: tree.Expression, scope: Scope, sort: Sort, kind: Kind) -> Typed:
 
 
 def _needs_quotes(name: str) -> bool:
-    """Whether a field of this name is written in quotes."""
+    """True if a field of this name is written in quotes."""
     return not is_word(name) or is_null(name) or name.lower() in RESERVED or name.lower() in _TRUTHS
 
 

@@ -73,7 +73,7 @@ class Node:
         return str(self.node.value)
 
     def flag(self) -> bool:
-        """true or false."""
+        """The truth value of the node."""
         found = _TRUTHS.get(self.scalar().lower())
         if found is None:
             self.error(f"{self.what} should be true or false")
@@ -141,7 +141,7 @@ def optional(fields: dict[str, Node], name: str, read: Callable[[Node], _T]) -> 
 
 
 def path_of(node: Node) -> Path:
-    """The path that a node writes."""
+    """The path in a node."""
     text = node.scalar()
     try:
         return Path.parse(text)

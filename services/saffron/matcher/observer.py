@@ -15,7 +15,7 @@ _TRANSITIONS = "observations.transitions"
 _LATENCY = "observations.latency"
 _FEATURES = "observations.features"
 ONE_IN = 4
-"""One block in so many is a sample of f, as sampling takes a hundredth of a small block's time."""
+"""One block in ONE_IN is a sample of f: sampling takes a hundredth of a small block's time."""
 
 
 class MatcherObserver:

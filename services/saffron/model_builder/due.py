@@ -31,7 +31,7 @@ _SINCE = 1.1
 
 
 def is_partial_due(query: QueryBook, times: Sequence[float], policy: Policy) -> bool:
-    """Whether a new model of partial matches is due. `times`: by state, the ns that an event takes."""
+    """True if a new model of partial matches is due. `times`: by state, the ns that an event takes."""
     counts, in_force = query.counts, query.in_force
     if not policy.is_enough(counts):
         return False
@@ -54,7 +54,7 @@ def is_partial_due(query: QueryBook, times: Sequence[float], policy: Policy) -> 
 
 
 def is_event_due(book: FeatureBook, policy: Policy) -> bool:
-    """Whether a new model of the utility of events is due."""
+    """True if a new model of the utility of events is due."""
     if not policy.is_enough_of_events(book.counts):
         return False
     now, in_force = book.basis(), book.in_force
@@ -67,14 +67,14 @@ def is_event_due(book: FeatureBook, policy: Policy) -> bool:
 
 
 def have_moved(values: Sequence[float], before: Sequence[float], share: float) -> bool:
-    """Whether a value has changed by more than `share` of it, or the number of values differs."""
+    """True if a value has changed by more than `share` of it, or the number of values differs."""
     if len(values) != len(before):
         return True
     return any(abs(new - old) > share * max(abs(old), 1e-9) for new, old in zip(values, before, strict=True))
 
 
 def _has_shifted(now: ByKey, in_force: ByKey, halves: tuple[ByKey, ByKey], policy: Policy) -> bool:
-    """Whether the distribution over keys has moved by `policy.shifted`, and more than the two halves differ.
+    """True if the distribution over keys has moved by `policy.shifted`, and more than the two halves differ.
 
     The halves measure chance, with clumped observations: they differ by about twice as much as a whole does from a
     large part of it.
@@ -84,7 +84,7 @@ def _has_shifted(now: ByKey, in_force: ByKey, halves: tuple[ByKey, ByKey], polic
 
 
 def _have_grown(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:
-    """Whether observations are `policy.more` times as many: in all, of one state, or of tracked partial matches.
+    """True if observations are `policy.more` times as many: in all, of one state, or of tracked partial matches.
 
     A state may be reached long after the others, and tracked partial matches are observed when their windows end.
     """
@@ -95,13 +95,13 @@ def _have_grown(counts: TransitionCounts, in_force: TransitionCounts, policy: Po
 
 
 def _has_drifted(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:
-    """Whether the expected matches of a partial match have changed by `policy.expected`; state 0 is left out."""
+    """True if the expected matches of a partial match have changed by `policy.expected`; state 0 is left out."""
     now, before = (chain_of(one).expected[:, 1:] for one in (counts, in_force))
     return expectation_drift(now, before) >= policy.expected
 
 
 def _has_aged(counts: TransitionCounts, in_force: TransitionCounts, policy: Policy) -> bool:
-    """Whether the expectation by age has changed by `policy.aged`; it needs newly tracked partial matches."""
+    """True if the expectation by age has changed by `policy.aged`; it needs newly tracked partial matches."""
     seen = population(counts.followed, counts.states)
     if not len(seen) or counts.follows < _SINCE * max(in_force.follows, _FEW):
         return False

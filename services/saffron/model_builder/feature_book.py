@@ -160,7 +160,7 @@ class FeatureBooks:
         return made
 
     def _has_room(self, batch: int, most: int) -> bool:
-        """Whether one more book fits; a stale one is dropped to make room."""
+        """True if one more book fits; a stale one is dropped to make room."""
         if len(self.held) < most:
             return True
         oldest = min(self.held, key=lambda name: (self.held[name].touched, name))

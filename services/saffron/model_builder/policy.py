@@ -42,10 +42,10 @@ class Policy:
     half_life: int = 360
 
     def is_enough(self, counts: TransitionCounts, times: int = 1) -> bool:
-        """Whether there are `times` the observations that a first model of partial matches needs."""
+        """True if there are `times` the observations that a first model of partial matches needs."""
         return counts.is_trainable and counts.met >= times * self.observations
 
     def is_enough_of_events(self, counts: FeatureCounts, times: int = 1) -> bool:
-        """Whether there are `times` the observations and matches that a first model of events needs."""
+        """True if there are `times` the observations and matches that a first model of events needs."""
         matches = sum(sum(half.matches.lists().values()) for half in counts.halves)
         return counts.observations >= times * self.events and matches >= times * self.matches * WEIGHT

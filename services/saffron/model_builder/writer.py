@@ -9,8 +9,10 @@ from saffron.runtime.log import Log, Producer
 
 
 class Writer:
-    """A writer to one topic. After a failure it closes the producer, whose queued records would arrive in between, and
-    makes a new one for the next records."""
+    """A writer to one topic.
+
+    After a failure it closes the producer, whose queued records would arrive in between, and makes a new one.
+    """
 
     def __init__(self, log: Log, topic: str, *, client_id: str, seconds: float) -> None:
         """`seconds`: the longest wait for acknowledgements."""

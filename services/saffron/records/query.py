@@ -12,7 +12,7 @@ OPS = ADD, PAUSE, RESUME = "add", "pause", "resume"
 STARTS = NOW, EARLIEST = "now", "earliest"
 ANY_SHEDDER = "auto"
 SUCCESSORS = {"pspice--": "pspice", "pm-bl": "pspice", "espice": "gspice-h", "bl": "gspice-h", "e-bl": "gspice-h"}
-"""Shedders that records of version 0.1.0 may name -> what takes their place."""
+"""Shedders that records of version 0.1.0 may name -> their replacements."""
 _FIELDS = frozenset({"name", "version", "op", "text", "from", "shed"})
 
 
@@ -34,7 +34,7 @@ class QueryRecord:
 
     @property
     def paused(self) -> bool:
-        """Whether the query takes no events."""
+        """True if the query takes no events."""
         return self.op == PAUSE
 
     @classmethod

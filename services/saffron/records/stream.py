@@ -91,7 +91,7 @@ class StreamRecord:
 
     @property
     def is_routed(self) -> bool:
-        """Whether windowing writes the stream's topic, from other topics."""
+        """True if windowing writes the stream's topic, from other topics."""
         return self.source is not None or self.definition is not None
 
     @classmethod
@@ -155,7 +155,7 @@ class StreamRecord:
 
 
 def is_name(text: str) -> bool:
-    """Whether `text` is a valid stream name."""
+    """True if `text` is a valid stream name."""
     return _NAME.fullmatch(text) is not None
 
 

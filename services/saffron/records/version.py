@@ -44,5 +44,5 @@ def version_key(stem: str) -> str:
 
 
 def is_version_key(key: str) -> bool:
-    """Whether a message of `streams` with this key is a version record."""
+    """True if a message of `streams` with this key is a version record."""
     return key.endswith(_TAIL)

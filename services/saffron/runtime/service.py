@@ -23,8 +23,8 @@ from saffron.runtime.telemetry.metrics import Metrics
 _LOG = logging.getLogger(__name__)
 _IDLE_WAIT = 0.01
 _QUIET_SECONDS, _QUIET_WAIT = 1.0, 0.05
-"""After so long without progress a step waits longer. Input ends the wait at once; control topics are read that much
-later. Four idle services take 0.03 cores so, and 0.07 with the shorter wait alone.
+"""Seconds without progress after which a step waits longer. Input ends the wait at once; control topics are read that
+much later. Four idle services then take 0.03 cores, and 0.07 with the shorter wait alone.
 """
 _AGAIN_SECONDS = 1.0
 _BUSY_SECONDS = 1.0
@@ -70,7 +70,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
             if again:
                 _LOG.warning("%s: %s; starting again in %g s", name, again, _AGAIN_SECONDS)
                 metrics.add(RESTARTS, 1)
-                gc.unfreeze()  # what has failed is garbage now, with its threads and processes
+                gc.unfreeze()  # the failed parts are garbage now, with their threads and processes
                 stop.wait(_AGAIN_SECONDS, health)
     except SaffronError as error:
         _LOG.error("%s: %s", name, error)
@@ -83,7 +83,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
 def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop, clock: ClockWatch) -> int:
     """Steps the service until a stop is requested or the clock was set; returns by how many ms."""
     health.done("log")
-    # What start-up made (Numba alone: some hundred thousand objects) lives as long as the process. A full collection
+    # Objects of the start-up (Numba alone: some hundred thousand) live as long as the process. A full collection
     # that walks it holds results up for more than a tenth of a second.
     gc.collect()
     gc.freeze()

@@ -28,17 +28,17 @@ class EventTypes:
         return () if self.others else self.named
 
     def meets(self, other: EventTypes) -> bool:
-        """Whether an event may be of a type in both sets."""
+        """True if an event may be of a type in both sets."""
         if self.others and other.others:
             return True
         return any(name in other for name in self.named) if not self.others else other.meets(self)
 
     def equals(self, other: EventTypes) -> bool:
-        """Whether both sets have the same types, in whatever order."""
+        """True if both sets have the same types, in whatever order."""
         return self.holds(other) and other.holds(self)
 
     def holds(self, other: EventTypes) -> bool:
-        """Whether every type of the other set is in this one."""
+        """True if every type of the other set is in this one."""
         if other.others:
             return self.others and set(self.named) <= set(other.named)
         return all(name in self for name in other.named)

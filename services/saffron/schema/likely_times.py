@@ -17,7 +17,7 @@ DAY = 86_400_000
 
 
 def is_likely(ts: float) -> bool:
-    """Whether a time (ms) is likely."""
+    """True if a time (ms) is likely."""
     return EARLIEST <= ts <= LATEST
 
 
@@ -50,7 +50,7 @@ class SecondsCount:
 
 
 def in_seconds(likely: int, smaller: int) -> int:
-    """How many times seem to be in seconds, of `likely` in FIRST..LAST and `smaller` in 0..FIRST.
+    """The number of times that seem to be in seconds, of `likely` in FIRST..LAST and `smaller` in 0..FIRST.
 
     0 where more than one in a hundred is smaller: a clock that began at 0 has come as far.
     """

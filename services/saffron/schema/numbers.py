@@ -16,14 +16,14 @@ from saffron.schema.schema import NULL_INT, Kind, widened
 LIMIT = 2**63
 EXACT = 2**53
 NO_NUMBERS = frozenset(("NaN", "Infinity", "-Infinity"))
-"""What is written for a number that JSON does not have."""
+"""Texts for numbers that JSON does not have."""
 
 
 def number_of(value: float | Decimal) -> int | float | None:
     """The value of a number: int where it is whole and within 64 bits, else the nearest float64; None: no value.
 
-    No value is what is infinite or NaN, and a whole number beyond 64 bits that is neither a float64 nor written as the
-    shortest text of one: another such number would become the same.
+    Infinities and NaN are no values. A whole number beyond 64 bits is none either, unless it is a float64 or written as
+    the shortest text of one: another such number would become the same.
     """
     try:
         nearest = float(value)
@@ -57,7 +57,7 @@ def kind_of_number(value: float) -> Kind:
 
 
 def fits(value: float, kind: Kind) -> bool:
-    """Whether a kind of numbers has the value."""
+    """True if a kind of numbers has the value."""
     number = number_of(value)
     return number is not None and widened(kind_of_number(number), kind) is kind
 

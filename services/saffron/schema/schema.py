@@ -50,17 +50,17 @@ class Kind(Enum):
     NULL = "null", "float64", math.nan, "null", "float64", "double", "null"
 
     dtype: str
-    """Of a column's items, by the name that NumPy, Numba and Arrow share."""
+    """The type of a column's items, by the name that NumPy, Numba and Arrow share."""
     null: Any
     """The item that stands for null."""
     json_type: str
-    """In JSON Schema."""
+    """The type in JSON Schema."""
     table_type: str
     """Arrow's, in tables for users."""
     sql_type: str
     """Spark's, of a column."""
     noun: str
-    """In messages."""
+    """The noun for messages."""
 
     def __new__(cls, value: str, *held: Any) -> Self:
         kind = object.__new__(cls)
@@ -79,7 +79,7 @@ class Kind(Enum):
 
     @property
     def is_wide(self) -> bool:
-        """Whether it has values that float64 does not hold exactly."""
+        """True if the kind has values that float64 does not hold exactly."""
         return self in (Kind.LONG, Kind.NUMBER)
 
     @property
@@ -117,9 +117,10 @@ MAX_INSTANTS = 1_000_000
 """The most instants (ms) that an imprecise time may choose from: the work on a match grows with them."""
 
 Distribution = str | tuple[float, ...]
-"""How an imprecise time lies in its interval [lo, hi] of n = hi - lo + 1 instants: "uniform", "triangular" (a tent over
-the interval), or the weights of a histogram, whose bars divide the interval into equal parts. Instant number i has the
-probability that the distribution puts between i / n and (i + 1) / n of the interval.
+"""The distribution of an imprecise time in its interval [lo, hi] of n = hi - lo + 1 instants.
+
+It is "uniform", "triangular" (a tent over the interval), or the weights of a histogram, whose bars divide the interval
+into equal parts. Instant number i has the probability between i / n and (i + 1) / n of the interval.
 """
 
 
@@ -162,6 +163,6 @@ class Schema:
         return tuple(dict.fromkeys(attribute for name in names for attribute in self.attributes_of(name)))
 
     def distribution(self, type_name: str) -> Distribution | None:
-        """How the time of such events lies in its interval; None where only exact times are allowed."""
+        """The distribution of the times of such events; None where only exact times are allowed."""
         inferred = "uniform" if self.times and not self.given else None
         return self.times.get(type_name, inferred)

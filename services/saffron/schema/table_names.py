@@ -9,14 +9,14 @@ LOOKUP_MARK = "$in:"
 
 
 class Lookup(NamedTuple):
-    """Whether table `table` has a row whose key is an event's attribute."""
+    """The test whether table `table` has a row whose key is an event's attribute."""
 
     table: str
     attribute: str
 
     @property
     def name(self) -> str:
-        """The attribute that holds it. A table's name has no colon."""
+        """The name of the attribute with the test's outcome: `$in:TABLE:ATTRIBUTE`. A table's name has no colon."""
         return f"{LOOKUP_MARK}{self.table}:{self.attribute}"
 
     @property

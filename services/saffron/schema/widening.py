@@ -1,4 +1,4 @@
-"""Whether one given schema widens another: every event of the old one is an event of the new one, read alike."""
+"""The test whether one given schema widens another: it reads every event of the other as the other does."""
 
 from __future__ import annotations
 

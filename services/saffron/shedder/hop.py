@@ -157,7 +157,7 @@ class ShedderHop:
     # ------------------------------------------------------------ inside
 
     def _admits(self, block: Block, now_ms: int) -> bool:
-        """Whether the next block may go: the readers have credit, and the operator allows it."""
+        """True if the next block may go: the readers have credit, and the operator allows it."""
         events = block.next_seq - block.first_seq
         if not self.credits.admits(events, now_ms):
             return False

@@ -63,7 +63,7 @@ class Gateway:
 
     @property
     def submitted(self) -> bool:
-        """Whether spark-submit started the JVM, and has set the master."""
+        """True if spark-submit started the JVM, and has set the master."""
         return self.process is None
 
     def kill(self) -> None:

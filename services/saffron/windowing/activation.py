@@ -175,7 +175,7 @@ class Activation:
         return found
 
     def _is_refused(self, wanted: QueryEntry) -> bool:
-        """Whether a service cannot compile the query. The version in force then stays, as for an invalid query."""
+        """True if a service cannot compile the query. The version in force then stays, as for an invalid query."""
         version = None if wanted.record is None else wanted.record.version
         failed, reason = self._control.failures.failed(wanted.name, self._operator.stream)
         if version is None or failed != version or self._view.changed.get(wanted.name) == version:

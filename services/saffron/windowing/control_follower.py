@@ -69,7 +69,7 @@ class ControlFollower:
 
     @property
     def caught_up(self) -> bool:
-        """Whether all topics were read to their ends."""
+        """True if all topics were read to their ends."""
         return all(one.caught_up for one in (self._queries, self._statuses, self._streams))
 
     @property

@@ -123,12 +123,12 @@ class WindowingHop:
 
     @property
     def waiting(self) -> bool:
-        """Whether a block is not full yet, or events are held: `emit` must be called every few milliseconds."""
+        """True if a block is not full yet, or events are held: `emit` must be called every few milliseconds."""
         return self._waiting_since is not None or self.holding
 
     @property
     def holding(self) -> bool:
-        """Whether events are held that are not yet decoded."""
+        """True if events are held that are not yet decoded."""
         return self._unknown.holding or bool(self._raw)
 
     def resume(self, block: Block) -> None:
@@ -206,7 +206,7 @@ class WindowingHop:
     # ------------------------------------------------------------ inside
 
     def _must_wait_for_queries(self, now_ms: int) -> bool:
-        """Whether the first events of a new partition must wait for queries to be compiled.
+        """True if the first events of a new partition must wait for queries to be compiled.
 
         A query reads a partition that is added to a topic from its beginning.
         """
@@ -242,7 +242,7 @@ class WindowingHop:
             self._waiting_since = now_ms
 
     def _due(self, now_ms: int) -> bool:
-        """Whether a block must be cut now."""
+        """True if a block must be cut now."""
         if self._waiting_since is None:
             return False
         waited = now_ms - self._waiting_since
@@ -265,7 +265,7 @@ class WindowingHop:
         self._start_waiting(now_ms)
 
     def _count(self, blocks: Sequence[Block]) -> None:
-        """Counts the events of each block, and with the first what was read: any block says that all that is behind."""
+        """Count the events of each block, and the records read with the first block."""
         labels = self.operator.stream, str(self.operator.partition)
         for block in blocks:
             self._counts.append([Counted(names.EVENTS_IN, block.next_seq - block.first_seq, labels)])

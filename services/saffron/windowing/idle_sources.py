@@ -59,7 +59,7 @@ class IdleSources:
             self._follow(topic, bound, now_ms)
 
     def silent(self, where: TopicPartition, bound: int, now_ms: int) -> bool:
-        """Whether an own partition was read to its end and had no input for `bound` ms."""
+        """True if an own partition was read to its end and had no input for `bound` ms."""
         hop = self._shell.chains[where].hop
         assert isinstance(hop, WindowingHop)
         return not hop.holding and now_ms - hop.last_input_at >= bound and self._shell.at_end(where)

@@ -6,7 +6,7 @@ from saffron.engine.windows.operator import WindowingOperator
 from saffron.language.syntax.table_lookups import lookups_of
 
 HELD_MS = 2_000
-"""How long it waits for events to pass that were read before it and are held. On a quiet stream they stay."""
+"""The longest wait for held events that were read before it. On a quiet stream they stay held."""
 
 
 class LookupWait:

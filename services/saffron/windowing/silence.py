@@ -1,7 +1,7 @@
 """Silence: where nothing comes to any partition of a stream, its event time goes on with the time that passes.
 
-Once a second each member asks the brokers for the ends of the partitions that it reads of streams with a `silence`, and
-reports on `health` how long each has been read to its end with nothing new. The time in which all were silent is the
+Once a second each member asks the brokers for the ends of its partitions of streams with a `silence`. It reports on
+`health` the time for which each has been read to its end with nothing new. The time in which all were silent is the
 same for all members, but for a second. Each partition's event time rises by it, in steps, once it has lasted for the
 stream's `silence`. The steps are written into the partition's blocks. So a lost or late report only delays a step.
 
@@ -36,10 +36,10 @@ _STEP_MS, _STEP_SHARE = 500, 100
 A day of silence is some 800 blocks so, and not 86,400.
 """
 _LIKE_BEFORE = -1
-"""In place of an end that does not matter: reports of silent sources come to a routed stream, too."""
+"""A placeholder for an end that does not matter: reports of silent sources come to a routed stream, too."""
 
 Report = Mapping[str, Mapping[str, int]]
-"""By stem, by "TOPIC/PARTITION": the silence in ms. On `health` it is the field "quiet"."""
+"""stem -> "TOPIC/PARTITION" -> the silence in ms. On `health` it is the field "quiet"."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Silence:
     def _look(
         self, answer: Future[Mapping[TopicPartition, int]], at: int, streams: Sequence[SilentStream]
     ) -> Report | None:
-        """Notes what the ends say that were asked for at `at`."""
+        """Note the ends that were asked for at `at`."""
         try:
             ends = answer.result()
         except LogError as error:

@@ -1,8 +1,8 @@
-"""How long input partitions have been silent: read to their ends, with nothing that came.
+"""The silence of input partitions: the time for which they were read to their ends and nothing came.
 
 A partition was silent between two looks if its end was the same at both, and everything up to it had been read. Looks
 that are far apart prove nothing: the process was stopped, or no broker answered, and producers may be holding back what
-they could not send. Times are in ms on a clock that nobody sets.
+they could not send. Times are in ms on a monotonic clock.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SilentInputs:
         self._others[place] = Spell(at - ms, at)
 
     def all_silent(self, places: Iterable[Input]) -> tuple[int, int] | None:
-        """From when until when all of these were silent, as far as is known. None: at no time."""
+        """(since, until): the known time in which all of these were silent. None: there is none."""
         spells = [self._own.get(place) or self._others.get(place) for place in places]
         known = [spell for spell in spells if spell is not None]
         if not known or len(known) < len(spells):

@@ -65,17 +65,17 @@ class UnknownEvents:
 
     @property
     def wanted(self) -> bool:
-        """Whether new events must be held here before they go to the operator."""
+        """True if new events must be held here before they go to the operator."""
         return bool(self._batches) or self._operator.schema is None or self._operator.lacking is not None
 
     @property
     def holding(self) -> bool:
-        """Whether events are held back."""
+        """True if events are held back."""
         return bool(self._batches) or self._operator.lacking is not None
 
     @property
     def full(self) -> bool:
-        """Whether no more events should be read for now."""
+        """True if no more events should be read for now."""
         return self._held >= INFER_EVENTS
 
     def take(self, batch: RawBatch, now_ms: int) -> None:
@@ -108,7 +108,7 @@ class UnknownEvents:
     # ------------------------------------------------------------ inside
 
     def _infer(self, now_ms: int) -> bool:
-        """Whether gathering is over. `_wanted` stays None if no record is an event: dead letters need no schema."""
+        """True if gathering is over. `_wanted` stays None if no record is an event: dead letters need no schema."""
         limits = self._limits
         waited = now_ms - self._since
         if not self.full and waited < (limits.few_ms if self._held < limits.enough else limits.many_ms):
@@ -125,7 +125,7 @@ class UnknownEvents:
             self._announced_version(schema, now_ms)
 
     def _announced_version(self, wanted: Schema, now_ms: int) -> Schema | None:
-        """The announced schema, if it covers `wanted`. Else announces `wanted` and returns None."""
+        """The announced schema, if it covers `wanted`. Otherwise announce `wanted`, and return None."""
         if wanted.given:
             return wanted
         version = self._activation.announced(wanted)
@@ -144,7 +144,7 @@ class UnknownEvents:
         return self._version
 
     def _compiling(self, version: Schema, now_ms: int) -> bool:
-        """Whether some query must still be waited for."""
+        """True if some query must still be waited for."""
         missing = self._activation.uncompiled(version)
         if self._missing - missing.keys():
             self._progress_at = now_ms

@@ -1,8 +1,8 @@
-"""How long the first answer takes: the queries of the text cases, from their text to their first result.
+"""The time to the first answer: the queries of the text cases, from their text to their first result.
 
-Each runs in processes of its own, which have the kernels that no query decides: with no kernel of any query on disk, as
-`saffron replay` begins (interpreted) and compiling first, then with the kernels on disk. Results are counted, so that
-what compiles is known to have run.
+Each runs in processes of its own, which have the kernels that no query decides. It runs with no kernel of any query on
+disk, as `saffron replay` begins (interpreted) and compiling first, then with the kernels on disk. Results are counted,
+so that what compiles is known to have run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def first_answer(case: Any, *, interpret: bool) -> tuple[float, float, int]:
 
 
 def apart(case: Any, *, interpret: bool = False) -> tuple[float, float, int]:
-    """The same in a process of its own."""
+    """The figures of `first_answer`, measured in a process of its own."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""What a function of an event costs, beyond reading its attribute, by the number of distinct values.
+"""The cost of a function of an event, beyond reading its attribute, by the number of distinct values.
 
 1,000,000 events in blocks of 16,384, as a decoder gives them: the texts that it knows grow from block to block. "first"
 is a pass over all of them; "again" one in which every text has been met. Each figure is the least time of the thread

@@ -1,4 +1,4 @@
-"""Many queries over one stream of stock quotes: what is paid once, and what each further query costs. One core."""
+"""Many queries over one stream of stock quotes: the cost of the first, and that of each further query. One core."""
 
 from __future__ import annotations
 

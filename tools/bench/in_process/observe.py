@@ -1,11 +1,15 @@
-"""What observation costs the engine: the matcher told to observe, as in the services, beside one that is not.
+"""The cost of observation: the matcher with observation, as in the services, beside one without.
 
-Observed: events carry keys of features, a stopwatch runs, some blocks are watched, and what was seen is packed into
-messages twice a second. All take the same blocks in turn, each first as often as the others, so that they meet the same
-machine. Of each block the least time of the thread over --runs runs counts, for what is done in it is the same in each.
-"every block": without watched ones. "watched": measured where one block in 8 is, and told as the one in 256 that it is
-in the services. "messages": of half a second. The kernels count transitions of flat plans in any case: the counters
-are part of them. "keys": ns an event that the shedder takes, in a process of its own. One core. Asked: at most 1 %.
+Observed: events carry keys of features, a stopwatch runs, some blocks are watched, and messages are packed twice a
+second. All variants take the same blocks in turn, each first as often as the others, so that they meet the same
+machine. The least time of the thread over --runs runs counts for each block, as its work is always the same.
+
+- "every block": without watched ones.
+- "watched": measured with one watched block in 8, scaled to one in 256 as in the services.
+- "messages": of half a second.
+- "keys": ns an event that the shedder takes, in a process of its own.
+
+The kernels count transitions of flat plans in any case. One core. Asked: at most 1 %.
 """
 
 from __future__ import annotations
@@ -42,7 +46,7 @@ Ints = NDArray[np.int64]
 GENERAL = "PATTERN SEQ(A a, B? b, NOT D, C c) WHERE skip-till-next-match { [key] } WITHIN 1000 ms"
 NEXT = "PATTERN SEQ(A a, B b, C c) WHERE skip-till-next-match { [key] } WITHIN 1000 ms"
 NEVER, OFTEN = 1 << 62, 8
-"""Of so many blocks one is watched."""
+"""Numbers of blocks of which one is watched."""
 WARM = 10
 """Blocks at the beginning that are not counted."""
 
@@ -62,7 +66,7 @@ class Watched:
         self.observer.applied(block, self.operator, time.perf_counter_ns() - began)
 
     def tell(self) -> tuple[int, int]:
-        """ns and bytes of its messages."""
+        """Make the messages; returns their ns and bytes."""
         began = time.thread_time_ns()
         size = sum(len(value) for _, _, value in self.observer.messages(self.operator))
         return time.thread_time_ns() - began, size
@@ -81,7 +85,9 @@ def keyed(parts: list[Block], spec: FeatureSpec) -> tuple[list[Block], float]:
 
 
 def one_run(begin: Block, plain: list[Block], told: list[Block], spec: FeatureSpec) -> tuple[Ints, tuple[int, int]]:
-    """ns of the thread [3, blocks]: not observing, no block watched, many; ns and bytes of the messages of the last."""
+    """[3, blocks]: ns of the thread, without observation, with no block watched, and with many; ns and bytes of
+    messages.
+    """
     alone = MatchOperator(partition=0, one_in=NEVER)
     alone.apply(begin)
     never, often = Watched(begin, spec, NEVER), Watched(begin, spec, OFTEN)

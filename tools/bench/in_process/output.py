@@ -1,4 +1,4 @@
-"""What a match costs as JSON, beyond finding it: workloads of short matches, found and counted, then found and written.
+"""The cost of writing a match as JSON: workloads of short matches, found and counted, then found and written.
 
 Events are already in columns; each match is written as the bytes of its record on Kafka, with all of its events and
 their attributes. One core. The limit is a copy of the same bytes.

@@ -17,7 +17,7 @@ COMMAND = [sys.executable, "-m", "saffron", "replay", "-e", QUERY]
 
 
 def stats(path: Path, *flags: str) -> dict[str, Any]:
-    """What --stats prints for one run; results go nowhere."""
+    """The figures that --stats prints for one run; results are not written."""
     run = subprocess.run([*COMMAND, str(path), "--stats", *flags], capture_output=True, check=True)
     figures: dict[str, Any] = json.loads(run.stderr.splitlines()[-1])
     if sum(figures["results"].values()) != RESULTS:

@@ -1,4 +1,4 @@
-"""What tables of a stream cost: memory, loading, and the time of a look-up. Each row is a process of its own."""
+"""The cost of a stream's tables: memory, loading, and the time of a look-up. Each row is a process of its own."""
 
 from __future__ import annotations
 

@@ -1,9 +1,14 @@
-"""What shedding of events costs per event: features, look-ups, trees, draws; and what building models takes.
+"""The cost of shedding events: features, look-ups, trees and draws per event, and the building of models.
 
 A stream of six types with two attributes under a pane of 10 events. Each figure is the least time of the thread over
---runs runs, in ns an event. "array": the utility of an event whose key's slot is known (asked: 5 ns). "hash table": of
-a key by itself (30 ns). "forest": ten trees, each event walked (1,000 ns); behind it what is left of it where keys are
-memoised. "whole": features, utilities and the draw, as the shedder does them. One core.
+--runs runs, in ns an event.
+
+- "array": the utility of an event whose key's slot is known (asked: 5 ns).
+- "hash table": of a key by itself (30 ns).
+- "forest": ten trees, each event walked (1,000 ns); then the rest of that time where keys are memoised.
+- "whole": features, utilities and the draw, as the shedder does them.
+
+One core.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Detection latency under a bound of one second when far more results come, at once, than can be written.
 
-Two queries on quotes: pairs of a symbol within some minutes, of which each event completes about two a minute, shed by
-events; and rallies, with few results, shed as they come. After some seconds at a low rate the stream gets twenty times
-as fast. A row tells of the results whose last event came in half a second.
+There are two queries on quotes: pairs of a symbol within some minutes, about two completed by each event for every
+minute, shed by events; and rallies, with few results, shed as they come. After some seconds at a low rate the stream
+gets twenty times as fast. A row tells of the results whose last event came in half a second.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _cut(folder: Path, events: int) -> tuple[Path, Path]:
 
 
 def rows(came: NDArray[np.int64], last: NDArray[np.int64], told: NDArray[np.int64]) -> Iterator[dict[str, Any]]:
-    """By half a second since the stream has been fast."""
+    """Rows of figures, one for each half second since the stream has been fast."""
     since = came - came[WARM_EVENTS]
     latency = told - came[last]
     for begin in range(0, int(since[-1]) + 1, SPAN_MS):

@@ -1,4 +1,4 @@
-"""What a system costs that does nothing: processor seconds of its start, cores while it is idle, and memory."""
+"""The cost of an idle system: processor seconds of its start, cores while it is idle, and memory."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Run:
-    """From the first event to the last result committed. `cpu`: processor seconds by process."""
+    """A run from the first event to the last committed result. `cpu`: processor seconds by process."""
 
     seconds: float
     results: int
@@ -70,7 +70,7 @@ def filled(running: System, load: Load) -> Run:
 
 
 def beside_flink(setting: Setting) -> Way:
-    """As `beside`, with Flink's job in place of our services."""
+    """The way of `beside`, with Flink's job in place of our services."""
 
     def beside_it(running: System, load: Load) -> Run:
         running.signal("windowing", signal.SIGSTOP)
@@ -83,7 +83,7 @@ def beside_flink(setting: Setting) -> Way:
 
 
 def filled_flink(setting: Setting) -> Way:
-    """As `filled`, with Flink's job in place of our services. Its start is not counted."""
+    """The way of `filled`, with Flink's job in place of our services. Its start is not counted."""
 
     def filled_before(running: System, load: Load) -> Run:
         running.signal("windowing", signal.SIGSTOP)
@@ -99,7 +99,7 @@ def filled_flink(setting: Setting) -> Way:
 
 
 def runs_of(load: Load, way: Way, count: int) -> list[Run]:
-    """Each on a system of its own. SystemExit: results are missing."""
+    """Runs, each on a system of its own. SystemExit: results are missing."""
     found: list[Run] = []
     for _ in range(count):
         with system() as running:

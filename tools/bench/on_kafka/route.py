@@ -1,4 +1,4 @@
-"""What the hop of a merged stream costs: the same messages read as a plain stream, and through a definition.
+"""The cost of the hop of a merged stream: the same messages read as a plain stream, and through a definition.
 
 Throughput: all messages are there when the query is added. Latency: messages come at a steady rate.
 """
@@ -77,7 +77,7 @@ def throughput(kind: str, lines: Sequence[bytes]) -> dict[str, float]:
 
 
 def latencies(kind: str, lines: Sequence[bytes], rate: int, warm: int) -> Iterator[float]:
-    """Of each result, in ms: its append time less that of the message of its last event."""
+    """The latency (ms) of each result: its append time less that of the message of its last event."""
     with system() as running:
         ready(running, kind)
         running.command("query", "add", "-e", f"QUERY rally FROM {kind} {QUERY}")

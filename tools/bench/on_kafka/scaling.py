@@ -97,7 +97,7 @@ class Matcher:
         return self.ask("readyz") is not None
 
     def total(self, name: str) -> float:
-        """The sum of one of its metrics."""
+        """The sum of a metric's values."""
         families = text_string_to_metric_families(self.ask("metrics") or "")
         return float(sum(one.value for family in families for one in family.samples if one.name == name))
 
@@ -118,14 +118,14 @@ def until(condition: Callable[[], bool], what: str) -> float:
 
 @dataclass(frozen=True)
 class Latencies:
-    """`at`: when each result came, `ms`: how long after its last event; `lines`: results by partition, undated."""
+    """Latencies of results. `at`: their times. `ms`: from the last event. `lines`: results by partition, undated."""
 
     at: np.ndarray[Any, np.dtype[np.int64]]
     ms: np.ndarray[Any, np.dtype[np.int64]]
     lines: Sequence[Sequence[bytes]]
 
     def row(self, name: str, begin: float, end: float) -> dict[str, Any]:
-        """Of the results of events that came in a stretch of time (seconds)."""
+        """A row of figures on the results of events that came in a stretch of time (seconds)."""
         came = self.at - self.ms
         chosen = self.ms[(came >= 1000 * begin) & (came < 1000 * end)]
         p50, p99, most = np.percentile(chosen, [50, 99, 100]) if len(chosen) else (0.0, 0.0, 0.0)
@@ -133,7 +133,7 @@ class Latencies:
 
 
 def latencies(running: System, expected: int) -> Latencies:
-    """Of all results that there are."""
+    """The latencies of all results."""
     at, ms, lines = [], [], []
     left = expected
     for partition in range(PARTITIONS):
@@ -155,7 +155,7 @@ def _undated(body: dict[str, Any]) -> bytes:
 
 
 def right(folder: Path) -> list[list[bytes]]:
-    """What an undisturbed replay says, by partition."""
+    """The results of an undisturbed replay, by partition."""
     words = ["-e", QUERY, "--partitions", str(PARTITIONS), "--key", "account"]
     found: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
     for line in command("replay", *words, str(folder / "opens.ndjson"), str(folder / "pairs.ndjson")).splitlines():

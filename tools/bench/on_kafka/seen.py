@@ -1,4 +1,4 @@
-"""From send to seen: a producer of its own, a `read_committed` reader, all services and the broker on this machine.
+"""Latency from send to seen: a producer, a `read_committed` reader, all services and the broker on this machine.
 
 An event's `ts` is the time of its sending. A result counts from the sending of its last event until the reader has it.
 The producer sends each message within a millisecond (`linger.ms=1`), or batches as its client does by default (5 ms).
@@ -40,7 +40,7 @@ def delays(
     topic_of_results: str = "complex-events",
     cpu: Callable[[], Mapping[str, float]] | None = None,
 ) -> tuple[list[float], Mapping[str, float]]:
-    """Of each result its delay in ms, but for those of the first seconds; and the cores that each process used.
+    """The delay (ms) of each result, without the first seconds; and the cores that each process used.
 
     `cpu`: processor seconds by process so far; the system's own by default.
     """

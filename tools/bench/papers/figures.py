@@ -1,10 +1,11 @@
 """The figures of SASE+ and SASE++ on exact times, beside the algorithms that the papers compare with (`baselines`).
 
-Stock template: cost against window and output size, merging gains, the basic algorithm against backtrack (for all
-matches, and for one of those that overlap).
-Template of SASE++: SASE+ (nothing postponed) and ZStream's buffers, by selectivity and by window. Every way that lists
-its matches must have the same match set, by number and hash; what stops at --limit seconds (--steps of a baseline) has
-its events/s up to there. --out FOLDER has the charts as SVG. One core.
+- Stock template: cost against window and output size, merging gains, the basic algorithm against backtrack (for all
+  matches, and for one of those that overlap).
+- Template of SASE++: SASE+ (nothing postponed) and ZStream's buffers, by selectivity and by window.
+
+Every way that lists its matches must have the same match set, by number and hash. A way that stops at --limit seconds
+(--steps of a baseline) has its events/s up to there. --out FOLDER has the charts as SVG. One core.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ ANY = """PATTERN SEQ(A a, B+ b[], C c)
 WHERE skip-till-any-match {{ a.v < {0} AND b[i].v < {0} AND c.v < {1} AND {3} }} WITHIN {2} ms"""
 RISING, BELOW = "b[i].load > b[i-1].load", "c.load < max(b[].load)"  # true-value and false-value consistent (X4)
 WAYS = ("Saffron, counted", "Saffron, listed", "SASE+", "ZStream")
-SPARSE = 50  # of so many C that would fit only one is asked for, where the window varies
+SPARSE = 50  # one in so many fitting C is asked for, where the window varies
 FITTING = 0.03  # share of the events that fit, where the window varies
 DENSITIES = (6, 12, 18, 24, 30, 36, 42)  # events of a window of 500 that fit, where the selectivity varies
 SPANS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 102_400)
@@ -156,7 +157,7 @@ def overlap_cases(events: int, runs: int, limit: float) -> Iterator[Row]:
 
 
 def _given(columns: Columns) -> list[Ints]:
-    """What the baselines read of quotes."""
+    """The columns of quotes that the baselines read."""
     return [np.asarray(columns.attributes[one].data, np.int64) for one in ("symbol", "price", "volume")]
 
 
@@ -170,7 +171,7 @@ def _plan(text: str, schema: Schema) -> MatchPlan:
 
 
 def any_stream(events: int) -> tuple[Schema, Columns]:
-    """One event a ms, of a random type, with v and load uniform in [0, 1)."""
+    """A stream with one event a ms, of a random type, with v and load uniform in [0, 1)."""
     rng = np.random.Generator(np.random.PCG64(20145))
     ts = np.arange(events, dtype=np.int64)
     held = ("v", "load")
@@ -211,7 +212,7 @@ def any_listed(
     limit: float,
     steps: int,
 ) -> Row:
-    """The ways that make every match."""
+    """The figures of the ways that make every match."""
     fit, end, within, condition = asked
     parts = blocks(columns, 8192)
     seconds, (whole, mixed) = timed(lambda: listed(prepare(plan, schema), parts, limit), runs)
@@ -232,7 +233,7 @@ def any_listed(
 
 
 def _kinds(columns: Columns, fit: float, end: float) -> tuple[Any, Any]:
-    """What the baselines read: which events may be a, b or c; and the loads."""
+    """The columns that the baselines read: whether an event may be a, b or c; and its load."""
     types, v = np.asarray(columns.type.data), np.asarray(columns.attributes["v"].data)
     wanted = np.array([A, B, C])[types]
     return np.where(v < np.where(wanted == C, end, fit), wanted, OTHER), columns.attributes["load"].data
@@ -242,7 +243,7 @@ def _kinds(columns: Columns, fit: float, end: float) -> tuple[Any, Any]:
 
 
 def draw(folder: Path, events: int, stock: list[Row], skipping: list[Row]) -> None:
-    """The charts of both."""
+    """Draw the charts of both templates."""
     folder.mkdir(parents=True, exist_ok=True)
     by_window, by_output, gains = defaultdict(list), defaultdict(list), defaultdict(list)
     for row in stock:

@@ -58,7 +58,7 @@ def measured(plan: MatchPlan, events: int, block: int, limit: float, *, imprecis
 
 
 def right(name: str, events: int) -> int | None:
-    """How many matches an exponential query has, by arithmetic; None where that is not known."""
+    """The number of matches of an exponential query, by arithmetic; None where it is not known."""
     count = COUNTED.get(name)
     return None if count is None else sum(count(columns) for columns in segments(events))
 
@@ -80,7 +80,7 @@ def row(name: str, plan: MatchPlan, found: Finding, events: int) -> dict[str, An
 
 
 def answers(path: Path) -> Iterator[dict[str, Any]]:
-    """Of each query whose event types the file has: how many matches, and what its last ones return."""
+    """A row for each query: its number of matches and the return of the last ones, if the file has its event types."""
     known, columns = decode_ndjson(_text(path))
     for name, text in QUERIES.items():
         try:

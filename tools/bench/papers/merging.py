@@ -1,4 +1,4 @@
-"""What merging equivalent runs (N7) gains by how many runs there are.
+"""The gain of merging equivalent runs (N7) by the number of runs.
 
 The stock template, p1 and p2; runs begin with every 500th, 50th or 5th price, 0.1 or 15 % of the events close matches.
 Both ways must find the same number of matches, and the same ones where they are few. One core.

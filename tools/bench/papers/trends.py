@@ -1,8 +1,11 @@
-"""Trend queries: GRETA's own with their ten predicates, one window of up to a million events, and what others need.
+"""Benchmarks of trend queries: GRETA's own with their ten predicates, and one window of up to a million events.
 
-Events are already in columns; one core. `--data DIR` has the data sets that are not shipped (cluster_load, aircraft);
-`--varpulis PATH` is the program of that name (`cargo install varpulis-cli`); `--peers DIR` has the adapters of engines
-that build every trend (`--limit` seconds each); `--charts DIR` draws the figures.
+Events are already in columns; one core. The options:
+
+- `--data DIR` has the data sets that are not shipped (cluster_load, aircraft).
+- `--varpulis PATH` is the program of that name (`cargo install varpulis-cli`).
+- `--peers DIR` has the adapters of engines that build every trend (`--limit` seconds each).
+- `--charts DIR` draws the figures.
 """
 
 from __future__ import annotations
@@ -107,7 +110,7 @@ def clocked(run: Any) -> float:
 
 
 def by_selectivity(runs: int) -> Iterator[Row]:
-    """How many of the earlier events an event may follow: v uniform in 0..1, A.v > NEXT(A).v + d."""
+    """A row for each share of earlier events that an event may follow: v uniform in 0..1, A.v > NEXT(A).v + d."""
     schema, columns = uniform(SPAN + 1)
     for share in SELECTIVITIES:
         shift = 1 - (2 * share) ** 0.5 if share <= 0.5 else (2 * (1 - share)) ** 0.5 - 1

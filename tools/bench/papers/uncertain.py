@@ -1,13 +1,15 @@
-"""Imprecise time (SASE++, figure 6 a-d): throughput, and what confidence costs, by window, interval and threshold.
+"""Imprecise time (SASE++, figure 6 a-d): throughput, and the cost of confidence, by window, interval and threshold.
 
 The paper's template, SEQ(A a, B+ b[], C c) under skip-till-any-match over one event a millisecond, each with an
-interval of so many instants (10, where it does not vary). As many events as fit the query lie in each window, however
-long it is (`--density`), so that the number of matches of an event (the paper's selectivity) stays what it is.
-"all": every possible match, as the paper's on-the-fly. "exact, counted": the same events at their first instants,
-counted as graphs, as the paper's collapsed: what is possible at best. "exact, listed": the same, each match found and
-its confidence of 1; what a threshold takes beyond that is its cost of confidence.
-A run stops after --limit seconds; its row says how many events it saw. --out FOLDER has the charts as SVG. The paper's
-size is --events 100000000. One core.
+interval of 10 instants where it does not vary. As many events as fit the query lie in each window of any length
+(`--density`), so that the number of matches of an event (the paper's selectivity) does not change.
+
+- "all": every possible match, as the paper's on-the-fly.
+- "exact, counted": the same events at their first instants, counted as graphs, as the paper's collapsed: the best case.
+- "exact, listed": the same, with each match found, at confidence 1. More time than that is a threshold's cost.
+
+A run stops after --limit seconds; its row has the number of events it saw. --out FOLDER has the charts as SVG. The
+paper's size is --events 100000000. One core.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ BLOCK = 8192
 
 @dataclass(frozen=True)
 class Case:
-    """`way`: a threshold's name, or how exact times are matched; `ordered`: the closure is correlated."""
+    """A case. `way`: a threshold's name, or the way to match exact times. `ordered`: the closure is correlated."""
 
     varied: str
     window: int
@@ -57,7 +59,7 @@ def schema(*, imprecise: bool) -> Schema:
 
 
 def stream(events: int, length: int) -> Iterator[Columns]:
-    """One event a ms, of a random type, with v and load uniform in [0, 1)."""
+    """A stream with one event a ms, of a random type, with v and load uniform in [0, 1)."""
     for number, begin in enumerate(range(0, events, SEGMENT)):
         rng = np.random.Generator(np.random.PCG64([7, number]))
         ts = np.arange(begin, min(begin + SEGMENT, events), dtype=np.int64)
@@ -72,7 +74,7 @@ def stream(events: int, length: int) -> Iterator[Columns]:
 
 
 def query(case: Case, density: float) -> str:
-    """v < limit picks `density` events of a window; `ordered`: the closure's loads may not fall."""
+    """The text of a case's query: v < limit picks `density` events of a window; `ordered`: loads may not fall."""
     limit = min(1.0, density / case.window)
     conditions = [f"a.v < {limit!r}", f"b[i].v < {limit!r}", f"c.v < {limit!r}"]
     if case.ordered:

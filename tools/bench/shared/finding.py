@@ -50,7 +50,7 @@ class Finding:
 
 
 def prepare(plan: MatchPlan, schema: Schema, *, merges: bool = True) -> Runs:
-    """What finds the matches of a plan, compiled: as graphs where it can (none is listed then, all are counted).
+    """The compiled runs of a plan: as graphs where it can run so (no match is listed then, all are counted).
 
     `merges`: equivalent runs go on as one (N7).
     """
@@ -111,7 +111,7 @@ def listed(runs: Runs, parts: Iterable[Block], seconds: float) -> tuple[Finding,
 
 
 def _selected(runs: QueryRuns, part: Block) -> tuple[Ints, Ints]:
-    """As `sequences`, of the matches that the query's OUTPUT leaves."""
+    """The events of the matches that the query's OUTPUT leaves; see `sequences`."""
     runs.end_block(part.watermark, part.next_seq, end=part.end)
     assert isinstance(runs.reporter, Listing)
     counts, places = bound(runs, runs.reporter.settled().found)
@@ -119,7 +119,7 @@ def _selected(runs: QueryRuns, part: Block) -> tuple[Ints, Ints]:
 
 
 def lengths(runs: Runs, parts: Iterable[Block]) -> int:
-    """How many events all matches have together: the size of the output."""
+    """The number of events of all matches together: the size of the output."""
     assert isinstance(runs, QueryRuns)
     total = 0
     for part in parts:

@@ -14,7 +14,7 @@ WAYS = {"parser": "Flink's JSON format, six leaves as a row", "tree": "the same 
 
 
 def seconds(messages: Sequence[bytes], runs: int) -> dict[str, list[float]]:
-    """By way (see `WAYS`) the seconds of each run over all messages, behind those that warm the JVM up."""
+    """Way (see `WAYS`) -> the seconds of each run over all messages, after runs that warm the JVM up."""
     jars = maven.jars(_HERE / "pom.xml", f"flink-json-{VERSION}")
     with TemporaryDirectory() as folder:
         maven.run("javac", "-cp", f"{jars}/*", "-d", folder, str(_HERE / "FlinkJson.java"))

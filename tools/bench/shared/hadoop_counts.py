@@ -1,4 +1,4 @@
-"""How many matches the exponential Hadoop queries have over exact times, counted without any pattern matching."""
+"""The numbers of matches of the exponential Hadoop queries over exact times, counted without pattern matching."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WITHIN = 600_000
 
 
 def query_5(columns: Columns) -> int:
-    """For each reducer: subsets of the Imbalance meanwhile, times the pairs of Balance around it in ten minutes."""
+    """The sum over reducers: subsets of the Imbalance meanwhile, times pairs of Balance around it in ten minutes."""
     balance, imbalance = _of(columns, "Balance"), _of(columns, "Imbalance")
     total = 0
     for start, end in _reducers(columns):
@@ -29,7 +29,7 @@ def query_5(columns: Columns) -> int:
 
 
 def query_6(columns: Columns) -> int:
-    """For each reducer of at most ten minutes: sets of LoadStd meanwhile that never fall."""
+    """The sum over reducers of at most ten minutes: sets of LoadStd meanwhile that never fall."""
     loads = _of(columns, "LoadStd")
     val = np.asarray(columns.attributes["val"].data)[loads]
     total = 0
@@ -40,7 +40,7 @@ def query_6(columns: Columns) -> int:
 
 
 def _rising(values: np.ndarray) -> int:
-    """Subsets, not empty, that never fall."""
+    """The number of nonempty subsets that never fall."""
     ending: list[int] = []
     for k, value in enumerate(values):
         ending.append(1 + sum(ending[other] for other in np.flatnonzero(values[:k] <= value)))
@@ -48,7 +48,7 @@ def _rising(values: np.ndarray) -> int:
 
 
 def _reducers(columns: Columns) -> Iterator[tuple[int, int]]:
-    """Where in the log each reducer starts and ends."""
+    """The places in the log at which each reducer starts and ends."""
     key = np.asarray(columns.attributes["job"].data, np.int64) << 32 | np.asarray(columns.attributes["task"].data)
     begun = {int(key[at]): int(at) for at in _of(columns, "ReduceStart")}
     for end in _of(columns, "ReduceEnd"):

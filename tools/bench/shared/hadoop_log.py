@@ -1,9 +1,9 @@
 """A Hadoop cluster's log, seeded: the event types that SASE++ asks about (section 6.5), in columns.
 
 A cluster of 200 hosts runs some ten jobs at a time, each of about fifty mappers and five reducers. Every 15 seconds
-each host reports its load (Metric: no query asks for it; half of the events), and the cluster the spread of load over
-its hosts (LoadStd) and whether that is small (Balance) or not (Imbalance, 5 % of the time, in bursts).
-The log is a row of segments; a job never crosses from one into the next, which is what a log per day looks like.
+each host reports its load (Metric, half of the events, which no query reads). The cluster then reports the spread of
+load over its hosts (LoadStd), and whether that is small (Balance) or not (Imbalance, 5 % of the time, in bursts). The
+log is a row of segments; a job never crosses from one into the next, which is what a log per day looks like.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _PER_JOB = 260  # events of a job, about
 
 
 def schema(*, imprecise: bool = False) -> Schema:
-    """`imprecise`: what the cluster reports about itself happened at some time in the 15 s before."""
+    """The schema of the log. `imprecise`: the cluster's reports on itself happened at some time in the 15 s before."""
     reported = dict.fromkeys(("LoadStd", "Balance", "Imbalance"), "uniform") if imprecise else {}
     return Schema(_KINDS, TYPES, dict.fromkeys(TYPES, frozenset()), given=True, times=reported)
 
@@ -69,7 +69,7 @@ class _Part:
 
 
 def segments(events: int, *, imprecise: bool = False) -> Iterator[Columns]:
-    """So many events, a million at a time, each after the one before: always the same."""
+    """The first `events` events of the log, a million at a time, in order; always the same."""
     seq = ts = 0
     for number in range(-(-events // SEGMENT)):
         columns = _segment(number, min(SEGMENT, events - seq), seq, ts, imprecise=imprecise)
@@ -142,7 +142,7 @@ def _tasks(rng: np.random.Generator, starts: Ints, counts: Ints, first: int, spr
 
 
 def _pulls(rng: np.random.Generator, reduces: _Part) -> tuple[list[_Part], Ints]:
-    """What each reducer pulls, one after the other, and when it has all. One in fifty takes 8 times as long."""
+    """The pulls of each reducer, one after the other, and the time of its last. One in fifty takes 8 times as long."""
     counts = rng.integers(5, 16, len(reduces.ts))
     reducer = np.repeat(np.arange(len(counts)), counts)
     took = rng.lognormal(8.5, 0.4, len(reducer)) * np.where(rng.random(len(reducer)) < 0.02, 8, 1)  # about 5 s

@@ -1,4 +1,4 @@
-"""What the machine allows: to read once what a query looks at, and to write once what it finds."""
+"""The limits of the machine: the time to read a query's input once, and to write its output once."""
 
 from __future__ import annotations
 

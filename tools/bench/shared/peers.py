@@ -13,7 +13,7 @@ from typing import Any
 
 
 def measure(folder: Path, peer: str, workload: str, runs: int, limit: float) -> dict[str, Any]:
-    """What a peer's line says: the median of so many runs, each at most `limit` seconds a pass."""
+    """The figures of a peer: the median of `runs` runs, each at most `limit` seconds a pass."""
     command = [sys.executable, str(folder / "run.py"), peer, workload, "--repeat", str(runs), "--limit", str(limit)]
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     lines = [line for line in run.stdout.splitlines() if line.startswith("{")]

@@ -50,7 +50,7 @@ def set_hash(counts, seqs):  # type: ignore[no-untyped-def]
 
 @jitable
 def _together(seqs, steps, at, value):  # type: ignore[no-untyped-def]
-    """So many steps of each of four matches."""
+    """Hash `steps` events of each of four matches."""
     a, b, c, d = at[0], at[1], at[2], at[3]
     prime = uint64(_PRIME)
     v, w, x, y = value[0], value[1], value[2], value[3]

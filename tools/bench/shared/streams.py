@@ -79,5 +79,5 @@ _STREAMS: Mapping[str, Callable[[], tuple[Schema, Columns]]] = {"abc": abc, "sto
 
 @cache
 def stream(name: str) -> tuple[Schema, Columns]:
-    """One of them, made once."""
+    """The stream of that name, made once."""
     return _STREAMS[name]()

@@ -1,4 +1,4 @@
-"""What every benchmark here shares: its arguments, medians, the table and the JSON file."""
+"""Parts that all benchmarks share: arguments, medians, the table and the JSON file."""
 
 from __future__ import annotations
 

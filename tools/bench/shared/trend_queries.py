@@ -86,7 +86,7 @@ def cluster(events: int) -> tuple[Schema, Columns]:
 
 
 def uniform(events: int, groups: int = 1) -> tuple[Schema, Columns]:
-    """One event a millisecond of type A: v uniform in 0..1, key one of `groups`."""
+    """A stream with one event of type A a millisecond: v uniform in 0..1, key one of `groups`."""
     rng = np.random.Generator(np.random.PCG64(_SEED + events + groups))
     values = {"v": rng.random(events), "key": rng.integers(0, groups, events)}
     return _columns(np.arange(events), np.zeros(events, np.int64), ("A",), values)

@@ -12,7 +12,7 @@ _TAKES = {"p1": "", "p2": " AND a[i].price > a[i-1].price", "p3": " AND a[i].pri
 
 @dataclass(frozen=True)
 class Workload:
-    """`peers`: which of them can be asked for exactly these matches (faults and other readings left out)."""
+    """A query over a stock stream. `peers`: engines that can express exactly its matches."""
 
     name: str
     stream: str
@@ -48,7 +48,7 @@ def _workloads() -> Iterator[Workload]:
 
 
 def _asked(split: str, strategy: str, takes: str) -> tuple[str, ...]:
-    """Who can say a stock workload. SASE never asks p3 and has no split; Esper loses matches of s2 p1."""
+    """The engines that can run a stock workload. SASE has no p3 and no split; Esper loses matches of s2 p1."""
     if split:
         return {"s2": ("flink", "esper") if takes != "p3" else ("flink",), "s3": ("esper",) if takes == "p1" else ()}[
             strategy

@@ -1,1 +1,1 @@
-"""`saffron doctor`: what is wrong, where, and the fix."""
+"""`saffron doctor`: faults, their places, and fixes."""

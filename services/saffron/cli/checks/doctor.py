@@ -1,4 +1,4 @@
-"""`saffron doctor`: what is wrong, where, and the fix."""
+"""`saffron doctor`: faults, their places, and fixes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries checked before commands write them. This brings the language along, for which no other change waits."""
+"""The checks of queries before commands write them, apart from other changes, as they import the language."""
 
 from __future__ import annotations
 

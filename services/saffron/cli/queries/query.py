@@ -251,7 +251,7 @@ def _running(system: options.System) -> Settings | None:
 
 
 def _warn(found: Sequence[Checked], json: bool) -> None:
-    """Says what `query check` would warn of; of names that no event has had yet, the query's status says it."""
+    """Report the warnings of `query check`; for names that no event has had yet, the query's status has them."""
     for warning in () if json else [warning for one in found for warning in one.lasting]:
         console.say(warning)
 

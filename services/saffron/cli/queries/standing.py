@@ -78,7 +78,7 @@ def wait_for(
 
 
 def removed(one: Standing) -> bool:
-    """Whether every partition has dropped it."""
+    """True if every partition has dropped the query."""
     decided = [status.state for status in one.statuses if status.service == "windowing"]
     return all(state in (REMOVED, REJECTED, ENDED) for state in decided)
 

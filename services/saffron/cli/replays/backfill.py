@@ -47,7 +47,7 @@ def backfill(
     settings = dict(map(_setting, conf or []))
     queries = read_texts(query or [], text or [])
     known = read_schema(schema) if schema else None
-    for one in queries:  # what is wrong with the text alone need not wait for Spark
+    for one in queries:  # errors of the text alone need not wait for Spark
         bind_text(one.text, known if not lenient else None, one.name)
     from saffron.history.backfill import Work
     from saffron.history.backfill import backfill as run

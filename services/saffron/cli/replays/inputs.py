@@ -23,7 +23,7 @@ class Events(Protocol):
     """Events that can be read, more than once where they are not on standard input."""
 
     def settings(self) -> dict[str, Any]:
-        """Settings of the `Replay` that reads them next."""
+        """The settings of the `Replay` that reads these events next."""
 
     def batches(self) -> Iterator[RawBatch]:
         """The events from the first one on."""

@@ -20,7 +20,7 @@ class Places:
         self._lines: list[tuple[str, int]] = []
 
     def watch(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        """The same chunks, each noted as it passes."""
+        """The chunks unchanged, each noted as it passes."""
         for chunk in chunks:
             self._note(chunk)
             yield chunk

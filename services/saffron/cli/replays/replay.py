@@ -39,7 +39,7 @@ class ResultOptions:
 
     @property
     def given(self) -> bool:
-        """Whether one of them is given."""
+        """True if any option is given."""
         return self != ResultOptions()
 
     @property
@@ -108,7 +108,7 @@ def replay(
 
 @dataclass(frozen=True)
 class Read:
-    """How events are read. `lenient`: unknown names in queries are warnings. `disorder`: in ms."""
+    """Options of reading events. `lenient`: unknown names in queries are warnings. `disorder`: in ms."""
 
     schema: Schema | None
     lenient: bool
@@ -118,7 +118,7 @@ class Read:
 def _run(
     inputs: Events, queries: Sequence[QueryText], read: Read, wanted: ResultOptions, shedding: ShedOptions
 ) -> None:
-    """Runs the queries, and prints their results and what there is to say of the run."""
+    """Run the queries, and print their results and messages."""
     asked = shedding.asked
     from saffron.runtime.replay.fused import Query
     from saffron.runtime.replay.replay import Replay  # after the cheap checks: this loads Numba

@@ -55,7 +55,7 @@ class ShedOptions:
 
     @property
     def asked(self) -> bool:
-        """Whether there is a bound to keep. BadParameter: an option needs one, or there is no such shedder."""
+        """True if there is a bound to keep. BadParameter: an option needs one, or there is no such shedder."""
         if wrong := refusal(self.shed):
             raise typer.BadParameter(f"--shed: {wrong}")
         given = self.given

@@ -31,7 +31,7 @@ from saffron.runtime.streams.whole_tables import look_up_in, table_notices, whol
 
 Sample = Annotated[int, typer.Option(min=1, help="The newest so many messages of each topic are looked at.")]
 _SHOWN = 12
-"""Attributes that the table names."""
+"""The most attributes that the table names."""
 
 
 @options.of_system
@@ -144,7 +144,7 @@ def _sampled(system: options.System, sources: Sequence[str], sample: int, regist
 
 
 def _unread(proposed: Sequence[ProposedSource], registry: str | None) -> Iterator[str]:
-    """What a person has to know of messages that were not read, and of a registry that was not needed."""
+    """Sentences on messages that were not read, and on a registry that was not needed."""
     for one in proposed:
         yield from (f"{one.topic}: {line}" for line in one.told)
     if registry is not None and all(one.registry is None for one in proposed):
@@ -173,7 +173,7 @@ def read_newest(
     sample: int,
     look_up: LookUp = not_looked_up,
 ) -> Reading:
-    """How a source reads its topic's newest messages."""
+    """The newest messages of a source's topic, read by the definition."""
     messages = samples.of_source(client, source, sample)
     return read_source(stream, source, messages, client.settings.max_future_ms, look_up)
 
@@ -214,7 +214,7 @@ def keyless(readings: Sequence[Reading], definition: StreamDefinition) -> Iterat
 
 
 def _looked_up(readings: Sequence[Reading], tables: Mapping[str, Table]) -> Iterator[str]:
-    """Of a stream with tables: how many rows they have, what is wrong with them, and an event of each source."""
+    """Lines on a stream's tables: their numbers of rows, their faults, and an event of each source."""
     for name, table in tables.items():
         yield f"table {name}: {counted(len(table), 'row')}"
     yield from table_notices(tables, {})

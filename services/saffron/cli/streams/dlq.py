@@ -197,7 +197,7 @@ def _try(
     again: bool,
     dry_run: bool,
 ) -> dict[str, Any]:
-    """Sends one, and returns its outcome. Messages of one call go out in the order of their dead letters."""
+    """Send one dead letter, and return the outcome. Messages of one call go out in the order of their dead letters."""
     outcome = {"id": letter.id, "sent": False, "refused": None, "topic": letter.topic, "partition": None, "key": None}
     try:
         sending = sender.prepare(letter, known, correction, time.time_ns() // 1_000_000, again=again)
@@ -209,7 +209,7 @@ def _try(
 
 
 def _say(outcome: Mapping[str, Any]) -> None:
-    """Prints the outcome of one."""
+    """Print the outcome of one dead letter."""
     if outcome["refused"]:
         console.say(f"not sent: {outcome['refused']}")
         return

@@ -17,7 +17,7 @@ class LeftOut:
         self.first = ""
 
     def report(self) -> str:
-        """The message on them."""
+        """The message on events that were left out."""
         were = counted(self.events, "event was not sent, since it is", "events were not sent, since they are")
         return f"{were} longer than {MAX_EVENT_BYTES} bytes; the first: {self.first}"
 

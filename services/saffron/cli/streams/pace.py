@@ -13,7 +13,7 @@ from saffron.errors import InputError
 from saffron.schema.iso_times import parse_iso
 
 _TICK = 0.01
-"""Seconds between two sends at a given rate: a tenth of what a person notices."""
+"""Seconds between two sends at a given rate: a tenth of the time that a person notices."""
 _MOST = 10_000
 _PLAIN_TS = re.compile(rb'"ts": ?(-?\d{1,16})[,}]')
 
@@ -76,13 +76,13 @@ def _moment(line: bytes) -> float | None:
 
 
 class Latest:
-    """The largest ts that has passed (ms). An event without one counts as now."""
+    """The largest ts (ms) of the lines that have passed. An event without ts counts as now."""
 
     def __init__(self) -> None:
         self.ts = 0
 
     def watch(self, batches: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
-        """The same lines, with `ts` noted as they pass."""
+        """The lines unchanged, with `ts` noted as they pass."""
         for batch in batches:
             self.ts = max(self.ts, *(self._ts(line) for line in batch))
             yield batch

@@ -113,7 +113,7 @@ def set_stream(
     system: options.System,
     json: options.AsJson = False,
 ) -> None:
-    """Change what is said here of a stream, and nothing else.
+    """Change the given settings of a stream, and nothing else.
 
     A key can be given where none was, by which producers key the messages; a schema can grow. Topic, format and the
     number of partitions stay: add another stream for those.

@@ -171,7 +171,7 @@ def _watch(client: Client, production: _Production, screen: Screen, directory: P
             elif complete:
                 return
             elif readers.settled(production.sent, production.last):
-                complete = True  # what it led to may have come since the last poll
+                complete = True  # its results may have come since the last poll
             elif (now := readers.progress()) != before:
                 before, moved_at = now, time.monotonic()
             elif time.monotonic() > moved_at + _STUCK_SECONDS:

@@ -55,7 +55,7 @@ class Screen:
 
 
 def describe(result: Mapping[str, Any]) -> str:
-    """One result in words; of other queries than the demo's its values."""
+    """A sentence on one result; for queries other than the demo's, its values."""
     values = result["return"]
     name = console.bold(f"{result['query']:<10}")
     if result["query"] == "rally":

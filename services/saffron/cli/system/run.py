@@ -37,7 +37,7 @@ def run(
     settings = system.connected()
     console.log_to_stderr(settings.log_level)
     baked.unpack(baked.directory(), user_cache_directory())
-    gc.disable()  # what is imported stays: looking for garbage in it takes a tenth of the time until a service is ready
+    gc.disable()  # imported modules stay: to collect garbage in them takes a tenth of the time until a service is ready
     module = importlib.import_module(f"saffron.{name}.main")
     gc.enable()
     raise typer.Exit(int(module.main(settings)))

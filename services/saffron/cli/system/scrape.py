@@ -25,7 +25,7 @@ class Page:
         self._samples = samples
 
     def has(self, name: str) -> bool:
-        """Whether a counter or gauge has any series."""
+        """True if a counter or gauge has any series."""
         return any(one.name == name for one in self._samples)
 
     def total(self, name: str, **labels: str) -> float:
@@ -46,7 +46,7 @@ class Page:
         return [(one.labels, one.value) for one in self._samples if one.name == name]
 
     def beside(self, other: Page) -> Page:
-        """Both pages as one."""
+        """The samples of both pages as one page."""
         return Page(self._samples + other._samples)
 
     def since(self, before: Page) -> Page:

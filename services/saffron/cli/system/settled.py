@@ -40,7 +40,7 @@ class Readers:
         return (*applied, *(self._committed(one) for one in self._consumers.values()))
 
     def settled(self, events: int, until_ms: int) -> bool:
-        """Whether each reader has applied so many events up to that time, and committed their results.
+        """True if each reader has applied so many events up to that time, and committed their results.
 
         A position and the results before it are committed in one transaction. So nothing is uncommitted when nothing is
         left to read behind the committed position.
@@ -59,7 +59,7 @@ class Readers:
         return 0 if found is None else found.offset
 
     def _nothing_behind(self, consumer: Consumer) -> bool:
-        """Whether no message is left to read behind the committed position."""
+        """True if no message is left to read behind the committed position."""
         consumer.assign({self._place: self._committed(consumer)})
         until = time.monotonic() + _PATIENCE
         while not consumer.at_end(self._place) and time.monotonic() < until:

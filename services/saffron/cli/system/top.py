@@ -102,7 +102,7 @@ def _followed(client: Client) -> Iterator[Watch]:
     """A `Watch` over the control topics, closed at the end."""
     names = client.topics
     topics = (names.queries, names.query_status, names.streams, names.load, names.health)
-    of_now = names.load, names.health  # what is old there says nothing of now
+    of_now = names.load, names.health  # old records there are out of date
     followers = {topic: Follower(client.log, topic, from_end=topic in of_now) for topic in topics}
     try:
         yield Watch(client, followers, of_now)

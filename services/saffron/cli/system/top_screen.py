@@ -18,7 +18,7 @@ _FULL_ASCII, _EMPTY_ASCII = "#", "."
 _LEAST_NAME, _LONGEST_NAME = 4, 28
 _KEYS = "q quit  p pause  s sort"
 SORTS = ("name", "p99", "results/s", "partial", "loss")
-"""What queries can be sorted by, in the order of the key s."""
+"""The columns by which queries can be sorted, in the order of the key s."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class StreamPlan:
 
     @property
     def is_change(self) -> bool:
-        """Whether the record differs from the present one."""
+        """True if the record differs from the present one."""
         return self.unreadable or self.record != self.before
 
 

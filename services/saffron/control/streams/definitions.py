@@ -23,7 +23,10 @@ _ANEW = "remove the stream (`saffron stream remove {0}`) and apply the definitio
 
 
 def plan_definition(text: str, now: StreamContext) -> StreamPlan:
-    """The stream after its definition was applied. DefinitionError: it is none. Refused: it cannot be applied."""
+    """The plan to add or change the merged stream of a definition.
+
+    DefinitionError: the text is no definition. Refused: it cannot be applied.
+    """
     wanted = read_definition(text)
     before = now.streams.get(wanted.name)
     if wanted.name == DEFAULT_STREAM or (before is not None and before.definition is None):
@@ -167,7 +170,7 @@ def _new(text: str, wanted: StreamDefinition, now: StreamContext) -> StreamRecor
 
 
 def _is_other(record: StreamRecord, now: StreamContext) -> bool:
-    """Whether the topic is a source of the stream itself, or another stream's."""
+    """True if the topic is a source of the stream itself, or another stream's."""
     own = record.definition is not None and record.topic in record.definition.numbers
     return own or any(one.topic == record.topic for one in now.streams.values())
 

@@ -95,7 +95,7 @@ def message_readings(
     max_future: int,
     look_up: LookUp = not_looked_up,
 ) -> list[Mapping[str, Any]]:
-    """Each message with what becomes of it: its events, and its elements that are none. `strict`: as `events_of`."""
+    """Each message with its reading: the events and refused elements made of it. `strict`: as in `events_of`."""
 
     def elements(one: SourceMessage) -> Iterator[Mapped | Refused]:
         if one.refusal is not None:

@@ -53,7 +53,7 @@ def check_removal(name: str, now: StreamContext) -> StreamRecord:
 
 
 def left_topics(record: StreamRecord, topics: Topics) -> list[str]:
-    """The topics that a removed stream leaves: Saffron wrote them, and nobody reads them any more."""
+    """The topics that a removed stream leaves: Saffron wrote them, and no stream reads them."""
     inner = [topics.windows_of(record.stem), topics.admitted_of(record.stem)]
     return [*inner, record.topic] if record.is_routed else inner
 

@@ -12,7 +12,7 @@ from saffron.runtime.streams.unknown_names import no_topic
 
 
 def inner_topics_used(record: StreamRecord, now: StreamContext) -> bool:
-    """Whether an internal topic of this generation was written to: one of them may have been created again."""
+    """True if an internal topic of this generation was written to: one of them may have been created again."""
     topics = Topics(now.prefix)
     return any(now.used(topic) for topic in (topics.windows_of(record.stem), topics.admitted_of(record.stem)))
 

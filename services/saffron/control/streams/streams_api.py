@@ -73,7 +73,7 @@ class StreamsApi:
         return await self._put(plan_update, StreamChange(request.match_info["name"], **_fields(body, _SET)))
 
     async def apply(self, request: web.Request) -> web.Response:
-        """Adds or changes the merged stream of a definition; with `dry_run` says what that would do."""
+        """Add or change the merged stream of a definition; with `dry_run` only report the changes."""
         body = await json_body(request, {"definition", "dry_run"})
         text, dry_run = definition_text(body), flag_of(body, "dry_run")
         async with self._writing:

@@ -39,7 +39,7 @@ def tables_now(
 
 def _require_small(definition: StreamDefinition) -> None:
     for table in definition.tables:
-        with suppress(OSError):  # one that cannot be read is told when it is read
+        with suppress(OSError):  # an unreadable file is reported when it is read
             if table.file is not None and Path(table.file).stat().st_size > MOST_BYTES:
                 raise _too_much(f"table {table.name} has more than {MOST_BYTES >> 20} MiB")
 

@@ -11,19 +11,21 @@ from saffron.engine.events.columns import Columns
 
 @dataclass(frozen=True)
 class Control:
-    """Something that can change an answer, at a position in the stream: it stands before the event `position`.
+    """A record of the stream that can change an answer. It stands before the event `position`.
 
     `kind` and `body` (JSON-able):
       "schema"      {"schema": JSON of a Schema}           in force from here on
       "query"       {"op": "add"|"remove"|"pause"|"resume"|"fail", "name", "version", "text", "slot": int,
-                    "from": "now"|"earliest", "shed": name of its shedder}; a replace is remove and add at the same
-                    position; `slot` is the bit in `Columns.dropped`, -1 where all 64 are taken. Of "fail": "added",
-                    the version by which it was added, and "reason"; it is stopped until it is removed or replaced
+                    "from": "now"|"earliest", "shed": name of its shedder}
       "keep"        {"n": int, "queries": {name: {"utility", "loss": [bins][states], ...}}}   drop order: keep at most n
                     partial matches of these queries together (`engine.match.shedding.orders`)
       "model"       {"query": name, "version": [epoch, batch]}      the model in force in the shedder
       "features"    {"spec": identity, "specification"}   of the features whose keys events carry from here on
       "checkpoint"  {"schema", "queries", "models", "windows"}      all that is in force: a reader may start here
+
+    To replace a query is to remove and add it at the same position. `slot` is the bit in `Columns.dropped`, -1 if all
+    64 are taken. "fail" also has "added", the version by which the query was added, and "reason". A failed query is
+    stopped until it is removed or replaced.
     """
 
     position: int

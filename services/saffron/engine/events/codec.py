@@ -1,13 +1,17 @@
 """Blocks as bytes: one Arrow IPC stream a message, so that any Arrow reader opens it.
 
-Fields, by position: "$seq" (left out where it is dense), "$latest" (left out where all times are exact), "$ts",
-"$time", "$type", "$dropped" and "$key" (where there are any: the only uint64), "$trace" (where there is any: then the
-metadata have "saffron.traced"), then the attributes by name. Strings are dictionary-encoded, and so are the texts of
-arrays, as large strings. Numbers of kind NUMBER are
-16 bytes, two float64 (see `schema.numbers`). Nulls are Arrow nulls, and
-under them the buffers hold the kind's sentinel (see `Kind`), so that reading is a copy of the buffers. All else is in
-the metadata of the Arrow schema: the format's version under "saffron.version", the header as JSON
-(schemas/windows.yaml) under "saffron".
+The fields, by position:
+
+- "$seq", left out where it is dense; "$latest", left out where all times are exact;
+- "$ts", "$time", "$type";
+- "$dropped" and "$key", where there are any (the only uint64);
+- "$trace", where there is any (the metadata then have "saffron.traced");
+- the attributes by name.
+
+Strings are dictionary-encoded, and so are the texts of arrays, as large strings. Numbers of kind NUMBER are 16 bytes,
+two float64 (see `schema.numbers`). Nulls are Arrow nulls, with the kind's sentinel (see `Kind`) in the buffers under
+them, so that reading is a copy of the buffers. The metadata of the Arrow schema have the format's version under
+"saffron.version", and the rest as JSON (schemas/windows.yaml) under "saffron".
 """
 
 from __future__ import annotations
@@ -41,7 +45,7 @@ _ARROW = {
     if kind is kind.column
 }
 _TEXTS = {Kind.STRING: pa.utf8(), Kind.ARRAY: pa.large_utf8()}
-"""The type of the texts tells arrays from strings."""
+"""Kind -> Arrow's type of its texts, which distinguishes arrays from strings."""
 _KIND = {arrow: kind for kind, arrow in _ARROW.items()}
 _KIND |= {pa.dictionary(pa.int32(), texts): kind for kind, texts in _TEXTS.items()}
 
@@ -111,7 +115,10 @@ def _header(block: Block) -> dict[str, Any]:
 
 
 def _parse_header(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
-    """What a `Block` has but columns, of its Arrow message. LogError: it is not Saffron's, or of another format."""
+    """The fields of a `Block` other than columns, from the metadata of its Arrow message.
+
+    Raises LogError for a message that Saffron did not write, or of another format version.
+    """
     if not metadata or _KEY not in metadata:
         raise LogError("an Arrow message without a header of Saffron's: it was not written by `windowing` or `shedder`")
     version = metadata.get(_VERSION_KEY, b"?").decode("utf-8", "replace")

@@ -20,7 +20,7 @@ Bits = NDArray[np.uint64]
 
 
 def empty_columns(schema: Schema | None) -> Columns:
-    """No events, with the attributes of `schema`."""
+    """Columns of no events, with the attributes of `schema`."""
     kinds = {} if schema is None else schema.kinds
     whole = np.empty(0, dtype=np.int64)
     attributes = {name: Column(kind.column, np.empty(0, dtype=kind.dtype)) for name, kind in kinds.items()}
@@ -140,7 +140,7 @@ def converted(column: Column, kind: Kind) -> Column:
 
 
 def _pairs(column: Column) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """[n] the nearest float64 of each number, NaN for null, and what is left behind it."""
+    """[n] the nearest float64 of each number, NaN for null, and the rest."""
     data: NDArray[Any] = column.data
     if column.kind is Kind.INT:
         whole = data.astype(np.int64)
@@ -150,7 +150,7 @@ def _pairs(column: Column) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def conformed(columns: Columns, schema: Schema) -> Columns:
-    """The same events with all attributes of a schema, which is at least as wide as theirs; what is new is null."""
+    """The events with all attributes of a schema, which is at least as wide as theirs; new attributes are null."""
     held = columns.attributes
     if all(name in held and held[name].kind is kind.column for name, kind in schema.kinds.items()):
         return columns
@@ -178,17 +178,17 @@ def pruned(column: Column) -> Column:
 
 
 def prune_columns(columns: Columns) -> Columns:
-    """The same events; every string column has only the strings that it uses."""
+    """The events with pruned string columns, which have only the strings that they use."""
     attributes = {name: pruned(column) for name, column in columns.attributes.items()}
     trace = None if columns.trace is None else pruned(columns.trace)
     return replace(columns, type=pruned(columns.type), attributes=attributes, trace=trace)
 
 
 def bytes_at_most(columns: Columns) -> int:
-    """No fewer bytes than the events take in a message; of long texts up to four times as many (quick to say)."""
+    """An upper bound of the bytes of the events in a message, quick to compute; for long texts up to four times."""
     numbers = [columns.seq, columns.ts, columns.time, columns.dropped, columns.latest, columns.key]
     own = [columns.type, *columns.attributes.values(), *([] if columns.trace is None else [columns.trace])]
-    bits = len(columns) // 8 + 64  # of nulls, and what keeps buffers apart
+    bits = len(columns) // 8 + 64  # of nulls, and padding between buffers
     fixed = sum(one.nbytes + bits for one in (*numbers, *(column.data for column in own)) if one is not None)
     return fixed + sum(4 * (len(column.values) + sum(map(len, column.values))) for column in own)
 

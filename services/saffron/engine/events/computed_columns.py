@@ -34,11 +34,11 @@ _MANY = 65_536
 _MISSING = object()
 
 Failed = Callable[[str, FunctionError], None]
-"""Is told the name of a value that cannot be computed in a block, and why."""
+"""(name, reason): called for a value that cannot be computed in a block."""
 
 
 def with_computed(columns: Columns, names: Iterable[str]) -> Columns:
-    """The same events, with the computed values of these names. FunctionError: a user's function fails."""
+    """The events with the computed values of these names. FunctionError: a user's function fails."""
     return ComputedColumns(0).added(columns, names)
 
 
@@ -50,7 +50,7 @@ class ComputedColumns:
         self._kept: dict[str, _Kept] = {}
 
     def added(self, columns: Columns, names: Iterable[str], failed: Failed | None = None) -> Columns:
-        """The same events, with the computed values of these names. A value that fails is null, if `failed` is told."""
+        """The events with the computed values of these names. A value that fails is null if `failed` is given."""
         found = [(name, one) for name in names if (one := Computed.of_name(name)) is not None]
         if not found:
             return columns
@@ -216,7 +216,7 @@ def _input(columns: Columns, name: str) -> Column | None:
 
 
 def _keys(column: Column | None, count: int) -> list[Any]:
-    """Its values, arrays as their texts."""
+    """A column's values as keys of a dict, arrays as their texts."""
     if column is None:
         return [None] * count
     return column_values(replace(column, kind=Kind.STRING) if column.kind is Kind.ARRAY else column)

@@ -60,7 +60,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def truths(expr: Expr, columns: Columns) -> Bools:
-    """bool [n]: of which events a condition holds.
+    """bool [n]: whether a condition holds of each event.
 
     SchemaError: it reads more than one event, or an attribute that the columns do not have.
     """
@@ -68,7 +68,7 @@ def truths(expr: Expr, columns: Columns) -> Bools:
 
 
 def numbers(expr: Expr, columns: Columns) -> Floats:
-    """float64 [n]: an expression's value for each event; NaN is null, also for what is beyond float64.
+    """float64 [n]: an expression's value for each event; NaN is null, or a value beyond float64.
 
     SchemaError: as of `truths`.
     """
@@ -206,7 +206,7 @@ def _call(expr: Call, columns: Columns) -> _Value:
 _COMBINE: Mapping[str, Callable[..., Any]] = {
     "abs": np.abs, "sqrt": np.sqrt, "least": np.minimum, "greatest": np.maximum,
 }  # fmt: skip
-"""What NumPy has with the same nulls."""
+"""Functions for which NumPy has an equal one, nulls included."""
 
 
 def _present(value: _Value, n: int) -> Bools:
@@ -219,7 +219,7 @@ def _present(value: _Value, n: int) -> Bools:
 
 
 def _chosen(expr: Call, values: list[_Value], n: int) -> _Value:
-    """case, coalesce or nullif of numbers, or of truth values: as numbers, which 0 and 1 are."""
+    """The value of case, coalesce or nullif over numbers or truth values, as numbers (true is 1)."""
     tests = [_truth(one, n) for one in values[:-1:2]] if expr.function == "case" else []
     places = [*range(1, len(values) - 1, 2), len(values) - 1] if tests else range(len(values))
     items = [_items(values[place], n) for place in places]
@@ -237,7 +237,7 @@ def _items(value: _Value, n: int) -> Floats:
 
 
 def _numbers(value: _Value, n: int) -> Floats:
-    """The value as numbers; what is none is null."""
+    """The value as numbers, null where it is none."""
     return value.data if isinstance(value, _Number) else np.full(n, np.nan)
 
 

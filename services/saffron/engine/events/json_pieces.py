@@ -89,7 +89,7 @@ class Pieces:
         whole = np.full(len(values), NULL_INT)
         whole[inside] = nearest[inside].astype(np.int64)
         if values.dtype == np.complex128:
-            # A rest stands by the nearest float64 of a whole number: what rounds up to 2**63 is within 64 bits.
+            # A rest stands by the nearest float64 of a whole number: one that rounds up to 2**63 is within 64 bits.
             apart = (values.imag != 0.0) & ~np.isnan(nearest)
             whole[apart] = [int(pair.real) + int(pair.imag) for pair in values[apart].tolist()]
             inside |= apart

@@ -78,7 +78,7 @@ class _Draft:
                 self._times[name] = law
 
     def _attributes(self, branch: Mapping[str, Any], place: str, before: str) -> dict[str, bool]:
-        """Whether each attribute of an object is required. `before`: the names around it, each with its dot."""
+        """Attribute -> True if it is required. `before`: the names around the object, each with its dot."""
         self._closed[place] = _closed(branch, place)
         properties = _mapping(branch.get("properties", {}), f"{place}/properties")
         required = _required(branch, properties, place)
@@ -183,7 +183,7 @@ def _kind(item: Mapping[str, Any], place: str) -> tuple[Kind, bool]:
 
 
 def _time(item: Mapping[str, Any], place: str) -> Distribution | None:
-    """How imprecise times are distributed; None where ts is always exact."""
+    """The distribution of imprecise times; None where ts is always exact."""
     _only(item, _TS, place)
     given = item.get("type", "integer")
     names = given if isinstance(given, list) else [given]

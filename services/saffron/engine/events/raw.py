@@ -52,7 +52,7 @@ class RawBatch:
         return (self if self.originals is None else self.originals).value(row)
 
     def is_absent(self, row: int) -> bool:
-        """Whether the record's message had no value (a tombstone)."""
+        """True if the record's message had no value (a tombstone)."""
         came = self if self.originals is None else self.originals
         return bool(came.absent) and int(came.offsets[row]) in came.absent
 
@@ -81,7 +81,7 @@ class RawBatch:
         )
 
     def numbered(self, first: int) -> RawBatch:
-        """The same records with offsets from `first` on."""
+        """The batch with offsets from `first` on."""
         offsets = np.arange(first, first + len(self), dtype=np.int64)
         refused, absent = self.refused, self.absent
         if refused or absent:
@@ -134,9 +134,9 @@ def batch_of_values(
 def split_lines(
     buffer: NDArray[np.uint8],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
-    r"""Where the lines of `buffer` lie: (starts, ends, numbers, lines), blank lines left out.
+    r"""The lines of `buffer`, without blank ones: (starts, ends, numbers, lines).
 
-    `numbers`: 0-based line numbers; `lines`: how many lines there are, blank ones included. "\r\n" ends a line too,
+    `numbers`: 0-based line numbers; `lines`: the number of lines, blank ones included. "\r\n" ends a line too,
     and the last line needs no newline.
     """
     newlines = np.flatnonzero(buffer == NEWLINE)

@@ -13,7 +13,7 @@ _UPPER = 2.0**32
 
 
 def rests_of(values: NDArray[np.int64]) -> NDArray[np.float64]:
-    """[n] what is left of each int64 behind the nearest float64; 0 for null."""
+    """[n] the difference between each int64 and the nearest float64; 0 for null."""
     # Every step is exact: the difference is a whole number below 2**33.
     upper = values >> 32
     lower = values - (upper << 32)
@@ -21,6 +21,6 @@ def rests_of(values: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def is_wide(values: NDArray[Any]) -> bool:
-    """Whether there is an int64 that no float64 is; null is none."""
+    """True if there is an int64 that float64 does not hold; null does not count."""
     large = len(values) > 0 and np.abs(values).max() > EXACT  # of null the absolute value is negative
     return bool(large and rests_of(values).any())

@@ -38,7 +38,7 @@ class Strings:
         self._ranks: NDArray[np.int64] | None = None
 
     def saved(self) -> NDArray[np.uint8]:
-        """The arguments that make this table anew, as JSON; pins are their holders' to renew."""
+        """The arguments to restore this table, as JSON; pins are renewed by their holders."""
         return np.frombuffer(orjson.dumps([self.values, self._live, self._free]), np.uint8).copy()
 
     def value(self, code: int) -> str:
@@ -98,8 +98,8 @@ class Strings:
     def collect(self, used: Iterable[NDArray[np.integer]], *, shrink: bool = False) -> None:
         """Free every code that is neither pinned nor in one of these arrays (-1 is passed over).
 
-        The codes of the columns met last stay too: the next block may well have the same dictionary, however few of its
-        strings the rows hold, and would intern it all again.
+        The codes of the last columns stay too: the next block may well have the same dictionary, and would intern all
+        of it again.
         `shrink`: forget the free codes behind the last one in use, which no dead row may be asked for any more.
         """
         alive = np.zeros(len(self.values) + 1, np.bool_)
@@ -136,7 +136,7 @@ class Pinned:
         self.codes = [np.array([self._coded(value) for value in one], np.int64) for one in constants]
 
     def release(self) -> None:
-        """Nobody reads the codes any more."""
+        """Unpin the strings: no kernel reads their codes any more."""
         for value in chain.from_iterable(self._constants):
             if isinstance(value, str):
                 self._strings.unpin(value)

@@ -1,1 +1,1 @@
-"""What the engine says of a plan before it runs: which engine runs it, and the text of its kernels."""
+"""Explanations of a plan before it runs: the engine that will run it, and the text of its kernels."""

@@ -1,4 +1,4 @@
-"""The text of the kernels that run a plan, with what its names stand for."""
+"""The text of the kernels that run a plan, with a legend of names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WHAT = {
     "select": "conditions of the query: which earlier events an event may follow, and of single events",
     "advance": "takes events through the graphs of trends (GRETA), and closes windows",
 }
-"""What each kernel does, by its entry point."""
+"""The purpose of each kernel, by its entry point."""
 
 
 def kernel_text(plan: Plan, schema: Schema, shed: str) -> str:
@@ -72,7 +72,7 @@ def _legend(runs: Runs, source: KernelSource, names: Names) -> Iterator[str]:
 
 
 def _titled(source: KernelSource, names: Iterable[str]) -> str:
-    """A kernel's text below what it does, what its names mean, and where others come from."""
+    """A kernel's text below a comment: its purpose, the meanings of names, and the modules of others."""
     told = [f"{source.entry}: {_WHAT[source.entry]}", *names]
     if source.helpers:
         told.append("other names are those of")

@@ -48,7 +48,7 @@ def constants(names: Names) -> Iterator[str]:
 
 
 def states(plan: MatchPlan, found: Iterable[State], *, flat: bool) -> Iterator[str]:
-    """The pools of runs, and what a run carries."""
+    """The legend of pools of runs, and of a run's features."""
     for state in found:
         c = state.index
         who = f"runs that have bound {plan.components[c].variable} last" if flat else "all runs"

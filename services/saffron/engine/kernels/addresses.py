@@ -1,12 +1,12 @@
-"""How kernels get their state: named tuples of arrays, by one address each, not array by array.
+"""Tables of array addresses, by which kernels receive named tuples of arrays as one argument each.
 
-Numba passes an array as seven numbers, and each function of a kernel would take each of them for each array: most of
-the compiler's work. Instead all arrays of a tuple stand in a table: int64 [5 n], for each array its address and four
-sizes. Kernels read in it what they use of it. Plain Python takes the tuples themselves.
+Numba passes an array as seven numbers. Each function of a kernel would take seven for each array, which would be most
+of the compiler's work. Instead a table holds all arrays of a tuple: int64 [5 n], an address and four sizes for each
+array. A kernel reads the entries that it uses. Plain Python takes the tuples themselves.
 
-A table pays where arrays outlive a call: to enter an array takes 2 us. Where most are new in each call Numba is handed
-the tuples (`events.decoding.scan`). Arrays of which each query has others, columns and pools of runs, are positional
-arguments of kernels whose text is made for the query (`kernel_source.kernel_head`).
+A table pays where arrays outlive a call: to enter an array takes 2 us. Where most arrays are new in each call, Numba is
+handed the tuples (`events.decoding.scan`). Arrays that differ from query to query (columns, pools of runs) are
+positional arguments of kernels whose text is made for the query (`kernel_source.kernel_head`).
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
@@ -45,7 +45,7 @@ def arrays_of(kind: type[Any], axes: Mapping[int, str]) -> dict[str, types.Array
 
 
 def _scalar(hint: Any) -> Any:
-    """The type of what an array holds that is annotated as NDArray[...]."""
+    """The item type of an array that is annotated as NDArray[...]."""
     _, dtype = get_args(hint)
     return from_dtype(np.dtype(get_args(dtype)[0]))
 
@@ -120,7 +120,7 @@ class _Arrays(AttributeTemplate):
 
 @lower_getattr_generic(Reference)
 def _array(context, builder, kind, table, name):
-    """The array called `name`: nothing is loaded of it but what is used."""
+    """The array called `name`, of which only used parts are loaded."""
     array_type = kind.arrays[name]
     first = _WORDS * list(kind.arrays).index(name)
 

@@ -1,8 +1,9 @@
-"""How Numba makes machine code for us: what a kernel is made of is compiled once, with it.
+"""A compile pipeline for Numba in which the functions that a kernel calls are compiled once, together with the kernel.
 
-Numba brings each function to machine code by itself, with all that it calls inside it, before it becomes part of its
-callers: what stands at the end of a chain of ten calls is optimised ten times. A *part* is only made ready to be
-inlined. What our kernels never contain (closures, literal unrolling, array expressions) is not looked for.
+By default Numba brings each function to machine code by itself, with all that it calls inside it, before the function
+becomes part of its callers. The last function of a chain of ten calls is then optimised ten times. Here a *part* is
+only made ready to be inlined. Passes for closures, literal unrolling and array expressions are left out: our kernels
+contain none.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class PartLibrary(_Library):
         return code
 
     def _optimize_final_module(self) -> None:
-        """Inline what it calls, and simplify it, as each of its callers would have to."""
+        """Inline the part's callees and simplify it, as each of its callers would have to."""
         passes = llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
         passes.add_sroa_pass()
@@ -131,7 +132,7 @@ _BEFORE = (
 
 
 class Kernel(CompilerBase):
-    """Numba's own pipeline for functions without what our kernels do not contain."""
+    """A pipeline of Numba for functions, without passes that our kernels do not need."""
 
     lowering: Any = _Lowering
 

@@ -1,4 +1,4 @@
-"""The functions of the language as kernels call them: of_floor, of_power and so on, and what chooses among values.
+"""The functions of the language as kernels call them: of_floor, of_power and so on, and the choices among values.
 
 Numbers are float64, NaN for null; truth values are 1 and 0, -1 for null.
 """

@@ -77,13 +77,16 @@ def module_name(source: KernelSource) -> str:
 
 
 def is_kept(source: KernelSource) -> bool:
-    """Whether its machine code is loaded, or on disk. That may be stale all the same, and is then made anew."""
+    """True if its machine code is loaded, or on disk. That may be stale all the same, and is then made anew."""
     path = _path(source.text, source.helpers)
     return path.stem in sys.modules or any((path.parent / "__pycache__").glob(f"{path.stem}.{source.entry}-*.nbi"))
 
 
 def _at_once(signature: object = None, **options: object) -> Callable[[Function], Any]:
-    """As `kernel`, compiled at once if it has a signature: who loads it does so where nobody waits. Makes no arrays."""
+    """A form of `kernel` that compiles at once if it has a signature, since loading happens where nobody waits.
+
+    Its kernels make no arrays.
+    """
     return kernel(signature, at_once=True, **({"_nrt": False} | options))
 
 
@@ -93,7 +96,7 @@ def _plain(signature: object = None, **options: object) -> Callable[[Function], 
 
 @lru_cache(maxsize=128)
 def _code(source: str) -> CodeType:
-    """What runs without the JIT is one text again and again: a module of Python, made anew for each caller."""
+    """The Python bytecode of a kernel's text, kept since one text is loaded again and again."""
     return compile(source, "plain_kernel", "exec")
 
 
@@ -123,7 +126,7 @@ def _write(source: str, helpers: Sequence[ModuleType]) -> Path:
         with os.fdopen(handle, "w") as file:
             file.write(source)
         try:
-            # The first writer wins: writing a file anew would change its time, and Numba would drop its cache entry.
+            # The first writer wins: writing a file again would change its time, and Numba would drop its cache entry.
             os.link(temporary, path)
         except FileExistsError:
             pass

@@ -47,7 +47,7 @@ def use_directory(directory: Path) -> None:
 
 
 def directory() -> Path:
-    """Where they are kept."""
+    """The directory of compiled kernels."""
     return _directory
 
 
@@ -78,7 +78,9 @@ def _keep(dispatcher: Any, function: Function) -> None:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """The compiler makes many objects and no garbage to speak of: looking for it takes a fifth of its time."""
+    """A context without garbage collection: the compiler makes many objects and hardly any garbage, and collecting
+    takes a fifth of its time.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -94,7 +96,7 @@ class _Waiting:
     def __init__(self, dispatcher: Any, signature: object) -> None:
         self._dispatcher = dispatcher
         self._signature = signature
-        dispatcher._compile_for_args = self._called  # what Numba asks where it finds no machine code
+        dispatcher._compile_for_args = self._called  # the functions that Numba calls where it finds no machine code
         dispatcher.get_call_template = self._typed  # and where another kernel calls this one
 
     def _called(self, *_: Any) -> Any:
@@ -112,7 +114,7 @@ class _Waiting:
         return f"{function.__module__}.{function.__name__}"
 
     def compile(self) -> None:
-        """Now, if it still waits."""
+        """Compile the kernel now, unless it was compiled before."""
         if self not in _waiting:
             return
         _waiting.remove(self)
@@ -125,20 +127,22 @@ _waiting: list[_Waiting] = []
 
 
 def prepare() -> None:
-    """Compile, or load, all kernels with a signature that have not been called yet: a service does so at its start, so
-    that its stream never waits for one of them."""
+    """Compile or load all kernels with a signature that were not called yet.
+
+    A service does so at its start, so that its stream never waits for a kernel.
+    """
     while _waiting:
         _waiting[0].compile()
 
 
 def unprepared() -> dict[str, Callable[[], None]]:
-    """What compiles, by name, each kernel with a signature that has not been called yet, and all parts for later."""
+    """Compile functions by name: of each kernel with a signature that was not called yet, and of all parts."""
     waiting: dict[str, Callable[[], None]] = {one.name: one.compile for one in _waiting}
     return waiting | ({"parts": partial(compile_parts, tuple(_parts))} if _parts else {})
 
 
 def inlined(function: Function, *, always: bool = True, literals: bool = True, made_from: str | None = None) -> Any:
-    """Decorator of a part of kernels: compiled with its callers, and called by nobody else. It makes no arrays, so
+    """Decorator of a part of kernels: compiled with its callers, and called from kernels only. It makes no arrays, so
     nothing counts references. `always` False: it is seldom called, and one copy of it is enough for a kernel.
     `literals` False: it is compiled once for all literals of a type. `made_from`: it is kept on disk, for all kernels
     that hold a part of this name which is made from the same.
@@ -182,7 +186,7 @@ def separate(signature: Any, *, later: bool = False) -> Callable[[Function], Fun
 
 
 _parts: dict[Function, Callable[[], None]] = {}
-"""What compiles each separate part that is not compiled yet."""
+"""The compile function of each separate part that is not compiled yet."""
 _compiling = RLock()
 
 

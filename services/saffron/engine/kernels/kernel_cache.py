@@ -1,7 +1,7 @@
 """Machine code on disk, shared by all processes: found as long as all that it was made from is the same, made by one.
 
-Numba writes its index of a function without a lock: of two processes that compile at one moment both do the same work,
-and with two signatures one entry is lost, or names the other's code.
+Numba writes its index of a function without a lock. Two processes that compile at one moment do the same work twice;
+with two signatures one entry is lost, or names the other's code.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class KernelCache(FunctionCache):
             return {}
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """The machine code; None: nobody has it, and within `alone` nobody else makes it now."""
+        """The machine code; None: it is not on disk, and within `alone` no other process makes it now."""
         found = super().load_overload(signature, target)
         if found is None and self._lock is None:
             self._lock = _locked(self._lock_file())
@@ -49,7 +49,7 @@ class KernelCache(FunctionCache):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While this lasts, what was not found is compiled by this process only; others wait, and find it then."""
+        """A context in which only this process compiles missing code; others wait, and load it then."""
         with global_compiler_lock:  # Numba's own, for threads: kernels are locked in the order of their calls
             outermost = self._lock is None
             try:

@@ -22,7 +22,7 @@ from saffron.engine.kernels.numba_types import types
 from saffron.engine.kernels.plain_lanes import LANES
 
 AS_PYTHON = plain_lanes
-"""What stands for this module where kernels run as plain Python (`generated.load`)."""
+"""The module that replaces this one where kernels run as plain Python (`generated.load`)."""
 
 
 class Vector(types.Type):
@@ -217,11 +217,11 @@ def quotient8(typingctx: Any, a: Any, b: Any) -> Any:
 def _beside_quotient(sign: str) -> Callable[..., Any]:
     """The code of value < or > total / number, equal to dividing first in every case, mostly without dividing.
 
-    With g half the distance from the value to the next number towards the quotient, value > quotient if and only if
-    value * number - total > number * g, for else the quotient is rounded to the value; where both sides are equal the
-    rounding is to the even one of the two. Near equality both sides are exact multiples of g (a fused multiplication
-    and subtraction, a power of two), elsewhere their errors do not matter. Very small and very large values, where g
-    is not a number of full precision, are divided.
+    Let g be half the distance from the value to the next number towards the quotient. Then value > quotient if and only
+    if value * number - total > number * g; otherwise the quotient is rounded to the value. On a tie it is rounded to
+    the even one of the two. Near equality both sides are exact multiples of g (a fused multiplication and subtraction,
+    a power of two); elsewhere their errors do not matter. Very small and very large values are divided, as their g
+    lacks precision.
     """
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -243,7 +243,10 @@ def _beside_quotient(sign: str) -> Callable[..., Any]:
 
 
 def _rounding(builder: Any, value: Any, *, down: bool) -> Any:
-    """g, below 0 where the next number is the larger one; a trifle less where a tie is not rounded to the value."""
+    """The half distance g of `_beside_quotient`, negative where the next number is the larger one.
+
+    It is slightly smaller where a tie is not rounded to the value.
+    """
     ints = ir.VectorType(ir.IntType(64), LANES)
     bits64 = builder.bitcast(value, ints)
     positive = builder.fcmp_ordered(">", value, _constant(builder, 0.0))
@@ -265,7 +268,7 @@ def _size(builder: Any, value: Any) -> Any:
 
 
 def _between(builder: Any, value: Any, low: float, high: float) -> Any:
-    """The mask of what lies between two bounds; NaN does not."""
+    """The mask of values between two bounds; NaN is not."""
     above = builder.fcmp_ordered(">", value, _constant(builder, low))
     return builder.and_(above, builder.fcmp_ordered("<", value, _constant(builder, high)))
 
@@ -284,7 +287,7 @@ def below8(typingctx: Any, value: Any, total: Any, number: Any) -> Any:
 
 @intrinsic  # type: ignore[misc]
 def deviation8(typingctx: Any, spread: Any, number: Any) -> Any:
-    """sqrt(spread / (number - 1)), NaN below two."""
+    """The standard deviation sqrt(spread / (number - 1)) of eight lanes, NaN below two numbers."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         one, two, nan = (_splat(builder, ir.Constant(ir.DoubleType(), x)) for x in (1.0, 2.0, float("nan")))

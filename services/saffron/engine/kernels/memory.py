@@ -51,7 +51,7 @@ def _real_at(context, builder, signature, arguments):
 
 @intrinsic(prefer_literal=True)
 def sized(typing_context, array, axis, size):
-    """The array, which is as long along an axis as this says: machine code is made for that size."""
+    """The array with a size along an axis that machine code is made for."""
 
     def lowered(context, builder, signature, arguments):
         kind = signature.args[0]

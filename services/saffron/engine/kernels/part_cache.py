@@ -1,4 +1,4 @@
-"""Parts of kernels on disk, as LLVM's bitcode: what many generated kernels have in common is compiled once.
+"""Parts of kernels on disk, as LLVM's bitcode: code that many generated kernels share is compiled once.
 
 Numba keeps whole kernels only; four fifths of the time that one takes go by before LLVM sees it, in typing and lowering
 its parts. A part that is kept is linked, and inlined, as if it had just been compiled: the machine code is the same.
@@ -27,8 +27,11 @@ from saffron.engine.kernels.compiling import PartLibrary, become_callable
 
 
 class PartCache:
-    """What Numba asks for the overloads of one part. `made_from`: with the name of the function all that decides what
-    it does; parts of the same name and `made_from` are the same in all modules and processes."""
+    """The cache through which Numba loads and saves the overloads of one part.
+
+    `made_from`: all that decides, with the function's name, what the function does. Parts of the same name and
+    `made_from` are the same in all modules and processes.
+    """
 
     def __init__(self, directory: Path, function: Callable[..., Any], made_from: str) -> None:
         self._directory = directory
@@ -61,7 +64,7 @@ class PartCache:
         return CompileResult(**dict.fromkeys(CompileResult._fields) | known)
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep what has been compiled. A disk that cannot be written to costs time later, and nothing else."""
+        """Save the compiled code. A disk that cannot be written to costs time later, and nothing else."""
         described, library = compiled.fndesc, compiled.library
         described.typemap = described.calltypes = None
         kept = library.name, described, compiled.signature, library.bitcode()

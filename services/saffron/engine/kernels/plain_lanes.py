@@ -79,5 +79,5 @@ def below8(value: Any, total: Any, number: Any) -> Array:
 
 
 def deviation8(spread: Array, number: Array) -> Array:
-    """sqrt(spread / (number - 1)), NaN below two."""
+    """The standard deviation sqrt(spread / (number - 1)) of eight lanes, NaN below two numbers."""
     return np.where(number < 2.0, np.nan, np.sqrt(spread / (number - 1.0)))

@@ -1,9 +1,9 @@
 """Numba's choice of the implementation of each operation, remembered.
 
-Typing a kernel asks for each `a[i]` and each `+` which of some dozens of implementations fits the types of its
-arguments, trying them one after the other, and forgets the answer. The answer follows from function, types of the
-arguments and the compiler's flags. Without this module the first answer of a new query takes a fifth more processor
-time (median of 36 queries, each beside the same with it).
+For each `a[i]` and each `+` of a kernel, Numba tries some dozens of implementations one after the other until one fits
+the types of the arguments, and forgets the answer. The answer follows from function, types of the arguments and the
+compiler's flags. Without this module the first answer of a new query takes a fifth more processor time (median of 36
+queries, each beside the same with it).
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from numba.core.types.functions import BaseFunction
 _FUNCTION: Any = BaseFunction
 _resolve = _FUNCTION.get_call_type
 _known: dict[Any, tuple[BaseFunction, Any, Any]] = {}
-"""By function, context, arguments and flags: the function itself, so that no other takes its `id`, the signature, and
-the key of the implementation."""
+"""(function, context, arguments, flags) -> the function, its signature, and the key of its implementation.
+
+The function is kept so that no other one takes its `id`.
+"""
 
 
 def remember() -> None:
-    """From now on all kernels of this process are typed so. Signatures and machine code are the same as without."""
+    """Have Numba remember resolved calls in this process. Signatures and machine code do not change."""
     _FUNCTION.get_call_type = _resolved
 
 

@@ -41,7 +41,10 @@ def _fill(table, hashes):  # type: ignore[no-untyped-def]
 
 @inlined
 def place_of(table: Any, words: Any, word: Any) -> Any:
-    """Where a word stands that is its own hash, or the free place where it would; `words`: those of the slots."""
+    """The place of a word in the table, or the free place where it belongs. The word is its own hash.
+
+    `words`: the words of the slots.
+    """
     mask = np.uint64(len(table) - 1)
     at = word & mask
     while table[at] >= 0 and words[table[at]] != word:

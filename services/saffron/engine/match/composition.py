@@ -38,7 +38,10 @@ class Composition:
     def advance(
         self, part: Range, block: Block, before: Before, opened: Opened, stopwatch: Stopwatch
     ) -> list[tuple[str, Made]]:
-        """Take some events of a block; what queries made of them. `before`: position, time of the event before it."""
+        """Take some events of a block; returns the results that queries made of them.
+
+        `before`: position and time of the event before them.
+        """
         made: list[tuple[str, Made]] = []
         began = stopwatch()
         for query in self._queries:
@@ -55,7 +58,7 @@ class Composition:
         return made
 
     def finish(self, block: Block, before: Before) -> list[tuple[str, Made]]:
-        """All events of the block were given; what queries made then."""
+        """End the block; returns the results that queries made then."""
         made: list[tuple[str, Made]] = []
         nothing = Range(block.columns, len(block.columns), len(block.columns))
         for query in self._queries:

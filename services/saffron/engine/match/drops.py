@@ -22,8 +22,9 @@ from saffron.engine.operators.sampled import is_sampled
 from saffron.engine.operators.stopwatch import Stopwatch
 
 FOLLOWED = 0.02
-"""Share of partial matches, by their first events, of which those that stand in for all are noted first; what orders
-say decides whether they spare them."""
+"""The share of partial matches, by first events, of which a sample is noted first; orders decide whether they retain
+it.
+"""
 
 
 class Drops:
@@ -161,6 +162,6 @@ class Drops:
         }
 
     def rows(self) -> list[Mapping[str, Any]]:
-        """Rows for `observations.latency` since the last call: how long an order took that met so many live runs."""
+        """Rows for `observations.latency` since the last call: (live runs, ns) of each order."""
         samples, self._samples = self._samples, []
         return [{"partial_matches": live, "nanoseconds": nanoseconds} for live, nanoseconds in samples]

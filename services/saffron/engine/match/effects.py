@@ -1,4 +1,4 @@
-"""The effects of dropping on an operator's queries: what was dropped, what was found, and what that cost in matches."""
+"""The effects of dropping on an operator's queries: counts of dropped and found, and lost matches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from saffron.engine.operators.results import Part
 from saffron.engine.operators.stopwatch import Stopwatch
 
 _FOLLOWED_MORE = 4
-"""Partial matches are noted to be followed in so many times more blocks than transitions are counted in."""
+"""The ratio of blocks in which partial matches are noted to blocks in which transitions are counted."""
 
 Row = Mapping[str, Any]
 Queries = Mapping[str, Standing]
@@ -163,6 +163,6 @@ class Effects:
 
 
 def _droppable(queries: Queries) -> dict[str, QueryRuns]:
-    """The queries that have runs: over imprecise time there are none to drop."""
+    """The queries with droppable runs; over imprecise time there are none."""
     active = ((name, one.active.droppable) for name, one in queries.items() if one.active is not None)
     return {name: runs for name, runs in active if runs is not None}

@@ -61,11 +61,9 @@ class Dropped:
 def keep_best(standing: Mapping[str, QueryRuns], order: Order, known: Mapping[str, Retained] | None = None) -> Dropped:
     """Carry out a drop order at the position that its queries have reached. Queries that do not run are left out.
 
-    It drops the least of all their partial matches, by (utility, position of the first event, name of the query,
-    state, place among the key's runs). A share `evenly` of the number to drop is drawn at random among those that are
-    left. Runs whose window is over do not count. Partial matches that are tracked or retained, now or by an earlier
-    order (`known`), are dropped after all others.
-
+    The least partial matches of all queries are dropped, by (utility, position of the first event, name of the query,
+    state, rank). A share `evenly` of the number to drop is drawn at random from the others. Runs whose window is over
+    do not count. Partial matches that are tracked or retained, now or by an earlier order (`known`), are dropped last.
     """
     names = sorted(set(order.queries) & set(standing))
     if sum(standing[name].live for name in names) <= order.keep:
@@ -157,7 +155,9 @@ def unlistable(standing: Mapping[str, QueryRuns], order: Order) -> list[str]:
 def _spared(
     order: Order, name: str, found: Candidates, expected: Floats, goes: Flags, known: Mapping[str, Retained] | None
 ) -> Floats:
-    """[n] 0, or where one that would go is retained, how many it stands for. `expected` [n]: matches of each."""
+    """[n] weights of the dropped candidates that are retained (1 / chance), 0 for others. `expected` [n]: matches of
+    each.
+    """
     share = (known or {}).get(name, Retained()).share(order.exempt)
     alike = order.queries[name].random or order.evenly >= _MOSTLY
     chance = chances(expected[goes], share, alike=alike)
@@ -184,7 +184,7 @@ def _remaining(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:
 
 
 def _lift(found: Candidates, worth: Worth, runs: QueryRuns) -> Floats:
-    """[n] by what more comes of each than its state and the rest of its window say."""
+    """[n] the learned lift of each candidate's expected matches, by its state and age."""
     if not len(worth.lift):
         return np.ones(len(found))
     age = ages(found.left, found.waited, found.matched, runs.plan.window.size)

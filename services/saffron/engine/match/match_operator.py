@@ -85,14 +85,15 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         return totals.live(self._standing), self._effects.drops.nanoseconds
 
     def observations(self) -> Mapping[str, list[Mapping[str, Any]]]:
-        """Since the last call: by query transitions of runs (P2), and features of events and matches (G2); what drop
-        orders took (P7)."""
+        """Observations since the last call: by query transitions of runs (P2), and features of events and matches (G2);
+        times of drop orders (P7).
+        """
         found = self._effects.observations(self._standing, self._step)
         self._failures.settle()
         return found
 
     def watch(self, one_in: int) -> None:
-        """From the next block on, observe one in so many."""
+        """Observe one in so many blocks, from the next on."""
         self._one_in = self._effects.features.one_in = one_in
         totals.watch(self._standing, one_in)
 
@@ -194,7 +195,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                 self._collect(standing)
 
     def _collect(self, standing: Standing) -> None:
-        """Take what a query has found in this block."""
+        """Take the results of a query in this block."""
         found = []
         if standing.runs is not None and standing.runs.unreported:
             for part in standing.runs.fired(standing.name, self.partition, self._block):

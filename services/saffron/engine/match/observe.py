@@ -57,7 +57,7 @@ def end_block(standing: Standing) -> None:
 
 
 def spent(standing: Standing, nanoseconds: int) -> None:
-    """Record the time in which the query took events: observations count it where they count what its runs did."""
+    """Record the time in which the query took events, if its transitions are counted too."""
     standing.taken += nanoseconds
     runs = standing.runs
     if runs is None or runs.transitions is None or runs.transitions.counting:

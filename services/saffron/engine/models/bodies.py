@@ -1,4 +1,4 @@
-"""Counts as JSON and back, for whoever keeps them over restarts: what comes back is equal, and learns the same."""
+"""Counts as JSON and back, for checkpoints: restored counts are equal, and learn the same."""
 
 from __future__ import annotations
 

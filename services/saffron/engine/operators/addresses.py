@@ -1,4 +1,4 @@
-"""Where results go that do not stand in the topic of all results: topics of PUBLISH."""
+"""The topics and keys of results that PUBLISH sends elsewhere than to the topic of all results."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ TAKEN = BUILT_IN | {"next", "any", "seq", "not", "and", "or", "in"}
 
 @dataclass(frozen=True)
 class UserAggregate:
-    """step(acc, x) and final(acc, n): float64 in, float64 out, of numbers alone; n is an int64."""
+    """A user-defined aggregate: step(acc, x) and final(acc, n) on float64; n is an int64."""
 
     name: str
     initial: float
@@ -75,7 +75,7 @@ class UserAggregate:
 
     @cached_property
     def stamp(self) -> str:
-        """A hash of what the functions do: equal for equal code and constants, so that cached kernels can tell."""
+        """A hash of the functions' code and constants, by which cached kernels are recognised."""
         digest = hashlib.sha256(repr(self.initial).encode())
         for function in (self.step, self.final):
             digest.update(_fingerprint(function).encode())

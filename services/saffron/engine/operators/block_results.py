@@ -29,7 +29,7 @@ class BlockResults:
         self._parts.append((standing, replace(fired, results=part, fail=part.fail)))
 
     def leave_out(self, standing: StandingQuery[Any]) -> None:
-        """Leave out what a query has found in the block so far."""
+        """Leave out a query's results of the block so far."""
         self._parts = [(owner, fired) for owner, fired in self._parts if owner is not standing]
 
     def ordered(self) -> OrderedResults:
@@ -57,7 +57,7 @@ class Contained:
         return [b""] * len(chosen)
 
     def addresses(self, chosen: Ints) -> Sequence[Address | None] | None:
-        """Where the results go; what a query has failed before is not asked."""
+        """The addresses of the results; None for a query that has failed."""
         if not self._standing.failure:
             with self._contained.step(self._standing, REPORTING):
                 return self.part.addresses(chosen)

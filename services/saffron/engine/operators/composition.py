@@ -26,7 +26,7 @@ B = TypeVar("B")
 Derived = Mapping[str, Mapping[str, Kind]]
 """Type of events that queries make -> their attributes."""
 Binder = Callable[[str, Schema | None, str], Bound]
-"""As `Compiler`, with the warnings."""
+"""A `Compiler` that also returns warnings: (text, schema, name) -> `Bound`."""
 
 
 def made_by(plans: Iterable[Plan]) -> Derived:
@@ -76,7 +76,7 @@ def read_by(plan: Plan, derived: Derived) -> Derived:
 
 
 def reads(reader: Plan, maker: Plan) -> bool:
-    """Whether results of `maker` are events to `reader`."""
+    """True if results of `maker` are events to `reader`."""
     return (
         isinstance(reader, MatchPlan)
         and isinstance(maker, MatchPlan)
@@ -93,16 +93,16 @@ def bound(
     others: Mapping[str, Plan],
     derived: Derived | None = None,
 ) -> Plan:
-    """The plan of the query `name` beside the others. `derived`: the types that they make, if it is not to be asked.
+    """The plan of the query `name` beside the others. `derived`: the types that they make, if known already.
 
-    QueryError where the text is wrong, or names what neither the stream nor another query has; SaffronError where the
-    query would read its own results.
+    QueryError: the text is wrong, or names what neither the stream nor another query has. SaffronError: the query would
+    read its own results.
     """
     return _beside(compiler, lambda plan: plan, text, schema, name, others, derived)
 
 
 def bound_beside(bind_one: Binder, text: str, schema: Schema | None, name: str, others: Mapping[str, Plan]) -> Bound:
-    """As `bound`, with the warnings."""
+    """The bound plan of a query beside others, with its warnings; see `bound`."""
     return _beside(bind_one, lambda found: found.plan, text, schema, name, others, None)
 
 
@@ -124,7 +124,7 @@ def _beside(
             raise SaffronError(f"query {name}: trends are those of the stream alone, and {shown} is made by a query")
         return found
     if schema is not None and (used := read_by(plan_of(found), known)).keys() != known.keys():
-        # What it does not read makes no attribute wider for it: it is given the stream's columns.
+        # Results that it does not read make no attribute wider for it: it is given the stream's columns.
         found = bind_one(text, with_types(schema, used), name)
     if told := cycle(plan_of(found), others, name):
         raise SaffronError(f"query {name}: {told}")
@@ -148,7 +148,7 @@ def bind_together(queries: Sequence[tuple[str, str]], schema: Schema | None, bin
 
 
 def standing_plans(compiler: Compiler, texts: Mapping[str, str], schema: Schema | None, stream: str) -> dict[str, Plan]:
-    """The plans of queries that stand already, by name: those of the stream; what does not bind is left out."""
+    """The plans of the stream's standing queries by name, without those that do not bind."""
     plans: dict[str, Plan] = {}
     for name in makers_first(compiler, texts):
         try:
@@ -163,19 +163,19 @@ def standing_plans(compiler: Compiler, texts: Mapping[str, str], schema: Schema 
 
 
 def makers_first(compiler: Compiler, texts: Mapping[str, str]) -> list[str]:
-    """The names in the order in which the queries can be bound; wrong texts last, and those that nobody can read."""
+    """The names in the order in which the queries can be bound; wrong texts, and unreadable ones, last."""
     plans = {}
     for name, text in texts.items():
         try:
             plans[name] = compiler(text, None, name)
-        except Exception as error:  # whoever binds it is told
+        except Exception as error:  # its own binding reports the error
             if not is_of_query(error):
                 raise
     return [*in_order(plans), *(name for name in texts if name not in plans)]
 
 
 def cycle(plan: Plan, others: Mapping[str, Plan], name: str) -> str:
-    """How the query `name`, added to the others, would come to read its own results, in words; "" if it would not."""
+    """A sentence on the cycle by which query `name` would read its own results; "" if there is none."""
     plans = {**others, name: plan}
     came_from: dict[str, str] = {}
     queue = [name]
@@ -196,7 +196,7 @@ def cycle(plan: Plan, others: Mapping[str, Plan], name: str) -> str:
 
 
 def makers_of(reader: Plan, others: Mapping[str, Plan]) -> list[str]:
-    """Whose results a query reads, and whose results these read, and so on: each after those that it reads itself."""
+    """The queries whose results a query reads, directly or through others, in topological order."""
     found: set[str] = set()
     waiting = [reader]
     while waiting:

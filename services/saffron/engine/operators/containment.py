@@ -1,7 +1,8 @@
-"""Where an exception of one query ends: with that query, which fails, and with nothing else.
+"""Containment of exceptions: an exception of one query makes that query fail, and nothing else.
 
-An operator takes each step of a query inside `Containment.step`. An exception in there is the query's, but for what no
-query can help: `MemoryError`, an error of the log (its past is read from there), the end of the process.
+An operator takes each step of a query inside `Containment.step`, whose exceptions are the query's. Exceptions that no
+query can help are raised again: `MemoryError`, an error of the log (its past is read from there), the end of the
+process.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ _MOST = 400
 """Characters of an exception's message; a log has the rest."""
 
 Note = Callable[[str, int, str], None]
-"""(query, its version, step): told before a step is taken, so that a shell knows in which one its process died."""
+"""(query, its version, step): called before each step, so that a shell knows in which one its process died."""
 Failed = Callable[[StandingQuery[Any], str, Exception], None]
-"""(query, step, error): what the operator does about it."""
+"""(query, step, error): the operator's reaction to a failure."""
 
 
 def unnoted(query: str, version: int, step: str) -> None:
-    """Nobody wants to know."""
+    """Do nothing: steps are not noted."""
 
 
 @dataclass(frozen=True)
 class Failure:
     """The failure that ended a query (`name`, and the `version` by which it was added), for shells to report.
 
-    `step`, `position`: what was done when, all events before the position having been taken. `reason`: all of it in
-    words. `error`: None where it fails with a query whose results it reads.
+    `step`: the step that failed. `position`: all events before it had been taken. `reason`: a sentence. `error`: None
+    if the query fails with one whose results it reads.
 
-    `logged`: the block says so, and will again whenever it is taken. `anew`: what it did in this block has touched
-    others, for which the block must be taken again without it. `apart`: names of queries that share a graph, of which
-    any may be at fault: each is to go on alone from the last snapshot.
+    `logged`: the block has the failure, and has it whenever it is taken again. `anew`: the query has affected others in
+    this block, which must be taken again without it. `apart`: names of queries that share a graph, of which any may be
+    at fault: each goes on alone from the last snapshot.
     """
 
     name: str
@@ -57,12 +58,12 @@ _TOGETHER = " together"
 
 
 def together(step: str) -> str:
-    """The step, as it is noted where it is taken for several queries at once."""
+    """The name under which a step is noted when several queries take it at once."""
     return step + _TOGETHER
 
 
 def is_together(step: str) -> bool:
-    """Whether a step that was noted was one of several queries at once."""
+    """True if a step that was noted was one of several queries at once."""
     return step.endswith(_TOGETHER)
 
 
@@ -81,7 +82,7 @@ class Containment:
         self._failed = failed
 
     def step(self, query: StandingQuery[Any], step: str) -> Step:
-        """A context that ends an exception of the query; what follows it in there is left out."""
+        """A context that ends an exception of the query; the rest of the block of code is skipped."""
         self._note(query.name, query.version, step)
         return Step(self._failed, query, step)
 
@@ -105,5 +106,5 @@ class Step:
 
 
 def is_of_query(error: BaseException | None) -> bool:
-    """Whether an exception in a query's step is the query's."""
+    """True if an exception in a query's step is the query's."""
     return isinstance(error, Exception) and not isinstance(error, MemoryError | LogError)

@@ -39,7 +39,7 @@ class EngineHooks(ABC, Generic[S, R]):
 
     @abstractmethod
     def _restore(self, name: str, runs: R | None, arrays: State) -> None:
-        """Take over what `_saved` gave; without runs the query could not be bound again."""
+        """Restore the state of `_saved`; without runs the query could not be bound again."""
 
     @abstractmethod
     def _begin(self, block: Block) -> None:
@@ -59,7 +59,7 @@ class EngineHooks(ABC, Generic[S, R]):
 
     @abstractmethod
     def _pause(self, runs: R) -> None:
-        """Forget what is under way."""
+        """Forget the partial state of a query."""
 
     @abstractmethod
     def _drop(self, standing: S, runs: R) -> None:
@@ -74,24 +74,24 @@ class EngineHooks(ABC, Generic[S, R]):
 
     @abstractmethod
     def _close(self, runs: R) -> None:
-        """Release what the runs of a failed query hold of the operator."""
+        """Release the operator's resources that a failed query's runs hold."""
 
     @abstractmethod
     def _forget_all_of(self, standing: S) -> None:
-        """Drop what is kept beside the runs of a failed query."""
+        """Drop the state of a failed query beside its runs."""
 
     @abstractmethod
     def _settled(self) -> None:
-        """Behind a change of the queries in force, failures included: who has to do with whom now."""
+        """React to a change of the queries in force, failures included: what they share is decided anew."""
 
     @abstractmethod
     def _replay(self, standing: S, runs: R, history: History, position: int) -> None:
         """Let the query see the past; its results stand at `position`."""
 
     def _readers_of(self, standing: S) -> Iterator[S]:
-        """The queries that read its results."""
+        """The queries that read a query's results."""
         yield from ()
 
     def _has_touched_others(self, standing: S) -> bool:
-        """Whether others would be otherwise had it not been there in the block at hand."""
+        """True if the query has affected other queries in the block at hand."""
         return False

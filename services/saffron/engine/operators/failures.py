@@ -48,7 +48,7 @@ class Failures(Generic[S]):
         self._unsettled = False
 
     def step(self, standing: S, step: str) -> Step:
-        """A step of one query; an exception in it is the query's."""
+        """A context for a step of one query: an exception in it makes that query fail."""
         return self._contained.step(standing, step)
 
     def take(self) -> list[Failure]:
@@ -102,7 +102,7 @@ class Failures(Generic[S]):
         standing.failure, self._unsettled = reason, True
         runs, standing.runs = standing.runs, None
         self.results.leave_out(standing)
-        with suppress(Exception):  # what is left of it is no more than memory
+        with suppress(Exception):  # only memory is left of it
             if runs is not None:
                 self._ending.close(runs)
         self._ending.forget(standing)

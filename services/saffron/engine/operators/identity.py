@@ -1,4 +1,4 @@
-"""Ids of results: 128 bits, hashed from what makes them what they are, which any later version computes alike."""
+"""Ids of results: 128 bits, hashed from their defining values, equal in every later version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 
 
 def seeds(text: str) -> NDArray[np.uint64]:
-    """uint64 [2]: where the hash of a query's results starts, from the query's normalised text."""
+    """uint64 [2]: the initial hash of a query's results, from the query's normalised text."""
     digest = hashlib.sha256(text.encode()).digest()
     return np.frombuffer(digest[:16], ">u8").astype(np.uint64)
 
@@ -30,7 +30,7 @@ def _appended(one, other, word):  # type: ignore[no-untyped-def]
 
 @kernel(void(uint64[::1], int64[:, ::1], int64[:, ::1], int64[::1], uint64[:, ::1]))
 def identify(start, heads, counts, seqs, out):  # type: ignore[no-untyped-def]
-    """out [n, 2]: 128-bit hashes of results: of a column of `heads`, then for each component the count and the seqs."""
+    """Write to `out` [n, 2] 128-bit hashes of a column of `heads`, then each component's count and seqs."""
     at = 0
     for i in range(counts.shape[0]):
         a, b = start[0], start[1]
@@ -46,7 +46,7 @@ def identify(start, heads, counts, seqs, out):  # type: ignore[no-untyped-def]
 
 @kernel(void(uint64[:, ::1], _BYTES, uint8[:, ::1]))
 def hexadecimal(ids, digits, out):  # type: ignore[no-untyped-def]
-    """out [n, 32]: the hashes as hex digits, the most significant first."""
+    """Write to `out` [n, 32] the hashes as hex digits, the most significant first."""
     for i in range(ids.shape[0]):
         for half in range(2):
             for digit in range(16):

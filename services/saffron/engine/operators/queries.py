@@ -38,13 +38,12 @@ R = TypeVar("R")
 
 
 class QueryOperator(EngineHooks[S, R]):
-    """A `ResultOperator` driven by the control records of its blocks; each engine adds how it runs a plan.
+    """A `ResultOperator` driven by the control records of its blocks; each engine adds the way to run a plan.
 
-    It takes the queries of `stream` that the compiler binds to a plan of its kind and leaves all others alone. A query
-    sees the events from its position on; pausing or removing it drops what it has under way. A query that raises an
-    exception fails by itself (`containment`): it is without results in the block at hand, and has none after it.
-    `compiled`: False runs the kernels as Python. `compiler`: from text, schema and name to a plan. `note`: is told each
-    step of a query.
+    It takes the queries of `stream` that the compiler binds to a plan of its kind, and ignores others. A query sees the
+    events from its position on. Pausing or removing a query drops its partial state. A query that raises an exception
+    fails by itself (`containment`), and has no results from the block at hand on. `compiled`: False runs the kernels as
+    Python. `compiler`: (text, schema, name) -> plan. `note`: called before each step of a query.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class QueryOperator(EngineHooks[S, R]):
     def apply(self, block: Block, history: History | None = None) -> OrderedResults:
         """Advance by one block; see `ResultOperator.apply`. A query that does not bind is a status, never an error."""
         failures = self._failures
-        failures.settle()  # of rendering what the last block gave
+        failures.settle()  # failures of rendering the last block's results
         failures.results.clear()
         failures.position = block.first_seq
         self._begin(block)
@@ -113,7 +112,7 @@ class QueryOperator(EngineHooks[S, R]):
         self._failures.stop(name, version, reason, self._standing.get(name))
 
     def part(self, names: frozenset[str]) -> None:
-        """From now on these queries share nothing with each other: of one of them it is not known which is at fault."""
+        """Separate these queries from all others: of queries that share, it is not known which one is at fault."""
 
     @property
     def _schema(self) -> Schema | None:
@@ -229,7 +228,7 @@ class QueryOperator(EngineHooks[S, R]):
         return standing
 
     def _bind_waiting(self, history: History | None, position: int) -> None:
-        """Bind what waits for a schema, if there is one; a query added `--from earliest` then sees the past."""
+        """Bind the queries that wait for a schema, if there is one; one added `--from earliest` then sees the past."""
         if self._schema is None:
             return
         waiting = {name: standing.text for name, standing in self._standing.items() if standing.is_waiting}
@@ -259,7 +258,7 @@ class QueryOperator(EngineHooks[S, R]):
                 standing.refusal = "" if standing.foreign else str(error)
 
     def _is_foreign(self, standing: S) -> bool:
-        """Whether a query that does not bind is another engine's, which may know types that this one does not."""
+        """True if a query that does not bind is another engine's, which may know types that this one does not."""
         try:
             plan = self._compiler(standing.text, None, standing.name)
         except SaffronError:

@@ -29,7 +29,7 @@ class ReadColumns:
         self._computing = ComputedColumns()
 
     def add(self, name: str, plan: Plan) -> None:
-        """Note what a query reads beside the schema's attributes."""
+        """Note the columns that a query reads beside the schema's attributes."""
         self._unseen |= set(plan.unseen)
         for computed in plan.computed:
             self._computed.setdefault(computed, {})[name] = None

@@ -50,7 +50,7 @@ class Results(Protocol):
         """
 
     def addresses(self, start: int, stop: int) -> Sequence[Address | None]:
-        """Where results start..stop-1 go; None: to the topic of all results."""
+        """The addresses of results start..stop-1; None: the topic of all results."""
 
     def fail(self, index: int, error: Exception) -> None:
         """Fails the query of this result, which cannot be written. An error that is not the query's is raised."""
@@ -68,7 +68,7 @@ class Part(Protocol):
         """These results as JSON objects."""
 
     def addresses(self, chosen: Ints) -> Sequence[Address | None] | None:
-        """Where these results go; None: all to the topic of all results."""
+        """The addresses of these results; None: all go to the topic of all results."""
 
 
 FULL, PAST, DUE = range(3)
@@ -76,7 +76,7 @@ BEHIND_DEADLINES = 2**62
 
 
 def uncontained(error: Exception) -> NoReturn:
-    """Nobody contains the error."""
+    """Raise the error: there is no containment."""
     raise error
 
 
@@ -142,7 +142,7 @@ class OrderedResults:
         return texts
 
     def addresses(self, start: int, stop: int) -> list[Address | None]:
-        """Where results start..stop-1 go."""
+        """The addresses of results start..stop-1."""
         parts, rows = self._part[start:stop], self._row[start:stop]
         found: list[Address | None] = [None] * len(rows)
         for number in np.unique(parts).tolist():

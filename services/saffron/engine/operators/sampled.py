@@ -6,5 +6,5 @@ from saffron.engine.kernels.hashing import GOLDEN
 
 
 def is_sampled(number: int, one_in: int) -> bool:
-    """Whether the number is among one of so many; the same in every run."""
+    """True if the number is in a pseudo-random sample of one in `one_in`; the same in every run."""
     return ((number + 1) * GOLDEN & 0xFFFFFFFFFFFFFFFF) >> 32 < (1 << 32) // one_in

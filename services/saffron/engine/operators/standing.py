@@ -1,4 +1,4 @@
-"""A standing query as an operator knows it: what was added, whether it is paused, and what became of it."""
+"""A standing query as an operator holds it: its registration, its state (paused, failed), and its runs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class StandingQuery(Generic[R]):
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """From a "query" control's body, a checkpoint's entry, or a snapshot's."""
+        """The query of a "query" control's body, of a checkpoint's entry, or of a snapshot's."""
         return cls(
             name=str(record["name"]),
             version=int(record.get("version", 1)),

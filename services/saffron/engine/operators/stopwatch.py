@@ -9,5 +9,5 @@ Stopwatch = Callable[[], int]
 
 
 def no_time() -> int:
-    """The stopwatch of an operator that nobody measures."""
+    """The stopwatch of an operator without measurement: always 0."""
     return 0

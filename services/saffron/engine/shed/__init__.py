@@ -1,4 +1,4 @@
-"""Load shedding: the shedder's operator, which decides block by block what is dropped, and credits.
+"""Load shedding: the shedder's operator, which decides the drops of each block, and credits.
 
 What a shell does with one chain (stream, partition), which has one `ShedderOperator` and one `Credits`; `shedder.hop`
 is that shell:

@@ -1,4 +1,4 @@
-"""Masks of events: which events of a block each query does not see, and what its matches lose by that."""
+"""Masks of events: the events of a block that each query does not see, and the loss of its matches."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ class Masked:
 
 
 def mask_events(known: Known, block: Block, shares: Mapping[str, float], queueing: float) -> Masked:
-    """Mask the events of a block for each query. `shares`: of its events to drop. `queueing`: the block's wait in ms.
+    """The drop masks of a block's events for each query.
 
-    Spans of the stream are exempt until the wait is halfway from where dropping begins to the bound: then time is too
-    short.
+    `shares`: query -> the share of its events to drop. `queueing`: the block's wait in ms. No event is dropped in
+    exempt spans of the stream. They are not exempt once the wait is halfway between the start of dropping and the
+    bound.
     """
     settings, seq = known.settings, block.columns.seq
     kept = np.zeros(len(seq), np.bool_)
@@ -84,7 +85,7 @@ def note_trials(known: Known, block: Block, shares: Mapping[str, float], beliefs
 
 
 def _needed(known: Known, name: str, share: float, marks: Marks) -> float:
-    """The part of what the query's matches need of the block that goes with the marked events.
+    """The dropped share of the block's contributions to the query's matches.
 
     It follows from the model as far as that is believed, and from even dropping for the rest.
     """
@@ -101,7 +102,7 @@ def _of_each(lost: float, length: float) -> float:
 
 
 def _span(models: Mapping[str, TransitionModel]) -> int:
-    """A span is much shorter than a stream, and much longer than windows, some of which it is to hold whole."""
+    """The length of a span: much shorter than a stream, and much longer than windows, to hold some whole."""
     if not models:
         return _SPAN
     return max(_LEAST_SPAN, int(_WINDOWS_A_SPAN * max(model.expected_events for model in models.values())))

@@ -12,8 +12,9 @@ from saffron.engine.shed.load.detector import READER
 _MOSTLY = 0.5
 """Belief from which on partial matches of a query compare with those of others."""
 _TRACKED_MORE = 4.0
-"""How many times more partial matches are tracked where all that go are drawn: that costs nothing, and tells sooner
-whether the model is right."""
+"""The factor on the share of tracked partial matches where drops are drawn at random: tracking costs nothing then, and
+shows sooner whether the model is right.
+"""
 
 
 def keep_orders(known: Known, keep: int, tables: UtilityTables) -> tuple[Mapping[str, Any], ...]:
@@ -43,5 +44,5 @@ def keep_orders(known: Known, keep: int, tables: UtilityTables) -> tuple[Mapping
 
 
 def _is_believed(known: Known, name: str, body: Mapping[str, Any]) -> bool | None:
-    """None: it has no utilities."""
+    """True if the query's utilities are believed; None: the order has none."""
     return None if body["by"] == "random" else known.believed[name].partial >= _MOSTLY

@@ -1,4 +1,4 @@
-"""The knowledge behind a decision: queries in force, what they cost, and how far their models are believed."""
+"""The knowledge behind a decision: queries in force, their costs, and the belief in their models."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Known:
 def known_of(
     settings: Overload, detector: Detector, events: EventDrops, queries: Queries, believed: Mapping[str, Believed]
 ) -> Known:
-    """Before any reader reports, all queries count as the matcher's, and cost the same."""
+    """The knowledge behind a decision. Before any reader reports, all queries count as the matcher's, at equal cost."""
     if readers := detector.readers:
         costs = {reader: detector.costs(reader, queries.traits) for reader in readers}
     else:

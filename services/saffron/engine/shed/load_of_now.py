@@ -8,11 +8,11 @@ from typing import Any
 from saffron.engine.shed.drops.view import View
 
 _COUNTED = ("nanoseconds", "found", "loss", "loss_ratio", "sampled", "false", "compared", "trials", "traced")
-"""By query, of what has been since it began."""
+"""Fields that count, by query, from its beginning."""
 
 
 def load_of_now(load: Mapping[str, Any], view: View) -> Mapping[str, Any]:
-    """The load (schemas/load.yaml) without what was counted of queries that are gone, or before the version in force.
+    """The load (schemas/load.yaml) without counts of queries that are gone, or of earlier versions.
 
     A reader counts anew from the position at which a version begins; at that very position it may not have begun yet.
     """

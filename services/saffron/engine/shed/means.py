@@ -1,4 +1,4 @@
-"""The two means of shedding compared: dropping events and dropping partial matches, by what they save and lose."""
+"""The comparison of the two means of shedding, dropping events and partial matches, by their savings and losses."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from saffron.engine.shed.known import Known
 from saffron.engine.shed.load.detector import READER
 
 _LEAST_SHARE = 0.1
-"""Least share of the time at which means are compared: curves of loss have points 1/64 apart, and below this only a few
-of them tell the means apart."""
+"""The least share of the time at which means are compared: curves of loss have points 1/64 apart, too few below it."""
 _COARSE = 8
-"""Means are compared anew where a query's share of the time has moved by an eighth or so."""
+"""The step of a query's share of the time, about an eighth, at which means are compared again."""
 
 
 @dataclass
 class Means:
-    """Curves, splits and lossless shares of one chain, kept while what they follow from stays the same."""
+    """Curves, splits and lossless shares of one chain, kept while their inputs stay the same."""
 
     tables: UtilityTables
     _splits: Splits = field(default_factory=Splits)
@@ -32,7 +31,7 @@ class Means:
     _follows: tuple[object, ...] = ()
 
     def use(self, known: Known) -> None:
-        """Forget what was computed from other models, costs, corrections or beliefs."""
+        """Forget results of other models, costs, corrections or beliefs."""
         queries, events = known.queries, known.events
         self.tables.use(queries.models, {name: known.weight(name) for name in queries.traits})
         partial = ((name, one.query_version, one.version) for name, one in queries.models.items())
@@ -65,7 +64,7 @@ class Means:
         if not all(known.queries.traits[name].by.evenly for name in names):
             return share
         spare = sum(_spare_now(known, name) * known.costs[reader][name] for name in names)
-        # What queries cannot take is worth nothing for certain, what a model calls worthless is so by experience.
+        # Events that queries cannot take are worthless for certain, events that a model calls worthless by experience.
         if spare >= share or not all(_is_certain(known, name) for name in names):
             return max(share, spare)
         self.use(known)
@@ -142,6 +141,6 @@ def _spare_now(known: Known, name: str) -> float:
 
 
 def _is_certain(known: Known, name: str) -> bool:
-    """Whether enough matches taught what the query's events are worth, and all of it is believed."""
+    """True if enough matches taught the utilities of the query's events, and they are fully believed."""
     model = known.events.models.get(name)
     return model is not None and model.matches >= ENOUGH and known.believed[name].events == 1.0

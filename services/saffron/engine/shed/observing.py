@@ -1,8 +1,8 @@
-"""Of which features blocks carry keys (G1): chosen from what queries ask and the first events under them, or given.
+"""The choice of the features whose keys blocks carry (G1): given, or from queries and the first events under them.
 
-A choice holds until queries that may lose events come or go, or models of theirs know other features that do for all of
-them: samples differ by partition, and models bring them together. It stands in the stream (the record "features", and
-every checkpoint), so that a successor goes on with it.
+A choice holds until the set of queries that may lose events changes, or until their models know other features that
+serve all of them: samples differ by partition, and models bring them together. The choice is in the stream (the record
+"features", and every checkpoint), so that a successor goes on with it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from saffron.errors import SaffronError
 from saffron.records.envelope import Version
 
 SAMPLE_EVENTS = 4096
-"""Events that features are chosen from."""
+"""The number of events from which features are chosen."""
 
 
 class Observing:
-    """The features of one chain. `pane`: it chooses them by itself, with this one; None: they are given by `watch`.
-    `seed`: of their keys."""
+    """The features of one chain. `pane`: for choosing features; None: `watch` gives them. `seed`: of their keys."""
 
     def __init__(self, events: EventDrops, plans: Plans, pane: Pane | None, *, seed: int = 0) -> None:
         self._events = events
@@ -65,7 +64,7 @@ class Observing:
         except (KeyError, TypeError, ValueError):
             return
         if self._pane not in (None, spec.pane):
-            self._announced = False  # it is another one's: they are chosen anew, and told
+            self._announced = False  # it is another one's: features are chosen and announced again
             return
         self.watch(spec)
         self._announced, self._chosen_for = True, wanted_in(view)
@@ -88,7 +87,7 @@ class Observing:
                 self._choose(self._found(view))
 
     def news(self, position: int) -> list[Control]:
-        """The record that tells readers, where they have not been told."""
+        """The record that announces the features to readers, unless it was announced."""
         body = self.body
         if body is None or self._announced:
             return []

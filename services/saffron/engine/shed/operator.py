@@ -87,7 +87,7 @@ class ShedderOperator:
 
     @property
     def has_queries(self) -> bool:
-        """Whether any query is in force and not paused."""
+        """True if any query is in force and not paused."""
         return self._view.any_active
 
     # ------------------------------------------------------------ what comes in
@@ -128,8 +128,10 @@ class ShedderOperator:
         return admitted
 
     def may_go(self, in_flight: int) -> bool:
-        """Whether the bound lets a block follow so many events in flight: what cannot be called back is no more than
-        `Overload.ahead` says, and a single block while nobody knows what an event is worth."""
+        """True if the latency bound lets a block follow the `in_flight` events.
+
+        What cannot be called back is at most `Overload.ahead`; it is one block before the cost of an event is known.
+        """
         if self._shedding is None or in_flight == 0 or not self.has_queries:
             return True
         return self._shedding.may_follow(self._next_seq - in_flight)
@@ -182,12 +184,12 @@ class ShedderOperator:
         self._input = {name: int(block.input.get(name, start)) for name, start in (("windows", -1), ("models", 0))}
 
     def statistics(self) -> Mapping[str, Any]:
-        """For metrics and health: events taken, the detector's inputs (ms), models in force, refused ones by reason.
+        """Counts and states for metrics and health: events taken, the detector's inputs (ms), models in force and
+        refused.
 
-        `missed`: by query the share of its matches that dropping events and partial matches together is expected to
-        lose, over all events so far; `false`: of those found, the share that is none; `expected`: the matches behind
-        both. `believed`: how far the learned orders of those with a model are, by means. `decision`, `share`, `keep`:
-        the last.
+        `missed`: by query the estimated share of its matches lost to dropped events and partial matches, over all
+        events so far. `false`: the estimated share of found matches that are false. `expected`: the matches behind
+        both. `believed`: the belief in learned orders, by means. `decision`, `share`, `keep`: the last ones.
         """
         return {
             "events": self._taken,
@@ -208,7 +210,7 @@ class ShedderOperator:
         }
 
     def shed_by_reason(self) -> dict[str, dict[str, int]]:
-        """By query and reason, how many events its reader has not seen so far."""
+        """The number of events that each query's reader has not seen so far, by query and reason."""
         return {query: self._shed.by_reason(query) for query in self._view.queries}
 
     # ------------------------------------------------------------ inside
@@ -247,7 +249,7 @@ class ShedderOperator:
         return decided
 
     def _marked(self, block: Block, mask: NDArray[np.uint64] | None) -> Block:
-        """The block with what was decided of its events, and their keys."""
+        """The block with the masks of its events, and their keys."""
         columns, watched = block.columns, self._events.watched()
         if mask is not None:
             mask = _of_queries_before(mask, block)
@@ -305,7 +307,7 @@ class ShedderOperator:
         return model.utility() if model is not None and self._fits(model) else NO_UTILITY
 
     def _fits(self, model: TransitionModel | EventModel) -> bool:
-        """Whether the model was trained on the version of its query that is in force. One that came before its query
+        """True if the model was trained on the version of its query that is in force. One that came before its query
         may be of another of that name."""
         if isinstance(model, TransitionModel) and self._view.misfit(model):
             return False
@@ -313,8 +315,10 @@ class ShedderOperator:
 
 
 def _of_queries_before(mask: NDArray[np.uint64], block: Block) -> NDArray[np.uint64]:
-    """The mask without what it says of a query that is added within the block: it was decided for those in force at its
-    beginning, of which one may have had the slot."""
+    """The mask without the bits of queries added within the block.
+
+    It was decided for the queries in force at the block's beginning, one of which may have had the slot.
+    """
     added = [control for control in block.controls if control.kind == "query" and control.body["op"] == "add"]
     mask = mask.copy() if added else mask
     for control in added:

@@ -1,4 +1,4 @@
-"""One chain's shedding: from the state of the queue to what is written into a block."""
+"""The shedding of one chain: from the state of the queue to the masks and orders in a block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.means import Means
 
 _MOST_COMMIT = 0.5
-"""Of the bound, that is left to commits at most: what takes longer gets shorter when there are fewer results."""
+"""The most of the bound that is left to commits: a longer commit shortens when there are fewer results."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Shedding:
         self.believed: dict[str, Believed] = {}
 
     def may_follow(self, done: int) -> bool:
-        """Whether what was forwarded behind this position leaves room for more."""
+        """True if the work forwarded behind this position leaves room for more."""
         return not self.detector.is_blind and self.detector.flying(done) <= self.settings.ahead(self.detector.idle)
 
     def plan(self, block: Block, queueing: float, now: float, queries: Queries, in_flight: int = 0) -> Shed:

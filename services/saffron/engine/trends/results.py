@@ -43,7 +43,7 @@ class Trends:
         )
 
     def addresses(self, chosen: Ints) -> list[Address] | None:
-        """Where these results go, if PUBLISH says so."""
+        """The topics and keys to which PUBLISH sends these results; None without PUBLISH."""
         rows = self._rows.at(chosen)
         return addresses(self._query.plan.delivery, lambda key: self._writer.values(rows, key), len(chosen))
 

@@ -50,7 +50,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         super().__init__(partition=partition, stream=stream, compiled=compiled, compiler=compiler, note=note)
 
     def part(self, names: frozenset[str]) -> None:
-        """From now on these queries share a graph with nobody."""
+        """Give these queries graphs that they share with nobody."""
         self._apart |= names
         for graph in graphs_of_readers(self._readers()):
             if any(reader.plan.name in names for reader in graph.readers):
@@ -81,11 +81,11 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         }
 
     def cost(self) -> tuple[int, int]:
-        """None that could be dropped."""
+        """No cost of dropping: trend queries have nothing that could be dropped."""
         return 0, 0
 
     def observations(self) -> Mapping[str, list[Mapping[str, Any]]]:
-        """None: trend queries build no partial matches that a model could rate."""
+        """No observations: trend queries build no partial matches that a model could rate."""
         return {}
 
     # ---------------------------------------------------------------- state
@@ -99,7 +99,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         return {"last_ts": self._last_ts, **self._graphs.record(self._readers())}
 
     def _saved(self, runs: Reader) -> State:
-        """Its graph's, with the first of its readers."""
+        """The state of the reader's graph; empty for all but the graph's first reader."""
         first = next(reader for reader in self._readers() if reader is runs or reader.graph is runs.graph)
         return runs.graph.run().snapshot() if runs.graph is not None and first is runs else {}
 
@@ -170,7 +170,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         self._batches = {}
 
     def _collect(self, graph: SharedGraph) -> None:
-        """Take what has fired."""
+        """Take the results that have fired."""
         if graph.running is None or not graph.readers:
             return
         rows = graph.running.take_results()
@@ -203,7 +203,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         runs.leave()
 
     def _forget_all_of(self, standing: Standing) -> None:
-        """There is nothing beside its runs."""
+        """Do nothing: a query has no state beside its runs."""
 
     def _settled(self) -> None:
         """Readers come together, and part, before the next event."""
@@ -225,7 +225,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
     def _control(self, control: Control, history: History | None) -> None:
         super()._control(control, history)
         if control.kind == "schema":
-            self._batches = {}  # to be read anew
+            self._batches = {}  # to be read again
 
     def _adopt(self, standing: Standing, runs: Reader) -> None:
         standing.runs = None

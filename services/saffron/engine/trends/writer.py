@@ -37,8 +37,11 @@ class Writer:
         self._seed, self._partition = seeds(plan.text), partition
 
     def lines(self, rows: Rows, shed: Ints, rounded: Ints) -> list[bytes]:
-        """A JSON object for each of `rows`; `shed` [n]: how many events each one's window lacks; `rounded` [n]: how
-        many it has that were compared as float64, which does not hold them."""
+        """A JSON object for each of `rows`.
+
+        `shed` [n]: dropped events of each one's window. `rounded` [n]: events of it whose values were rounded to
+        float64 before they were compared.
+        """
         low, pieces = rows.out[:, layout.O_LOW], Pieces()
         words, of = _distinct(rows.out[:, layout.O_WORDS :])
         groups = [list(self._values(tuple(one))) for one in words.tolist()]

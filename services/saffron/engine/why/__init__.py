@@ -1,4 +1,4 @@
-"""Why, and why not: a slow interpreter of match plans that says what it decides and for which reason.
+"""Why, and why not: a slow interpreter of match plans that gives a reason for each decision.
 
 bindings     what a run has taken, and in which iteration of each repetition
 values       expressions of a plan over bindings, with the values that decided

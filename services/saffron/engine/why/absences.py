@@ -1,4 +1,4 @@
-"""NOT: whether what must be absent lies in a gap of a match (N10)."""
+"""NOT: the test whether a forbidden event lies in a gap of a match (N10)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _last(some: Sequence[Bound]) -> Event | None:
 
 
 def due_at(plan: MatchPlan, opening: Opening, rounds: int = 1) -> int | None:
-    """When the time of a NOT behind an event is over, under EVERY for the `rounds`-th time; None: it has no time."""
+    """The end of the time of a NOT behind an event, under EVERY for the `rounds`-th time; None: it has no time."""
     absence = plan.absences[opening.absence]
     if absence.duration is None or opening.before is None:
         return None
@@ -99,12 +99,12 @@ def due_at(plan: MatchPlan, opening: Opening, rounds: int = 1) -> int | None:
 
 
 def lead(plan: MatchPlan) -> int:
-    """How far, in ms, a NOT with a time looks back from the event behind it."""
+    """The time (ms) that a NOT with a time looks back from the event behind it."""
     return max((absence.duration or 0 for absence in plan.absences), default=0)
 
 
 def decided_at_once(plan: MatchPlan, number: int) -> bool:
-    """Whether a NOT says only whether an event may be taken, and nothing of the match: beside an OR, or as UNTIL."""
+    """True if a NOT decides only whether an event may be taken, not the match: beside an OR, or as UNTIL."""
     return plan.absences[number].or_else or plan.absences[number].until
 
 
@@ -130,7 +130,7 @@ def untimely(plan: MatchPlan, bindings: Bindings, history: Iterable[Event]) -> I
 
 
 def follows(plan: MatchPlan, before: Event | None, after: Event) -> bool:
-    """Whether one event may follow the other (None: nothing) in a match."""
+    """True if one event may follow the other (None: nothing) in a match."""
     if before is None:
         return True
     return bool(before["ts"] < after["ts"]) if plan.strict else taken.place(before) < taken.place(after)
@@ -197,7 +197,7 @@ def _ways(
 
 
 def _holds(asked: Asked, bound: Bindings) -> bool:
-    """Whether a condition on a forbidden event holds; it does where it names something that is not bound."""
+    """True if a condition on a forbidden event holds; it does where it names something that is not bound."""
     lists = {component: taken.of(bound, component) for component in asked.reads}
     if not all(lists[component] for component in asked.events):
         return True

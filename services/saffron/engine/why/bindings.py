@@ -10,15 +10,15 @@ from saffron.language.plan.pattern import Choice, InOrder, Interleaved, Loop, Sh
 from saffron.schema.schema import Distribution
 
 Event = Mapping[str, Any]
-"""`seq`, `ts`, `type` and attributes; null is None or absent. SPAN: its `Span`; MADE: its `Origin`, if it has one."""
+"""An event: `seq`, `ts`, `type`, attributes; null is None or absent. SPAN: its `Span`; MADE: its `Origin`."""
 
 SPAN, MADE = "#span", "#made"
 OWN = ("seq", "ts", "type", SPAN, MADE)
-"""What of an event is no attribute."""
+"""Fields of an event that are no attributes."""
 
 
 class Span(NamedTuple):
-    """When an event happened: at one of lo..hi (ms), distributed as `law` says."""
+    """The imprecise time of an event: an instant of lo..hi (ms), distributed as `law` says."""
 
     lo: int
     hi: int
@@ -37,12 +37,12 @@ class Origin(NamedTuple):
 
 
 def place(event: Event) -> tuple[int, int]:
-    """Where it stands in the stream: no two events have one place."""
+    """The event's place in the stream; no two events have the same."""
     return int(event["seq"]), event[MADE].order if MADE in event else 0
 
 
 def identity(event: Event) -> int | tuple[int, int]:
-    """Its seq, which is enough of an event of the stream; else its place."""
+    """The identity of an event: its seq, or, for a result of another query, its place."""
     return place(event) if MADE in event else int(event["seq"])
 
 
@@ -63,7 +63,7 @@ def of(bindings: Bindings, component: int) -> list[Bound]:
 
 
 def parts(bindings: Bindings, components: int) -> tuple[tuple[int | tuple[int, int], ...], ...]:
-    """The events by component: what tells them from others."""
+    """The events by component, as their identities."""
     return tuple(tuple(identity(bound.event) for bound in of(bindings, c)) for c in range(components))
 
 

@@ -36,7 +36,7 @@ MOST_SEEN = 1000
 
 
 def is_key(asked: str) -> bool:
-    """Whether the target is a key, rather than a result's id."""
+    """True if the target is a key, rather than a result's id."""
     return "=" in asked or asked == EVERYTHING
 
 
@@ -61,7 +61,7 @@ class TraceInput:
 
     @property
     def likely(self) -> bool:
-        """Whether a match has a confidence."""
+        """True if a match has a confidence."""
         return is_uncertain(self.plan, self.schema)
 
 

@@ -1,8 +1,8 @@
 """Confidence of a match or prefix over imprecise time, from its own events (X2, X6; `match.uncertain` defines it).
 
 Plain arrays: the weight of a prefix by the instant of its last event. An event in an order gives each of its instants
-the weight of all earlier ones; events without an order (`loose`) happen all after the prefix, the last of them at the
-instant at which all others have happened. A window that can fail is asked for every instant at which a match can begin.
+the weight of all earlier ones. Events without an order (`loose`) all happen after the prefix; the last of them decides
+when all have happened. A window that can fail is asked for every instant at which a match can begin.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def instants_of(span: Span) -> Instants:
 
 
 def _below(law: Distribution, part: Floats) -> Floats:
-    """How much of the weight lies in the first parts of an interval."""
+    """The cumulative distribution: the weight in the first `part` (0 to 1) of an interval."""
     if law == "uniform":
         return part
     if law == "triangular":

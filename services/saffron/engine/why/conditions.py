@@ -1,4 +1,4 @@
-"""Conditions: which of them an event can break, and what refused it."""
+"""The conditions that an event can break, and its refusals."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Conditions:
         return lists[deepest][-1:] if deepest == newest and not asked.finished else lists[deepest]
 
     def _current(self, asked: Asked, lists: Lists, focus: Bound | None) -> dict[int, int] | None:
-        """Which event of each component belongs to the iteration of the focus; None: one of them has none."""
+        """component -> the event of it in the iteration of the focus; None: a component has none."""
         at = {}
         for component in asked.taking:
             assert focus is not None

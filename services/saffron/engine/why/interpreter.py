@@ -1,4 +1,4 @@
-"""NFA^b (N2-N4), one event at a time in plain Python, saying for each run and event what became of it."""
+"""NFA^b (N2-N4), one event at a time in plain Python, with the outcome of each run and event."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Run:
 
 
 def reads_others(plan: MatchPlan) -> bool:
-    """Whether it must see the events of other keys too: strict contiguity counts them."""
+    """True if the query must see events of other keys too: strict contiguity counts them."""
     return Strategy.STRICT in (*plan.begins, *plan.continues)
 
 
@@ -104,11 +104,11 @@ class Interpreter:
         return decisions
 
     def finish(self) -> list[Decision]:
-        """The end of the stream closes all windows: what trailing NOTs still held back is decided."""
+        """End the stream: all windows close, and matches that trailing NOTs held back are decided."""
         return self._ended(None)
 
     def live(self) -> dict[str, int]:
-        """How many runs there are, by what they have and wait for, the most first."""
+        """The number of runs by what they have and wait for, the greatest first."""
         names = [component.variable for component in self.plan.components]
         waiting = Counter(
             f"has {', '.join(dict.fromkeys(names[bound.component] for bound in run.bindings))}, waits for "
@@ -145,7 +145,7 @@ class Interpreter:
             else:
                 fired.append(edge)
                 yield from decisions
-        apart = MADE in event and not fired  # results of others break nobody's contiguity unless they are taken
+        apart = MADE in event and not fired  # results of other queries break no contiguity unless they are taken
         staying = run.edges if apart else tuple(edge for edge in run.edges if self._may_skip(edge, ours, fired))
         if staying:
             self._keep(replace(run, edges=staying), kept)
@@ -189,7 +189,7 @@ class Interpreter:
         return self._numbers
 
     def _may_skip(self, edge: Edge, ours: bool, fired: Sequence[Edge]) -> bool:
-        """Whether a run may go on waiting for an edge when the event has passed (the ignore edge, N2)."""
+        """True if a run may go on waiting for an edge when the event has passed (the ignore edge, N2)."""
         strategy = (self.plan.continues if edge.again else self.plan.begins)[edge.component]
         if strategy is Strategy.NEXT:
             return not any(one.exclusive for one in fired)

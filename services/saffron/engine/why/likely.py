@@ -1,7 +1,8 @@
-"""Match plans over imprecise time, event by event in plain Python: what each event makes possible, and how likely.
+"""Match plans over imprecise time, event by event in plain Python, with the confidence of each prefix.
 
-Matches are sought in the order of the pattern among the events of one key that came so far, the new one among them
-(`match.uncertain` says what a match is, and when it is found). A prefix whose confidence is below the threshold ends.
+Matches with the new event are searched in the order of the pattern, among the events of one key so far.
+`match.uncertain` defines a match and the time at which it is found. A prefix whose confidence is below the threshold
+ends.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ EQUAL = 1e-12
 
 
 def span_of(event: Event) -> Span:
-    """When it happened."""
+    """The time of an event, as an interval."""
     span = event.get(SPAN)
     return span if isinstance(span, Span) else Span(int(event["ts"]), int(event["ts"]), "uniform")
 
@@ -44,7 +45,7 @@ class Likely:
 
 @dataclass(frozen=True)
 class _Search:
-    """For matches with the event `new` in a window; `decisions`: what became of it."""
+    """The search for matches with the event `new` in a window. `decisions`: those on the event."""
 
     new: Event
     window: Window
@@ -81,7 +82,7 @@ class LikelyInterpreter:
         return decisions
 
     def finish(self) -> list[Decision]:
-        """Nothing waits for the end of the stream."""
+        """End the stream: there are no decisions, as no match waits for the end."""
         return []
 
     def live(self) -> dict[str, int]:
@@ -89,7 +90,7 @@ class LikelyInterpreter:
         return {}
 
     def chance(self, bindings: Bindings, window: Window) -> float:
-        """The confidence of what is bound."""
+        """The confidence of the bound events."""
         parts = [[span_of(bound.event) for bound in of(bindings, part)] for part in range(len(self.plan.components))]
         taken = [part for part in parts if part]
         return chance(taken, self._loose, self.plan.window.size, window)
@@ -112,7 +113,7 @@ class LikelyInterpreter:
                     self._take(path, edge, event, search)
 
     def _has_room(self, edge: Edge, new: Event) -> bool:
-        """Whether the new event may still come, here or further on."""
+        """True if the new event may still come, here or further on."""
         return any(new["type"] in part.types for part in self.plan.components[edge.component :])
 
     def _candidates(self, edge: Edge, path: Bindings) -> Iterator[Event]:
@@ -197,7 +198,7 @@ def way_to(plan: MatchPlan, match: Sequence[Sequence[Event]], window: Window) ->
 
 
 def _bound(plan: MatchPlan, path: Bindings, edge: Edge, event: Event) -> Bindings:
-    """The path with one more event."""
+    """The path extended by one event."""
     closures = sum(component.closure for component in plan.components)
     turns = path[-1].turns if path else (0,) * closures
     after = tuple(turn + (loop in edge.begins) for loop, turn in enumerate(turns))

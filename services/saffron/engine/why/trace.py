@@ -148,12 +148,12 @@ def trace_of_likely_match(
 
 
 def _are(bound: Sequence[Bound], events: Sequence[Event]) -> bool:
-    """Whether the bound events are these events."""
+    """True if the bound events are these events."""
     return len(bound) == len(events) and all(is_event(one.event, e) for one, e in zip(bound, events, strict=True))
 
 
 def is_event(event: Event, meant: Event) -> bool:
-    """Whether `event` has all fields of `meant` with equal values."""
+    """True if `event` has all fields of `meant` with equal values."""
     return all(event.get(name) == value for name, value in meant.items())
 
 

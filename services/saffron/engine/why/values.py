@@ -1,4 +1,4 @@
-"""Expressions over bindings: their references replaced by what they stand for, then evaluated as RETURN's are."""
+"""Expressions over bindings: references are replaced by values, and evaluated as RETURN's are."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from saffron.schema.functions.operators import COMPARISONS
 from saffron.schema.numbers import shown as shown_number
 
 Lists = Mapping[int, Sequence[Bound]]
-"""By component: what it has bound."""
+"""Component -> its bound events."""
 At = Mapping[int, int]
-"""By component: which of its events is the one being taken (v[i])."""
+"""Component -> the place of its event that is being taken (v[i])."""
 
 
 def settled(expr: Expr, lists: Lists, at: At) -> Expr:
@@ -79,7 +79,7 @@ def _attribute(leaf: Attribute, bound: Sequence[Bound], at: At) -> Any:
 
 
 def read(event: Event, name: str) -> Any:
-    """An attribute of an event, or what is computed from one."""
+    """An attribute of an event, or a value computed from one."""
     one = Computed.of_name(name)
     return event.get(name) if one is None else one.of(event.get)
 

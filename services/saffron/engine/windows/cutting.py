@@ -47,7 +47,7 @@ class Cutter:
         return block
 
     def _input(self, left: int | None, floor: int) -> dict[str, Any]:
-        """`Block.input`: what `resume` needs. `left`: the lowest offset of the events that no block has yet.
+        """`Block.input`: the data that `resume` needs. `left`: the lowest offset of the events that no block has yet.
 
         "released": `Arrivals.key` of the last event written. "lowest_held": from where to read again; null: from
         "next_offset". "next_offset": below it everything has been seen. "floor": the watermark to begin with at

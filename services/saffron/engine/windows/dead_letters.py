@@ -14,9 +14,9 @@ from saffron.schema.likely_times import SecondsCount
 
 LATE, LATE_BY_SILENCE = "late", "late-by-silence"
 _TOO_LATE = {LATE: "late", LATE_BY_SILENCE: "late_by_silence"}
-"""By reason the name of its count."""
+"""Reason -> the name of its count."""
 REASONS: tuple[str, ...] = (*_TOO_LATE, *get_args(Reason))
-"""Of dead letters: all that there are."""
+"""All reasons of dead letters."""
 
 Refused = tuple[int, str, str]
 """A record that becomes a dead letter: its row in the batch, the reason, and a sentence."""
@@ -49,7 +49,7 @@ class Losses:
         self._seconds = SecondsCount()
 
     def decoded(self, decoded: Decoded, *, inferred: bool) -> None:
-        """Count what records lost when they were decoded. `inferred`: by a schema that nobody gave."""
+        """Count the losses of records in decoding. `inferred`: by a schema that nobody gave."""
         self._mistyped.update(decoded.misfits)
         self._seconds.add(decoded.ts)
         if inferred:

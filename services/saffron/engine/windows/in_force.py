@@ -52,7 +52,7 @@ class InForce:
         }
 
     def apply(self, block: Block) -> None:
-        """Take one block in."""
+        """Apply one block."""
         for control in block.controls:
             self._control(control)
         for name, positions in block.opened.items():

@@ -95,7 +95,7 @@ class Intake:
             self.decide(mark)
 
     def decide(self, mark: Mark) -> None:
-        """Carry out a decision of the shell here, and keep it for whoever takes over."""
+        """Carry out a decision of the shell here, and keep it for a later owner."""
         self._progress.marks.add(mark)
         if mark.watermark is not None:
             self._number(self._ordering.raise_to(mark.watermark))
@@ -124,7 +124,7 @@ class Intake:
         return late
 
     def _number(self, released: Arrivals | None) -> None:
-        """Number what the watermark has passed, and note the windows that open."""
+        """Number the events that the watermark has passed, and note the windows that open."""
         if released is None:
             return
         columns = self._outbox.add_events(released)

@@ -25,21 +25,21 @@ class KnownSince:
 
     @classmethod
     def of(cls, record: Mapping[str, Any] | None) -> KnownSince:
-        """From a checkpoint; None: of version 0.1.0, where schemas did not grow."""
+        """The state from a checkpoint; None: from one of version 0.1.0, where schemas did not grow."""
         return cls() if record is None else cls(dict(record["attributes"]), dict(record["types"]))
 
     def record(self) -> dict[str, Any]:
-        """For a checkpoint."""
+        """The state for a checkpoint."""
         return {"attributes": dict(self.attributes), "types": dict(self.types)}
 
     def after(self, before: Schema, schema: Schema, position: int) -> KnownSince:
-        """The same names, and those that `schema` adds to `before`, known since `position`."""
+        """The names so far, and those that `schema` adds to `before`, known since `position`."""
         attributes = {name: position for name in schema.kinds if name not in before.kinds}
         types = {name: position for name in schema.types if name not in before.types}
         return replace(self, attributes={**attributes, **self.attributes}, types={**types, **self.types})
 
     def first_version(self, schema: Schema) -> Schema:
-        """The schema without what came later, as one that grows."""
+        """The schema without later additions, as one that grows."""
         types = {
             name: tuple(one for one in own if one not in self.attributes)
             for name, own in schema.types.items()

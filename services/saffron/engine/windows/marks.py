@@ -31,7 +31,7 @@ class Marks:
 
     @classmethod
     def of(cls, records: Sequence[Sequence[Any]], position: int) -> Marks:
-        """From a block's input; `position`: of the first record that is read again."""
+        """The marks from a block's input; `position`: of the first record that is read again."""
         marks = [Mark(offset, watermark, bool(end), disorder) for offset, watermark, end, disorder in records]
         past = [mark for mark in marks if mark.disorder is not None and mark.offset <= position]
         result = cls(past[-1].disorder or 0)
@@ -68,7 +68,9 @@ class Marks:
         self._log[index] = replace(self._log[index], end=False)
 
     def records(self, position: int, floor: int) -> list[list[Any]]:
-        """For a block's input; drops what nobody will need again: who takes over begins at `position` and `floor`."""
+        """The marks for a block's input; marks of no use to a new owner, which begins at `position` and `floor`, are
+        dropped.
+        """
         disorders = [mark for mark in self._log if mark.disorder is not None and mark.offset <= position]
         self._log = [
             mark

@@ -199,7 +199,7 @@ class WindowingOperator:
         return self._progress.marks.disorder
 
     def statistics(self) -> Mapping[str, Any]:
-        """Counts since the start of this process, and what stands now."""
+        """Counts since the start of this process, and the present state."""
         return {
             "events": self._intake.events,
             **self._intake.losses.statistics(),
@@ -229,7 +229,7 @@ class WindowingOperator:
 
     @property
     def newborn(self) -> bool:
-        """Whether nothing of the stream has been written yet, by anybody."""
+        """True if nothing of the stream has been written yet, by anybody."""
         return self._outbox.counter == 0
 
     def begin_anew(self, offset: int) -> None:
@@ -247,7 +247,7 @@ class WindowingOperator:
 
     @property
     def needed(self) -> int:
-        """The offset from which whoever takes over from a `checkpoint` now would have to read again."""
+        """The offset from which a later owner would have to read, if it took over from a `checkpoint` now."""
         held, read = self._ordering.hold.lowest_offset, self._progress.read
         return read if held is None else min(held, read)
 

@@ -18,7 +18,7 @@ from saffron.engine.windows.order.hold import Arrivals, joined, lowest_from
 from saffron.schema.schema import Schema
 
 _BLOCK_BYTES = 8 << 20
-"""A block's events are cut to fit: half of what a message may have, for controls and what the shedder writes in."""
+"""The most bytes of a block's events: half of a message, which leaves room for controls and the shedder's data."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Outbox:
         self._cuts.append(Cut(self.next_seq, watermark, len(self._controls), offset))
 
     def unwritten_end(self) -> int | None:
-        """Offset of the first record that ended everything and is not yet in a block."""
+        """The offset of the first `$watermark` with an end that is not in a block yet."""
         return min((cut.offset for cut in self._cuts if cut.offset is not None), default=None)
 
     def blocks(
@@ -142,7 +142,7 @@ class Outbox:
         )
 
     def resume(self, block: Block, *, released: Sequence[int] | None, ended: int) -> None:
-        """Stand where an earlier owner stood after this block; what was decided here before is forgotten."""
+        """Take the state behind this block of an earlier owner; earlier decisions here are forgotten."""
         self._parts, self._controls, self._cuts, self._opened = [], [], [], {}
         self.written(block)
         self.next_seq = block.next_seq

@@ -13,7 +13,7 @@ from saffron.language.plan.rewrite import reads
 
 
 def holds(expr: Expr, columns: Columns) -> Bools:
-    """bool [n]: of which events the condition holds; `Attribute`s are those of the one event (component 0).
+    """bool [n]: whether the condition holds of each event; `Attribute`s are those of the one event (component 0).
 
     Raises SchemaError for an expression that reads more than one event, or an attribute that the columns do not have.
     """

@@ -38,7 +38,7 @@ class QueryControls:
         self._put(self.standing.bind(schema, self._outbox.next_seq))
 
     def resume(self, block: Block, schema: Schema | None) -> None:
-        """Take over what is in force behind a block that the outbox has resumed from."""
+        """Take the state in force behind a block that the outbox has resumed from."""
         self.standing.since = self._outbox.since
         if any(control.kind in ("schema", "query", "checkpoint") for control in block.controls):
             self.standing.restore(self._outbox.in_force.queries, schema)

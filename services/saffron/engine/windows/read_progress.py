@@ -44,5 +44,5 @@ class Progress:
 
     @property
     def is_repeating(self) -> bool:
-        """Whether records that an earlier owner has seen are still being read again."""
+        """True if records that an earlier owner has seen are still being read again."""
         return self.read < self.next_offset

@@ -88,7 +88,7 @@ class Query:
 
     @property
     def window(self) -> Window | None:
-        """None until its text is bound to the schema."""
+        """The window of the query; None until its text is bound to the schema."""
         return self.plan.window if self.plan is not None and self.bound else None
 
     def opens_at(self, columns: Columns) -> list[int]:
@@ -138,7 +138,7 @@ class Standing:
         return Change()
 
     def fail(self, name: str, added: int, reason: str, position: int) -> Change:
-        """Stop a query that a service says to have failed, in the version by which it was added."""
+        """Stop a query that a service reports as failed, in the version by which it was added."""
         current = self.queries.get(name)
         if current is None or current.failure:
             return Change()
@@ -177,7 +177,7 @@ class Standing:
         return found
 
     def restore(self, records: Mapping[str, Mapping[str, Any]], schema: Schema | None) -> None:
-        """Take over what the log has in force (records as in a checkpoint)."""
+        """Restore the queries in force in the log (records as in a checkpoint)."""
         known = self.queries
         self.queries = {}
         for name in makers_first(self._compile, {name: record["text"] for name, record in records.items()}):
@@ -194,7 +194,7 @@ class Standing:
                 if schema is not None and schema != before.schema and not query.failure:
                     self._bind(query, schema, 0, Change())  # it goes on as it is where that fails, as in `bind`
             elif self._bind(query, None, 0, Change()) and schema is not None:
-                # One that reads a type that nobody makes any more stays as its text says.
+                # A query that reads a type which no query makes any more stays as it was bound.
                 query.bound = self._bind(query, schema, 0, Change()) or isinstance(query.plan, MatchPlan)
             self.queries[name] = query
         self.queries = {name: self.queries[name] for name in records}

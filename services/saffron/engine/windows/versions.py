@@ -72,7 +72,7 @@ class Versions:
             self.adopt(version)
 
     def put(self, schema: Schema) -> None:
-        """Put a schema in force here, and bind what waits for it."""
+        """Put a schema in force here, and bind queries that wait for it."""
         self._intake.use(schema)
         self._queries.bind(schema)
 
@@ -82,7 +82,7 @@ class Versions:
         return ready
 
     def _take_waiting(self) -> None:
-        """Take what waits, unless it lacks a version that the shell is to bring."""
+        """Take waiting records, unless they lack a version that the shell is to bring."""
         if self.lacking is not None:
             return
         if self._intake.schema is None and self._intake.waiting:

@@ -100,7 +100,7 @@ def _reference(reference: tree.Reference, scope: Scope, uses: list[Use]) -> Type
 
 
 def is_length(reference: tree.Reference, closure: bool) -> bool:
-    """Whether a reference is b.len of a closure."""
+    """True if a reference is b.len of a closure."""
     return closure and reference.index is Index.NONE and (reference.attribute or "").lower() == "len"
 
 

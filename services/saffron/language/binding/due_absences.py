@@ -121,7 +121,7 @@ def _in_order(parts: Sequence[Shape], absences: Sequence[NotLayout], *, begun: b
 
 
 def _begins_with_event(shape: Shape) -> bool:
-    """Whether an event stands first in a shape, whatever its choices."""
+    """True if an event stands first in a shape, whatever its choices."""
     if isinstance(shape, Loop):
         return _begins_with_event(shape.body)
     first = shape.parts[:1] if isinstance(shape, InOrder) else ()
@@ -187,7 +187,7 @@ def checks_of_rivals(checks: Sequence[Check], number: int, layout: Layout) -> It
 
 
 def _is_before(one: int, component: int, layout: Layout) -> bool:
-    """Whether the events of a component are bound before those of another."""
+    """True if the events of a component are bound before those of another."""
     return one != component and order(layout.leaves[one].path, layout.leaves[component].path) is Order.BEFORE
 
 

@@ -17,7 +17,7 @@ from saffron.language.syntax.tree import Index
 
 
 def check_list_condition(conjunct: Conjunct, layout: Layout, scope: Scope) -> None:
-    """Raise QueryError (stage "plan") if a condition on positive components reads what is not known in time.
+    """Raise QueryError (stage "plan") if a condition on positive components reads values that are not known in time.
 
     It also warns of conditions that always hold, and of those that also apply to the first event.
     """
@@ -43,7 +43,7 @@ def check_list_condition(conjunct: Conjunct, layout: Layout, scope: Scope) -> No
 
 
 def _is_late(use: Use, focus: Leaf, layout: Layout) -> bool:
-    """Whether a component that is not read as v[i] may be bound, or complete, after an event of the focus."""
+    """True if a component that is not read as v[i] may be bound, or complete, after an event of the focus."""
     leaf = layout.leaves[use.component]
     same_loop = leaf.loops[:1] == focus.loops[:1]
     if use.index in FINISHED and same_loop:

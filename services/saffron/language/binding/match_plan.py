@@ -125,7 +125,7 @@ def _strategies(query: tree.Query, layout: Layout, scope: Scope) -> Strategies:
 
 
 def _is_imprecise(query: tree.Query, scope: Scope) -> bool:
-    """Whether the query is matched by confidence: it asks for one, or the stream's times are intervals."""
+    """True if the query is matched by confidence: it asks for one, or the stream's times are intervals."""
     return query.confidence is not None or (scope.schema is not None and bool(scope.schema.times))
 
 

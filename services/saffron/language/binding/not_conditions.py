@@ -82,7 +82,7 @@ def _check_outside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> 
 
 
 def _check_ended(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> None:
-    """Raise QueryError unless a reference to the repetition that an UNTIL ends reads what it has taken before.
+    """Raise QueryError unless a reference to the repetition that an UNTIL ends reads earlier events of it.
 
     Events before the current one have a meaning where the repetition is of one event.
     """

@@ -1,4 +1,4 @@
-"""The checks that what a NOT in a repetition reads of the match is known when its gap ends.
+"""The checks that the events that a NOT in a repetition reads of the match are known when its gap ends.
 
 The next iteration has a gap of its own, so nothing is evaluated later.
 """

@@ -54,7 +54,7 @@ def bind_strategies(query: Query, layout: Layout, scope: Scope, default: Strateg
 
 
 def _names_all(use: StrategyUse, count: int, scope: Scope) -> bool:
-    """Whether a strategy's brackets name every component, and no x[i]."""
+    """True if a strategy's brackets name every component, and no x[i]."""
     named = {scope.component(target.variable, target.span) for target in use.targets}
     return named >= set(range(count)) and not any(target.current for target in use.targets)
 

@@ -81,7 +81,7 @@ def _repeated(loop: Loop, query: MatchPlan) -> RunFactors:
 
 
 def _skips(loop: Loop, query: MatchPlan) -> bool:
-    """Whether a run may skip an event of the repetition for a later one."""
+    """True if a run may skip an event of the repetition for a later one."""
     inside = paths(loop.body)
     if any(query.continues[component] is Strategy.ANY for component in inside):
         return True
@@ -89,7 +89,7 @@ def _skips(loop: Loop, query: MatchPlan) -> bool:
 
 
 def _splits(loop: Loop, query: MatchPlan) -> bool:
-    """Whether one iteration can match the same events in several ways."""
+    """True if one iteration can match the same events in several ways."""
     inside = paths(loop.body)
     if not _chooses(loop.body):
         return False
@@ -103,7 +103,7 @@ def _splits(loop: Loop, query: MatchPlan) -> bool:
 
 
 def _chooses(shape: Shape) -> bool:
-    """Whether a shape has a choice, an AND or ANY, or a repetition."""
+    """True if a shape has a choice, an AND or ANY, or a repetition."""
     if isinstance(shape, InOrder):
         return any(map(_chooses, shape.parts))
     return isinstance(shape, Choice | Interleaved | Loop)

@@ -11,7 +11,7 @@ BY_PARTIAL_MATCHES = ("pspice",)
 BY_EVENTS = ("gspice-h", "gspice-tree", "gspice-forest")
 """Shedders of events: by a hash table, a tree or a forest over features (gSPICE)."""
 SHEDDERS = (NONE, AUTO, *BY_PARTIAL_MATCHES, *BY_EVENTS)
-"""`none`: nothing is ever shed for the query. `auto`: what the system chooses. The others are the papers' systems."""
+"""Names of shedders. `none`: nothing is shed for the query. `auto`: the system chooses. Others: the papers' systems."""
 
 
 def refusal(name: object) -> str:

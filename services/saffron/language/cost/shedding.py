@@ -1,7 +1,7 @@
 """The shedders that can act on a query, which depends on whether it has partial matches.
 
-The engine finds matches by partial matches (runs), which a shedder can drop one by one, or as graphs of events, which
-have none (X3); there a shedder can only drop events.
+The engine finds matches by partial matches (runs), which a shedder can drop one by one, or as graphs of events (X3),
+which have none: there a shedder can only drop events.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from saffron.language.plan.plan import Plan
 
 @dataclass(frozen=True)
 class PartialMatches:
-    """Whether the engine keeps partial matches of a query (`kept`), and a sentence for the `reason`."""
+    """`kept`: the engine keeps partial matches of a query. `reason`: a sentence on why."""
 
     kept: bool
     reason: str
 
 
 def partial_matches(plan: MatchPlan, shed: str = AUTO, *, imprecise: bool = False) -> PartialMatches:
-    """Whether the engine keeps partial matches of a query with the setting `shed`. It never changes the results.
+    """The answer whether the engine keeps partial matches of a query under `shed`, which never changes results.
 
     The query reads the stream's own events, not results of other queries.
     `imprecise`: the stream's times are intervals, so all its match queries run like those with CONFIDENCE.
@@ -44,12 +44,12 @@ def partial_matches(plan: MatchPlan, shed: str = AUTO, *, imprecise: bool = Fals
 
 
 def has_partial_matches(plan: Plan) -> bool:
-    """Whether a shedder of partial matches finds any, over a stream with exact times."""
+    """True if a shedder of partial matches finds any, over a stream with exact times."""
     return isinstance(plan, MatchPlan) and partial_matches(plan, BY_PARTIAL_MATCHES[0]).kept
 
 
 def cannot_act(plan: Plan, shedder: str, *, imprecise: bool = False) -> str:
-    """The error for a shedder that can drop nothing of the query, with those that can; "" if there is none.
+    """The error of a shedder that can drop nothing of the query, with those that can; "" if there is none.
 
     `imprecise`: see `partial_matches`.
     """
@@ -70,6 +70,6 @@ def lacks_partial_matches(plan: Plan, shedder: str, *, imprecise: bool = False) 
 
 
 def is_collapsed(plan: MatchPlan) -> bool:
-    """Whether each result is a graph of all matches that end with one event (X5), without listing them."""
+    """True if each result is a graph of all matches that end with one event (X5), without listing them."""
     chosen = bool(plan.consume) or plan.timeouts
     return plan.output is Output.COMPRESSED and not chosen and is_collapsible(plan)

@@ -1,4 +1,4 @@
-"""The explanation of EMIT and PUBLISH: what results hold, and where they go."""
+"""The explanation of EMIT and PUBLISH: the content and the destination of results."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ STYLE = (
     ".l{text-anchor:middle;fill:#a33;font-size:11px}.n{text-anchor:middle}"
 )
 OVER_LINES = ".l{paint-order:stroke;stroke:#fff;stroke-width:5px}"
-"""Labels where lines may cross them."""
+"""The style of labels that lines may cross."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def evaluation_time(check: Check, plan: MatchPlan) -> str:
 
 
 def _number(component: int, found: list[Read]) -> str:
-    """`[3]` for a component of which the third event is read, and no later one; else ""."""
+    """`[3]` for a component whose third event is the last that is read; else ""."""
     own = [node for node in found if node.component == component]
     numbers = [node.back for node in own if isinstance(node, Attribute) and node.which is Which.NTH]
     return f"[{max(numbers)}]" if numbers and not any(map(_is_finished, own)) else ""
@@ -67,5 +67,5 @@ def _latest(components: set[int], where: dict[int, Path]) -> list[int]:
 
 
 def _share(one: Path, other: Path) -> bool:
-    """Whether a repetition is around both."""
+    """True if a repetition is around both."""
     return bool(loops_of(one)) and loops_of(one)[:1] == loops_of(other)[:1]

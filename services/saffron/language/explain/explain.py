@@ -175,7 +175,7 @@ def _return_lines(plan: MatchPlan) -> list[str]:
 
 
 def _is_plain(item: ReturnItem, names: list[str]) -> bool:
-    """Whether an item of RETURN has its expression's text as its name."""
+    """True if an item of RETURN has its expression's text as its name."""
     return item.name == formula(item.expr, names)
 
 
@@ -198,14 +198,14 @@ def _match_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
 
 
 def _merging_json(plan: MatchPlan) -> dict[str, Any]:
-    """Whether equivalent runs are merged, and the values that they must have in common."""
+    """The merging of equivalent runs as JSON: whether it is done, and the values that the runs must have in common."""
     found = merging(plan)
     closure = None if found.component is None else plan.components[found.component].variable
     return {"merging": {"closure": closure, "values": list(found.values), "reason": found.reason}}
 
 
 def _partial_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
-    """Whether the query has partial matches under this shedder."""
+    """The partial matches of a query under a shedder as JSON: whether there are any, and why."""
     found = partial_matches(plan, shed)
     return {"partial_matches": {"shed": shed, "kept": found.kept, "reason": found.reason}}
 

@@ -67,7 +67,7 @@ def times(low: int, high: int | None) -> str:
 
 
 def _absence_heading(number: int, plan: MatchPlan) -> str:
-    """The line of a NOT: what it rules out, and for how long; in an OR also before the events of the other sides."""
+    """The line of a NOT: the events that it rules out, and its time; in an OR also the other sides."""
     if plan.absences[number].or_else:
         return absence_name(number, plan)
     text = not_text(plan, number).removeprefix("NOT ")
@@ -75,7 +75,7 @@ def _absence_heading(number: int, plan: MatchPlan) -> str:
 
 
 def _is_side(number: int, plan: MatchPlan) -> bool:
-    """Whether a NOT is a side of an OR: its counterpart before the other sides has the next number."""
+    """True if a NOT is a side of an OR: its counterpart before the other sides has the next number."""
     return number + 1 < len(plan.absences) and plan.absences[number + 1].or_else
 
 

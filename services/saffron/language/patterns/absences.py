@@ -116,7 +116,7 @@ class _Expander:
     # -------------------------------------------------------- combining parts
 
     def row(self, parts: list[tuple[Sequences, Sequences]]) -> tuple[Sequences, Sequences]:
-        """The parts one after the other. If all are optional, `some` has the sequences of each by itself."""
+        """The sequences of the parts in order; if all are optional, `some` has the sequences of each by itself."""
         found: Sequences = ((),)
         for part in parts:
             found = self._shortest(head + tail for head, tail in product(found, part[0]))
@@ -163,7 +163,7 @@ class _Expander:
 
 
 def _holds(longer: Sequence, shorter: Sequence) -> bool:
-    """Whether `shorter` is a subsequence of `longer`."""
+    """True if `shorter` is a subsequence of `longer`."""
     rest = iter(longer)
     return all(one in rest for one in shorter)
 

@@ -53,12 +53,12 @@ class Leaf:
 
     @property
     def certain(self) -> bool:
-        """Whether every match binds the component."""
+        """True if every match binds the component."""
         return self.absence is None and not any(step.branch in (Branch.OR, Branch.ANY) for step in self.path)
 
     @property
     def copy(self) -> bool:
-        """Whether the component belongs to a later iteration inside a NOT."""
+        """True if the component belongs to a later iteration inside a NOT."""
         return any(number > 1 for number in self.rounds)
 
 
@@ -149,13 +149,13 @@ def order(one: Path, other: Path) -> Order:
 
 
 def surely_in(one: Path, around: Path) -> bool:
-    """Whether every match that takes events inside the node at path `around` takes one of the component at `one`."""
+    """True if every match that takes events inside the node at path `around` takes one of the component at `one`."""
     shared = next((at for at, (a, b) in enumerate(zip(one, around, strict=False)) if a != b), len(around))
     return not any(step.branch in (Branch.OR, Branch.ANY) for step in one[shared:])
 
 
 def surely_begun(one: Path, other: Path) -> bool:
-    """Whether, when `other` takes an event, the first event of `one` is bound already, or never will be."""
+    """True if, when `other` takes an event, the first event of `one` is bound already, or never will be."""
     if order(one, other) is not Order.BEFORE:
         return False
     shared = next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)

@@ -1,8 +1,11 @@
 """Positions of a run in its pattern, and the events that it may take next (N3, for patterns of any shape).
 
-A position is the part of the pattern taken so far: () for a component; (part, its position) for a SEQ or OR; for AND
-and ANY a position or None by part; (iteration, position in the body) for a repetition, where iterations are counted
-only as far as bounds need.
+A position is the part of the pattern taken so far. It is
+
+- () for a component,
+- (part, its position) for a SEQ or OR,
+- a position or None by part for AND and ANY,
+- (iteration, position in the body) for a repetition; iterations are counted only as far as bounds need.
 
 A stance is one way to go on from a position. A run makes its choices (OR, options, the order of AND and ANY) where it
 reaches them, and splits into a run for each. A run that has ended an iteration of a repetition may stay: its stance
@@ -249,7 +252,7 @@ def _absent_sides(shape: Shape) -> frozenset[int]:
 
 
 def is_past(shape: Shape, position: Position | None, component: int) -> bool:
-    """Whether no event of a component can follow a run at a position.
+    """True if no event of a component can follow a run at a position.
 
     The run is behind the outermost repetition around the component, or has chosen another side of an OR, or other parts
     of an ANY.

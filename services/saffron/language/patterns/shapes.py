@@ -49,12 +49,12 @@ def _with_rivals(ruled: NotLayout, rivals: tuple[int, ...], number: int, leaves:
 
 
 def _is_rival(sequence: tuple[int, ...], ruled: NotLayout) -> bool:
-    """Whether a NOT rules a sequence out because the other side of its OR takes it."""
+    """True if a NOT rules a sequence out because the other side of its OR takes it."""
     return any(copy in sequence for copy, _ in ruled.rivals)
 
 
 def nullable(shape: Shape) -> bool:
-    """Whether a shape can match without an event."""
+    """True if a shape can match without an event."""
     match shape:
         case Take():
             return False
@@ -71,7 +71,7 @@ def nullable(shape: Shape) -> bool:
 
 
 def is_flat(shape: Shape) -> bool:
-    """Whether a shape is a SEQ of single events and Kleene plus, as flat plans require."""
+    """True if a shape is a SEQ of single events and Kleene plus, as flat plans require."""
     if isinstance(shape, InOrder):
         return bool(shape.parts) and all(not isinstance(part, InOrder) and is_flat(part) for part in shape.parts)
     if isinstance(shape, Loop):
@@ -95,7 +95,7 @@ class Negated:
 
     @property
     def due(self) -> tree.Due | None:
-        """Its FOR or EVERY; such a NOT has no neighbour."""
+        """The FOR or EVERY of the NOT, which then has no neighbour."""
         return self.negations[0].due
 
 
@@ -253,5 +253,5 @@ def _something(body: Shape) -> Shape:
 
 
 def _is_open(repeat: tree.Repeat) -> bool:
-    """Whether a repetition is + or *, without UNTIL. It can be merged with one of these directly around it."""
+    """True if a repetition is + or *, without UNTIL. It can be merged with one of these directly around it."""
     return repeat.low <= 1 and repeat.high is None and repeat.until is None

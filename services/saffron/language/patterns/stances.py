@@ -80,7 +80,7 @@ def with_gaps(stance: Stance, gaps: tuple[Gap, ...]) -> Stance:
 
 
 def iteration_number(loop: Loop, number: int) -> int:
-    """The number of an iteration as a position keeps it: no higher than the bounds of the loop need."""
+    """The number of an iteration in a position. Without an upper bound it is counted up to the lower one only."""
     return number if loop.high is not None else min(number, loop.low)
 
 

@@ -25,7 +25,7 @@ class Consistency(Enum):
 
 
 class EvaluationTime(Enum):
-    """When the matcher evaluates a condition."""
+    """The time at which the matcher evaluates a condition."""
 
     EARLY = "filters early"  # on each event by itself, before it is kept
     POSTPONED = "postponed"  # when an event ends matches, on the graph of all of them
@@ -61,7 +61,7 @@ def condition_timings(plan: MatchPlan) -> tuple[ConditionTiming, ...]:
 
 
 def is_collapsible(plan: MatchPlan) -> bool:
-    """Whether one graph can hold all matches that end with an event.
+    """True if one graph can hold all matches that end with an event.
 
     The pattern must be flat, the strategy skip-till-any-match. No condition may need a sum, mean, deviation or
     user-defined aggregate of a closure. Without a closure, each condition must also read neighbours only, or the
@@ -75,7 +75,7 @@ def is_collapsible(plan: MatchPlan) -> bool:
 
 
 def _is_of_neighbours(expr: Expr, last: int) -> bool:
-    """Whether an expression over single events reads at most two neighbours, besides the component `last`."""
+    """True if an expression over single events reads at most two neighbours, besides the component `last`."""
     read = {leaf.component for leaf in reads(expr)} - {last}
     return not read or max(read) - min(read) <= 1
 
@@ -151,18 +151,18 @@ def _scaled(expr: Binary, components: tuple[Component, ...]) -> int | None:
 
 
 def _is_of_subset(leaf: Attribute | Aggregate | Length, components: tuple[Component, ...]) -> bool:
-    """Whether a value depends on the choice of a closure's events, besides the event being taken."""
+    """True if a value depends on the choice of a closure's events, besides the event being taken."""
     if isinstance(leaf, Attribute):
         return components[leaf.component].closure and leaf.which is not Which.CURRENT
     return True
 
 
 def _is_light(expr: Expr) -> bool:
-    """Whether an expression uses only aggregates in `FOLDED`."""
+    """True if an expression uses only aggregates in `FOLDED`."""
     return all(not isinstance(leaf, Aggregate) or leaf.function in FOLDED for leaf in reads(expr))
 
 
 def _is_of_one(expr: Expr) -> bool:
-    """Whether each event decides an expression by itself."""
+    """True if each event decides an expression by itself."""
     read = {(leaf.component, leaf.which if isinstance(leaf, Attribute) else None) for leaf in reads(expr)}
     return len(read) <= 1 and all(which in (Which.SINGLE, Which.CURRENT, Which.FIRST) for _, which in read)

@@ -1,4 +1,4 @@
-"""Where the results of a query go, and what is in them: EMIT and PUBLISH."""
+"""The destination and the content of a query's results: PUBLISH and EMIT."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Length:
 
 @dataclass(frozen=True)
 class Unary:
-    """operator operand; the operator is "-" or "not"."""
+    """A unary operation; the operator is "-" or "not"."""
 
     operator: str
     operand: Expr
@@ -77,10 +77,13 @@ class Unary:
 
 @dataclass(frozen=True)
 class Binary:
-    """left operator right; the operator is one of + - * / %  = != < <= > >=  and or.
+    """A binary operation; the operator is one of + - * / %  = != < <= > >=  and or.
 
-    Numbers are computed as float64. A comparison with null, or between kinds, is false; arithmetic with null is
-    null; x / 0 and x % 0 are null; % has the sign of the dividend (C's fmod).
+    Numbers are computed as float64.
+
+    - A comparison with null, or between kinds, is false.
+    - Arithmetic with null is null, and so are x / 0 and x % 0.
+    - % has the sign of the dividend (C's fmod).
     """
 
     operator: str
@@ -103,7 +106,7 @@ class Call:
 
 @dataclass(frozen=True)
 class In:
-    """operand IN (choices): literals of one kind."""
+    """The test operand IN (choices); the choices are literals of one kind."""
 
     operand: Expr
     choices: tuple[Const, ...]

@@ -1,4 +1,4 @@
-"""Limits of queries, by what the engines hold."""
+"""Limits of queries, from the capacities of the engines."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def exact(expr: Expr, *, whole: bool = True) -> Expr:
 
 
 def compared_by_pairs(left: Expr, right: Expr, *, whole: bool) -> bool:
-    """Whether a comparison needs pairs, as float64 does not decide it (`whole`: nor int64)."""
+    """True if a comparison needs pairs, as float64 does not decide it (`whole`: nor int64)."""
     kinds = _kind(left), _kind(right)
     if None in kinds or not any(kind is not None and kind.is_wide for kind in kinds):
         return False
@@ -212,14 +212,14 @@ def _kind(expr: Expr) -> Kind | None:
 
 
 def _reads_values(expr: Expr) -> bool:
-    """Whether an expression is a value of one event, unchanged by arithmetic."""
+    """True if an expression is a value of one event, unchanged by arithmetic."""
     return isinstance(expr, Attribute) or (
         isinstance(expr, Aggregate) and expr.name is not None and expr.function in (*OF_EXTREME, *_OF_ONE)
     )
 
 
 def _is_small(side: Expr) -> bool:
-    """Whether one side is a literal so small that rounding another number never moves it across."""
+    """True if one side is a literal so small that rounding another number never moves it across."""
     value = side.value if isinstance(side, Const) else None
     return isinstance(value, int | float) and abs(value) < EXACT
 

@@ -1,4 +1,4 @@
-"""The pattern of a plan: its components and their order, what must be absent, and the conditions on them."""
+"""The pattern of a plan: its components and their order, its NOTs, and the conditions on them."""
 
 from __future__ import annotations
 
@@ -125,13 +125,13 @@ class Absence:
     that the match binds; a check on an unbound component holds. `loops`: the repetitions around it, which evaluate it
     in each iteration.
 
-    `duration`: of NOT ... FOR, in ms. It rules out what lies no later than that behind the event before it, and what
-    follows comes later than that. Before the first event: it rules out what lies no earlier than that before it.
-    `every`: a match is reported again each `duration`, until the window's end or until one of `sequences` occurs.
-    `or_else`: it stands before an event beside a NOT ... FOR in an OR, and rules nothing out. Behind the due time the
-    event needs one of `sequences` up to the due time; else the NOT came first. It has no components of its own.
-    `until`: it is an UNTIL, the last of `loops` is what it ends. That takes no event behind its first one if one of
-    `sequences` lies between the event taken before and this event, or is this event itself.
+    `duration`: the time (ms) of NOT ... FOR. The NOT rules out events up to `duration` behind the event before it, and
+    the event after it comes later. At the beginning of a pattern it rules out events up to `duration` before the first
+    event. `every`: a match is reported again each `duration`, until the window's end or until one of `sequences`
+    occurs. `or_else`: the NOT stands in an OR with a NOT ... FOR, before an event, and rules nothing out. An event
+    behind the due time needs one of `sequences` up to the due time; else the NOT ... FOR came first. It has no
+    components of its own. `until`: the NOT is an UNTIL, which ends the last of `loops`. That loop takes no event behind
+    its first one if one of `sequences` lies between the event taken before and this event, or is this event itself.
     """
 
     components: tuple[int, ...]

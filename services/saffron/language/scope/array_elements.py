@@ -34,7 +34,7 @@ def open_element(expr: Attribute, steps: tuple[Step, ...]) -> Attribute:
 
 
 def is_open(expr: Expr) -> bool:
-    """Whether an expression is an element whose kind is not known yet."""
+    """True if an expression is an element whose kind is not known yet."""
     one = Computed.of_name(expr.name) if isinstance(expr, Attribute) else None
     return one is not None and one.kind is Kind.NULL
 
@@ -59,6 +59,6 @@ def no_array(noun: str, scope: Scope, span: tree.Span) -> QueryError:
 
 
 def open_error(scope: Scope, span: tree.Span) -> QueryError:
-    """The error of an element whose kind nothing tells."""
+    """The error of an element whose kind cannot be inferred."""
     hint = "Read the element of one event: a[1].x[1] or a[last].x[1]."
     return scope.schema_error("whether this element is a string or a number is not known", span, hint)

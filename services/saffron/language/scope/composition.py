@@ -65,7 +65,7 @@ def kind_of(expr: Expr) -> Kind:
 
 
 def is_open_element(expr: Expr) -> bool:
-    """Whether an expression is an element of an array that is read as whatever it is."""
+    """True if an expression is an element of an array that is read as whatever it is."""
     one = Computed.of_name(expr.name) if isinstance(expr, Attribute) else None
     return one is not None and one.kind is Kind.ARRAY
 

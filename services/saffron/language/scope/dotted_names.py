@@ -1,4 +1,4 @@
-"""Dotted names whose first word may be a variable, a type, or the beginning of a path: told apart by the pattern."""
+"""Dotted names whose first word is a variable, a type, or the beginning of a path, as the pattern decides."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _computed(expression: tree.Expression, scope: Scope) -> Computed:
         raise scope.schema_error("a key that reads no attribute", expression.span, _HINT)
     kind = kind_of(expr)
     if kind is Kind.ARRAY and all(each is Kind.NULL for each in kinds):
-        kind = Kind.STRING  # nothing tells it yet, and the query is bound again once it is known
+        kind = Kind.STRING  # it is not known yet; the query is bound again once it is
     one = Computed(tree_of(expr), kind)
     if one.kind is Kind.ARRAY:
         hint = "Name a value that is a number, a string or a truth value."

@@ -34,7 +34,7 @@ _RIGHT: Mapping[Callable[[str], str], str] = {
     times.wrong_zone: "Zones have their names in the tz database, as in hour(a.ts, 'Europe/Berlin').",
     network.wrong_cidr: "Write a subnet as in '10.0.0.0/8' or '2001:db8::/32'.",
 }
-"""Check of a literal -> what to write instead."""
+"""Check of a literal -> the right form."""
 _WRITTEN = {"like": "a.x LIKE 'abc%'", "regexp": "a.x REGEXP '^abc'"}
 """Function that is written as an operator -> as it is written."""
 
@@ -61,7 +61,7 @@ def bind_function(call: tree.Call, row: Function, bind: Bind, scope: Scope, *, r
         arguments, kind = _chosen(call, arguments, scope)
     if call.function in _CASTS and arguments[0].sort is _CASTS[call.function]:
         return arguments[0]
-    # An element whose kind nothing tells is whatever it is.
+    # An element of unknown kind is read as it is.
     arguments = [settle(one, Sort.ARRAY) for one in arguments]
     assert kind is not None
     made = _placed(call, row, [one.expr for one in arguments], kind, scope, returned=returned)
@@ -141,7 +141,7 @@ def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[
             raise scope.schema_error(message, call.arguments[place].span, "Compare it with something.")
     known = [made[place].sort for place in values if made[place].sort is not Sort.UNKNOWN]
     if not known:
-        return made, Kind.NULL  # as of an element of an array: its use tells the kind
+        return made, Kind.NULL  # as for an element of an array: its use decides the kind
     sort = known[0]
     for place in values:
         made[place] = settle(made[place], sort)
@@ -155,7 +155,7 @@ def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[
 
 
 def _is_wide(expr: Expr) -> bool:
-    """Whether a number may be one that float64 does not hold."""
+    """True if a number may be one that float64 does not hold."""
     if isinstance(expr, Const):
         return isinstance(expr.value, int) and not isinstance(expr.value, bool) and float(expr.value) != expr.value
     if isinstance(expr, Attribute | Aggregate | Call):
@@ -166,7 +166,7 @@ def _is_wide(expr: Expr) -> bool:
 def _placed(
     call: tree.Call, row: Function, arguments: Sequence[Expr], kind: Kind, scope: Scope, *, returned: bool
 ) -> Expr:
-    """The call as what computes it: a constant, a part of a kernel, a computed value, or Python in RETURN."""
+    """The call in the form that computes it: a constant, a part of a kernel, a computed value, or Python in RETURN."""
     leaves = [leaf for argument in arguments for leaf in reads(argument)]
     if not leaves and all(map(_is_constant, arguments)):
         value = evaluated(Applied(row.name, tuple(map(tree_of, arguments))), lambda _: None)
@@ -203,7 +203,7 @@ def _is_constant(expr: Expr) -> bool:
 
 
 def _is_inline(row: Function, arguments: Sequence[Expr]) -> bool:
-    """Whether kernels can compute with the arguments of a choice: none is a text, or an array."""
+    """True if kernels can compute with the arguments of a choice: none is a text, or an array."""
     kinds = map(_kind_with_texts, arguments)
     return all(kind is None or (row.name == "is_null" and kind is Kind.STRING) for kind in kinds)
 

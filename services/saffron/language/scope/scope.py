@@ -47,7 +47,7 @@ class Found:
 
 NULL = Const(None)
 ANY = "ANY"
-"""What errors call a step of any type."""
+"""The name of a step of any type in errors."""
 
 
 @dataclass
@@ -182,7 +182,7 @@ class Scope:
         )
 
     def owns(self, name: str) -> bool:
-        """Whether a name is a variable or a type of the pattern; else it begins a path."""
+        """True if a name is a variable or a type of the pattern; else it begins a path."""
         return name in self._by_name or bool(self.of_type(name))
 
     def of_type(self, name: str) -> list[int]:
@@ -192,12 +192,12 @@ class Scope:
 
     @property
     def _open(self) -> bool:
-        """Whether the query waits for types and attributes that the schema lacks."""
+        """True if the query waits for types and attributes that the schema lacks."""
         return self.unseen and self._grows
 
     @property
     def _grows(self) -> bool:
-        """Whether the schema is inferred, so that events extend it."""
+        """True if the schema is inferred, so that events extend it."""
         return self.schema is not None and not self.schema.given
 
     # -------------------------------------------------------- attributes
@@ -243,7 +243,7 @@ class Scope:
         assert self.schema is not None
         message = f"unknown attribute {quoted(own_name(name))} of type {type_name}"
         never = type_name not in self.schema.types and not (self.schema.given or self.unseen) and type_name != ANY
-        may_come = self._open and type_name not in self.schema.derived  # results of a query have what it returns
+        may_come = self._open and type_name not in self.schema.derived  # a query's results have those of RETURN
         if not (self.lenient or never or may_come):
             known = known_attributes(f"{type_name} has", list(own), self._arrays, name)
             if Lookup.of_name(name) is not None:

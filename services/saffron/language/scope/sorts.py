@@ -1,4 +1,4 @@
-"""Types of expressions: what the type check knows of a bound expression's value."""
+"""Types of expressions: the type check's knowledge of a bound expression's value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Sort(Enum):
 
     @property
     def noun(self) -> str:
-        """In messages."""
+        """The noun for messages."""
         return "a truth value" if self is Sort.BOOLEAN else self.value
 
 

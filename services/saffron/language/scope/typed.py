@@ -194,7 +194,7 @@ class _Binder:
         return Typed(In(operand.expr, choices), Sort.BOOLEAN)
 
     def _element(self, expression: tree.Reference | tree.Next) -> Typed:
-        """An element of an array, of a kind that its use tells."""
+        """An element of an array, whose kind follows from its use."""
         base = self.leaves(expression)
         if base.expr == NULL:
             return base
@@ -225,7 +225,7 @@ class _Binder:
 
 
 def _over_lists(call: tree.Call) -> bool:
-    """Whether a call has several arguments, each over the events of a list: min(a[].x, b[].x), not min(a.len, 3).
+    """True if a call has several arguments, each over the events of a list: min(a[].x, b[].x), not min(a.len, 3).
 
     An aggregate of its own, as in min(count(a[]), 3), is one value.
     """
@@ -234,7 +234,7 @@ def _over_lists(call: tree.Call) -> bool:
 
 
 def _of_list(expression: tree.Expression) -> bool:
-    """Whether an expression reads a list by its events, and nothing else."""
+    """True if an expression reads a list by its events, and nothing else."""
     if isinstance(expression, tree.Call) and find(expression.function) is None:
         return False
     if isinstance(expression, tree.Reference):

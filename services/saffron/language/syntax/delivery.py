@@ -12,7 +12,7 @@ from saffron.language.syntax.tree import Publish
 
 
 def whole_text(text: str) -> str:
-    """The text of the query that has the same results, with the same ids, all written and with their events."""
+    """The text of a query whose results are written in full: the same results and ids, without EMIT, INTO and rows."""
     query = parse(text)
     unwritten = query.publish is None and query.returns is not None and query.returns.into is not None
     rows = query.publish is not None and query.publish.form is not None
@@ -33,7 +33,7 @@ def published(text: str) -> tuple[str | None, str] | None:
 
 
 def topic_of(text: str) -> str | None:
-    """The topic of PUBLISH in a query's text; None: there is none, or the text is no query."""
+    """The topic of PUBLISH in a query's text; None: it has none, or the text is no query."""
     found = published(text)
     return None if found is None else found[1]
 
@@ -44,7 +44,7 @@ def topics_of(texts: Iterable[str]) -> set[str]:
 
 
 def has_rows(text: str) -> bool:
-    """Whether a query publishes rows (AS), which are no results as Saffron's own readers know them."""
+    """True if a query publishes rows (AS), which are no results as Saffron's own readers know them."""
     try:
         publish = parse(text).publish
     except QueryError:

@@ -123,7 +123,7 @@ def _call(call: Call) -> str:
 
 
 def reference_text(reference: Reference) -> str:
-    """a.x, b[i-1].x, b[] and so on."""
+    """The text of a reference: a.x, b[i-1].x, b[] and so on."""
     index = {
         Index.NONE: "",
         Index.ALL: "[]",

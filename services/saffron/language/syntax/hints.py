@@ -65,7 +65,7 @@ def near_attribute(names: Sequence[str], name: str) -> str:
 
 
 def known_attributes(owner: str, names: Sequence[str], arrays: Collection[str], name: str) -> str:
-    """The hint for an unknown attribute, as `known_names`: what it is in a nested message, or what may be meant."""
+    """The hint for an unknown attribute: its place in a nested message, or the known names and the nearest."""
     if hint := structure(names, arrays, name):
         return hint
     if not names:

@@ -16,7 +16,7 @@ message that became the event."""
 BUILT_IN = ("type", "ts")
 """Words that, without quotes, name something of every event."""
 OF_VARIABLE = (*BUILT_IN, "len")
-"""The same behind a variable that may be a list."""
+"""Such words behind a variable that may be a list, where `len` is one too."""
 
 
 def attribute_text(name: str, built_in: tuple[str, ...] = BUILT_IN) -> str:
@@ -39,7 +39,7 @@ def own_name(name: str) -> str:
 
 
 def forces_path(token: Token) -> bool:
-    """Whether a word begins a path, whatever the pattern has: one in quotes that it does not need."""
+    """True if a word begins a path, whatever the pattern has: one in quotes that it does not need."""
     return token.kind == "word" and not token.lower and is_word(token.value) and token.value.lower() not in RESERVED
 
 
@@ -83,7 +83,7 @@ def steps_text(steps: tuple[str | int, ...]) -> str:
 
 
 def rest_of_path(cursor: Cursor, first: Token) -> tuple[str, Span]:
-    """As `parse_path`, behind the first word."""
+    """The path after its first word, which is `first`; see `parse_path`."""
     words = [first.value]
     while cursor.token.is_symbol(".") and cursor.peek().kind == "word":
         cursor.advance()

@@ -49,7 +49,7 @@ def types_text(types: tuple[str, ...]) -> str:
 
 
 def meaning_text(query: Query) -> str:
-    """The text that ids of results hash: without what changes neither which results there are nor their values."""
+    """The canonical text that ids of results hash, without clauses that change neither the results nor their values."""
     return query_text(replace(query, emit=None, publish=None))
 
 

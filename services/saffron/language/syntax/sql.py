@@ -25,7 +25,7 @@ HINTS: Mapping[str, str] = {
     "<<": "Bits are moved by a function: shift(a.x, 4), to the right by shift(a.x, -4).",
     "select": "There is no SELECT: RETURN says what a result holds, as in RETURN a.x AS x.",
 }
-"""Word in lower case, or sign -> what to write instead."""
+"""Word in lower case, or sign -> its replacement."""
 
 _FUNCTIONS: Mapping[str, str] = {
     "length(a.x)": "len size",
@@ -40,7 +40,7 @@ _FUNCTIONS: Mapping[str, str] = {
     "hour(a.ts), day_of_week(a.ts) or date_trunc('month', a.ts)": "extract date_part datepart",
     "a.ts, the event's time: a query has no clock, so that its results repeat": "now current_timestamp getdate sysdate",
 }
-"""What to write -> functions elsewhere, whose names are not like those here."""
+"""Advice -> functions of other languages that it replaces, whose names are unlike ours."""
 _FOREIGN = {name: written for written, names in _FUNCTIONS.items() for name in names.split()}
 
 
@@ -50,7 +50,7 @@ def foreign_function(name: str) -> str:
 
 
 def is_null(name: str) -> bool:
-    """Whether a bare name is a spelling of null in SQL or a programming language."""
+    """True if a bare name is a spelling of null in SQL or a programming language."""
     return name.lower() in _NULLS
 
 

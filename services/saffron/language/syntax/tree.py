@@ -76,7 +76,7 @@ class Negation(Node):
 
 @dataclass(frozen=True)
 class Sequence(Node):
-    """SEQ(...), at least one part."""
+    """A sequence SEQ(...), of at least one part."""
 
     parts: tuple[Pattern, ...]
 
@@ -105,7 +105,7 @@ class Disjunction(Node):
 
 
 def is_repetition(repeat: Repeat, *, inside: bool) -> bool:
-    """Whether a repetition makes its variables lists: it can take several events, or [] says so, as in A{1} a[].
+    """True if a repetition makes its variables lists: it can take several events, or [] says so, as in A{1} a[].
 
     `inside`: another repetition around it makes them lists already.
     """
@@ -113,7 +113,7 @@ def is_repetition(repeat: Repeat, *, inside: bool) -> bool:
 
 
 def _writes_lists(pattern: Pattern) -> bool:
-    """Whether a variable has [] although no repetition inside the pattern makes it a list."""
+    """True if a variable has [] although no repetition inside the pattern makes it a list."""
     match pattern:
         case Event(brackets=brackets):
             return brackets
@@ -207,7 +207,7 @@ class KeyAttribute(Node):
 
 @dataclass(frozen=True)
 class Prefix(Node):
-    """operator operand; the operator is "-" or "not"."""
+    """A prefix operation; the operator is "-" or "not"."""
 
     operator: str
     operand: Expression
@@ -215,7 +215,7 @@ class Prefix(Node):
 
 @dataclass(frozen=True)
 class Operation(Node):
-    """left operator right; the operator is one of + - * / %  = != < <= > >=."""
+    """A binary operation; the operator is one of + - * / %  = != < <= > >=."""
 
     operator: str
     left: Expression
@@ -232,7 +232,7 @@ class Logic(Node):
 
 @dataclass(frozen=True)
 class Membership(Node):
-    """operand IN (choices)."""
+    """The test operand IN (choices)."""
 
     operand: Expression
     choices: tuple[Literal, ...]
@@ -240,7 +240,7 @@ class Membership(Node):
 
 @dataclass(frozen=True)
 class Call(Node):
-    """function(arguments), the name in lower case. min and max of several arguments are named least and greatest."""
+    """A call function(arguments), the name in lower case. min and max of several arguments are least and greatest."""
 
     function: str
     arguments: tuple[Expression, ...]

@@ -169,7 +169,7 @@ def _sum(terms: list[tuple[Expr, int]], constant: int) -> Expr:
 
 
 def _is_time(expr: Expr) -> bool:
-    """Whether an expression has only ts, whole numbers below 2^50, + and -, so that its sums never round."""
+    """True if an expression has only ts, whole numbers below 2^50, + and -, so that its sums never round."""
     match expr:
         case Attribute(name=name):
             return name == "ts"

@@ -155,7 +155,7 @@ class _Binder:
         return attribute(found, component, which.get(role, Which.SINGLE), int(role is Role.PREVIOUS))
 
     def _has(self, types: EventTypes, name: str) -> bool:
-        """Whether the schema gives one of the types this attribute."""
+        """True if the schema gives one of the types this attribute."""
         return self.scope.schema is not None and name in self.scope.schema.attributes_of_any(types)
 
     def _check_one_part(self, components: list[int], expression: tree.Expression) -> None:

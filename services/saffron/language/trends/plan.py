@@ -32,7 +32,7 @@ from saffron.language.trends.values import bind_values, is_trend_aggregate
 
 
 def is_aggregate(query: tree.Query) -> bool:
-    """Whether RETURN has an aggregate over trends, at any depth."""
+    """True if RETURN has an aggregate over trends, at any depth."""
     if query.returns is None:
         return False
     stack = [item.expression for item in query.returns.items]
@@ -193,7 +193,7 @@ def _add_partial_key(
 
 
 def _can_return(template: Template, components: set[int]) -> bool:
-    """Whether a trend can leave the states of these components and come back."""
+    """True if a trend can leave the states of these components and come back."""
     inside = [state.component in components for state in template.states]
     outside = {one.target for one in template.transitions if inside[one.source] and not inside[one.target]}
     while (

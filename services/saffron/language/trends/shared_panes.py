@@ -10,7 +10,7 @@ WORTH = 4
 
 
 def shares_panes(plan: TrendPlan) -> bool:
-    """Whether counts are kept once by pane instead of once by window (engine/trends/kernels/panes.py).
+    """True if counts are kept once by pane instead of once by window (engine/trends/kernels/panes.py).
 
     The effect of an event on the counts must be linear, and the same in each of its windows. So there must be no
     condition on adjacent events, no NOT, AND or TIME STRICT, and skip-till-any-match; and enough windows to pay off.

@@ -48,7 +48,7 @@ def graph_of(plan: TrendPlan) -> TrendPlan:
 def sharing_key(plan: TrendPlan) -> str:
     """A text that is equal for plans that may share a graph, if their windows allow it."""
     window = replace(plan.window, slide=None)
-    return repr(replace(graph_of(plan), aggregates=(), window=window))  # repr tells 1 from 1.0 and True
+    return repr(replace(graph_of(plan), aggregates=(), window=window))  # repr distinguishes 1, 1.0 and True
 
 
 def why_not_shared(one: TrendPlan, other: TrendPlan) -> str:
@@ -88,7 +88,7 @@ def _why_windows_differ(one: TrendPlan, other: TrendPlan) -> str:
 
 
 def in_order(plan: TrendPlan) -> bool:
-    """Whether the order of additions in a window is independent of other windows, so that rounding is too."""
+    """True if the order of additions in a window is independent of other windows, so that rounding is too."""
     return plan.exact or not (shares_panes(plan) or Search.TREE in trend_graphs(plan).searches)
 
 

@@ -66,7 +66,7 @@ class TrendGraphs:
 
     @property
     def late(self) -> bool:
-        """Whether results are known only when a window closes, and for each key by itself."""
+        """True if results are known only when a window closes, and for each key by itself."""
         return bool(self.plan.sides) or any(place.state.trailing for place in self.places)
 
     @cached_property
@@ -125,17 +125,17 @@ class TrendGraphs:
         return tuple(map(frozenset, found))
 
     def waits(self, number: int) -> bool:
-        """Whether the transition ends the waiting of others, or others end its own."""
+        """True if the transition ends the waiting of others, or others end its own."""
         return bool(self._related[number])
 
     def is_listed_at_last(self, s: int) -> bool:
-        """Whether the close of a window needs the list of an end state's vertices, as a NOT behind it selects some."""
+        """True if the close of a window needs the list of an end state's vertices, as a NOT behind it selects some."""
         place = self.places[s]
         trailing = place.state.trailing
         return place.negative is None and place.state.end and not all(map(self.is_instant, trailing))
 
     def is_instant(self, negative: int) -> bool:
-        """Whether each event that ends a trend of the negative is a whole trend: then it cuts off all events before."""
+        """True if each event that ends a trend of the negative is a whole trend: then it cuts off all events before."""
         return all(state.start or not state.end for state in self.plan.negatives[negative].states)
 
     def _search(self, number: int) -> Search:
@@ -146,7 +146,7 @@ class TrendGraphs:
         return Search.TREE if number in self.trees else Search.SCAN
 
     def _is_free(self, number: int) -> bool:
-        """Whether a transition has no conditions, and only NOTs that are instant."""
+        """True if a transition has no conditions, and only NOTs that are instant."""
         transition = self.steps[number].transition
         return not transition.conditions and all(map(self.is_instant, transition.absences))
 

@@ -35,7 +35,7 @@ class Values:
 
 
 def is_trend_aggregate(expression: tree.Expression) -> bool:
-    """Whether an expression is an aggregate over all trends: COUNT(*), COUNT(A), SUM(A.x), ... without []."""
+    """True if an expression is an aggregate over all trends: COUNT(*), COUNT(A), SUM(A.x), ... without []."""
     if not isinstance(expression, tree.Call) or expression.function not in TREND_FUNCTIONS:
         return False
     if len(expression.arguments) != 1:
@@ -78,7 +78,7 @@ class _Binder:
     aggregates: dict[TrendAggregate, int] = field(default_factory=dict)
 
     def is_group(self, item: tree.Item) -> bool:
-        """Whether an item is a group attribute by itself."""
+        """True if an item is a group attribute by itself. QueryError if it has an alias (AS)."""
         name = path_of(self.grouped(item.expression), self.scope)
         if name is None or name not in self._group():
             return False

@@ -1,7 +1,7 @@
 """The flattening kernel: nested JSON messages to flat events as text, in one pass, for every definition.
 
 It decides only what it is sure of. A message is marked `exact`, and left to `mapper`, if it has doubled names, escapes
-in names, values that a rule would have to judge, or anything that might be bad.
+in names, values that need a rule, or anything that might be bad.
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 # Loops and chains of comparisons stand as the compiler likes them:
@@ -183,9 +183,9 @@ def _child(buffer, name, name_end, node, plan, scratch):
 
 @inlined
 def _is_new(buffer, name, name_end, depth, plan, scratch):
-    """Whether no name so far reads the same with dots: notes it.
+    """True if no earlier name equals this one when written with dots. The name is noted.
 
-    False, too, where there are too many to tell, and for names of a message that may be Saffron's own.
+    False, too, where there are too many to compare, and for names of a message that may be Saffron's own.
     """
     if depth == 0 and name < name_end and buffer[name] == DOLLAR and _SHORT_OWN <= name_end - name <= _LONG_OWN:
         return False

@@ -96,7 +96,7 @@ class _Node:
 
 
 def is_served(source: SourceDefinition) -> bool:
-    """Whether the kernel reads a source's messages; else the exact path reads all of them."""
+    """True if the kernel reads a source's messages; else the exact path reads all of them."""
     plain = source.envelope is Envelope.NONE and source.explode is None and source.where is None and source.csv is None
     timed = _is_path(source.time.origin) and isinstance(source.time.form, TimeFormat)
     rules = all(_is_path(rule.origin) for rule in source.attributes.values())

@@ -14,7 +14,7 @@ from saffron.mapping.message import Message, MessageError, Number
 Steps = tuple[str, ...]
 """The names on the way to a leaf."""
 _MOST = 0.9
-"""Of a topic's events, those that decide how it is read."""
+"""The share of a topic's events that decides how the topic is read."""
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,20 @@ class Fields:
         return {one for _, one in self.values[steps] if isinstance(one, str) and not isinstance(one, Number)}
 
     def in_all(self, steps: Steps) -> bool:
-        """Whether each event has a value at the path."""
+        """True if each event has a value at the path."""
         return len(self.values[steps]) == self.count
 
     def in_most(self, steps: Steps) -> bool:
-        """Whether nearly each event has a value at the path."""
+        """True if nearly each event has a value at the path."""
         return is_most(len(self.values[steps]), self.count)
 
     def share(self, number: int) -> str:
-        """So many events as a share of all, rounded down."""
+        """A number of events as a percentage of all, rounded down."""
         return f"{100 * number // self.count}%"
 
 
 def is_most(number: int, count: int) -> bool:
-    """Whether so many are nearly all: a topic may have some messages of another kind."""
+    """True if this number of events is nearly all: a topic may have some messages of another kind."""
     return number >= _MOST * count
 
 

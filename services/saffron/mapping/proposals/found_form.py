@@ -1,4 +1,4 @@
-"""How the messages of a topic are written, by a look at them: JSON in an envelope, or CSV."""
+"""The detected form of a topic's messages: JSON in an envelope, or CSV."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from saffron.mapping.proposals.proposal import ProposedKey
 
 _NAME = re.compile(r"(^|[._])id$|_id$|Id$|key|uuid|number$", re.IGNORECASE)
 _LEAST_SHARED = 0.2
-"""Of a topic's values of a field, those that another topic has too, at least, for a key."""
+"""The least share of a field's values that another topic must have too, for the field to be a key."""
 
 
 def found_keys(names: Sequence[str], fields: Sequence[Fields]) -> list[ProposedKey | None]:
-    """For each topic the path whose values the other topics have too."""
+    """The proposed key of each topic: the path whose values the other topics have too."""
     if len(fields) < 2:
         return [None] * len(fields)
     texts = [{steps: _texts(values) for steps, values in own.values.items()} for own in fields]

@@ -56,7 +56,7 @@ def found_time(own: Fields, beside: Collection[Steps] = ()) -> ProposedTime:
 def _ages(
     values: Sequence[tuple[int, Any]], form: TimeFormat | str, times: Sequence[int], zone: ZoneInfo | None
 ) -> list[int]:
-    """How far each message's own time is behind its field, in ms. Values that are no time in this format have none.
+    """The values of a time field less their messages' own times, in ms, without values that are no time in this format.
 
     `zone`: of times without an offset.
     """

@@ -1,4 +1,4 @@
-"""What a definition of a stream may be, by the newest messages of its topics: each proposal with its reason."""
+"""A proposed definition of a stream from the newest messages of its topics, with a reason for each part."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
 
 @dataclass(frozen=True)
 class _Look:
-    """A topic as it is read by what has been found so far."""
+    """A topic as read by the proposal so far."""
 
     topic: str
     source: SourceDefinition

@@ -1,4 +1,4 @@
-"""A proposed definition: for each source what was found in its newest messages, and why it is proposed."""
+"""A proposed definition: the findings in each source's newest messages, with reasons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from saffron.records.stream import JSON
 
 @dataclass(frozen=True)
 class ProposedTime:
-    """Where the time of a source's events is; `path` None: the message's own time."""
+    """The proposed place of the event time; `path` None: the message's own time."""
 
     path: Path | None
     form: TimeFormat | str

@@ -1,1 +1,1 @@
-"""Tables of a stream: what they hold, and how events get attributes of them."""
+"""Tables of a stream: their rows, and the attributes that events get from them."""

@@ -1,4 +1,4 @@
-"""A table: rows by key, of which only those columns are kept that attributes are made of."""
+"""A table: rows by key, with only the columns that attributes need."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from saffron.schema.numbers import number_of_text, shown
 _SHARED = 4_096
 """Values that are kept once for all rows: most columns have few."""
 _NO_VALUE = b""
-"""What a row has whose column is null or absent."""
+"""The value of a row whose column is null or absent."""
 
 
 @dataclass
 class BadRows:
-    """How many messages or lines were no row, and the first and last of them in words."""
+    """The number of messages or lines that were no row, and sentences on the first and the last."""
 
     count: int = 0
     first: str = ""
@@ -117,7 +117,7 @@ class Table:
             kept[key] = one
 
     def _drop(self, key: bytes) -> bool:
-        """Whether there was such a row; it is removed."""
+        """Remove a row. True if there was one."""
         was = False
         for kept in self._cells:
             cell = kept.pop(key, None)
@@ -151,7 +151,7 @@ class Table:
 
 
 def row_of(value: bytes) -> Mapping[str, Any]:
-    """The row that a JSON text is. MessageError: it is none."""
+    """The row in a JSON text. MessageError: the text is none."""
     try:
         orjson.loads(value)  # it refuses texts that are no UTF-8, and halves of characters
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The tables of a stream, and the attributes that come of them, as a definition says them."""
+"""The tables of a stream in a definition, and the attributes that are made of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TableDefinition:
 
 @dataclass(frozen=True)
 class AddRule:
-    """An attribute from a table: what the row has at `take`, or, where that is None, whether there is a row.
+    """An attribute from a table: the row's value at `take`; if that is None, whether there is a row.
 
     `key`: the attribute of the event whose value is the row's key. `kind`: what the value is read as.
     """
@@ -37,7 +37,7 @@ class AddRule:
 
 
 Column = tuple[Path, As | None]
-"""What is kept of each row: the value at a path, read as a kind."""
+"""A column kept of each row: the value at a path, read as a kind."""
 
 NO_ADDS: Mapping[str, AddRule] = MappingProxyType({})
 

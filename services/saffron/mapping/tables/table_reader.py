@@ -47,7 +47,7 @@ def read_tables(node: Node, sources: Sequence[SourceDefinition]) -> tuple[TableD
 def read_adds(
     node: Node, tables: Sequence[TableDefinition], sources: Sequence[SourceDefinition], key: str | None
 ) -> Mapping[str, AddRule]:
-    """The attributes that come of tables. `key`: the stream's own."""
+    """The attributes from tables. `key`: the stream's own."""
     pairs = [(name, name.scalar(), value) for name, value in node.pairs()]
     if len(pairs) > MAX_ADDS:
         node.error(f"a stream adds at most {MAX_ADDS} attributes, this one {len(pairs)}")

@@ -18,7 +18,7 @@ BEGUN, DONE = b"begun", b"done"
 
 @dataclass(frozen=True)
 class Attempt:
-    """An attempt to send it again.
+    """An attempt to send a dead letter again.
 
     `at`: broker's time in ms. `done`: the broker has it; else the outcome is unknown.
     """
@@ -81,7 +81,7 @@ def gather(records: Iterable[Record]) -> list[Letter]:
 
 
 def _read(record: Record) -> Letter:
-    """The letter in one message. ValueError, KeyError, TypeError, AttributeError: it is none."""
+    """The letter in one message. ValueError, KeyError, TypeError, AttributeError: there is none."""
     body = record.value or b""
     row = orjson.loads(body)
     value = row["value"]

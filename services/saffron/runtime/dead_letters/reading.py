@@ -31,7 +31,7 @@ class LetterFilter:
     topics: Collection[str] = ()
 
     def takes(self, letter: Letter) -> bool:
-        """Whether a letter is of the stream."""
+        """True if a letter is of the stream."""
         return self.stream is None or (letter.topic in self.topics and letter.stream in ("", self.stream))
 
 

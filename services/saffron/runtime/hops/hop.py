@@ -20,7 +20,7 @@ class Hop(Protocol):
 
     @property
     def accepts_input(self) -> bool:
-        """Whether more input is accepted now. If not, the input partition is paused."""
+        """True if more input is accepted now. If not, the input partition is paused."""
 
     def resume(self, block: Block) -> None:
         """Restores state from one of the chain's own blocks in the log.
@@ -48,7 +48,7 @@ class Hop(Protocol):
         """The blocks that are ready to be written. `flush`: all that are possible."""
 
     def take_counts(self) -> Sequence[Sequence[Counted]]:
-        """For each block emitted since the last call, what is to be counted once it is in the log."""
+        """The counts of each block emitted since the last call, to be reported once the block is in the log."""
 
 
 class Wiring(Protocol):

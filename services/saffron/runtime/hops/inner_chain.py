@@ -116,7 +116,7 @@ class InnerChain:
             self._write(self._ownership, self.hop, self.hop.emit(0, flush=True))
 
     def acknowledged(self) -> None:
-        """All that was sent is acknowledged."""
+        """Record that all messages sent are acknowledged."""
         if self._ownership is not None and self._ownership.state is ClaimState.OWNED:
             self._when_written.written_while(lambda mark: True)
 
@@ -135,7 +135,7 @@ class InnerChain:
     # ------------------------------------------------------------ inside
 
     def _contained(self, now_ms: int, act: Callable[[], bool]) -> bool:
-        """One action; True on progress. An error that only the user can fix stops this chain alone."""
+        """Run one action; True on progress. An error that only the user can fix stops this chain alone."""
         try:
             return act()
         except (StreamError, GapError) as error:
@@ -223,5 +223,5 @@ class InnerChain:
 
 
 def _reach(block: Block) -> tuple[int, int, bool]:
-    """How far a block goes, in the order of a claim's blocks. One without content may move the watermark alone."""
+    """The extent of a block, in the order of a claim's blocks. A block without content may move the watermark alone."""
     return block.next_counter, block.watermark, block.end

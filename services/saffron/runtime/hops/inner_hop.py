@@ -74,7 +74,7 @@ class InnerHop:
         return moved
 
     def at_end(self, where: TopicPartition) -> bool:
-        """Whether an input partition has been read to its end."""
+        """True if an input partition has been read to its end."""
         return self._consumer.at_end(where)
 
     def has_read(self, where: TopicPartition, end: int) -> bool:

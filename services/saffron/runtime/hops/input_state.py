@@ -66,7 +66,7 @@ class InputState:
         return cls(record.get("topic") or "", int(record.get("partitions") or 0), incidents)
 
     def remade(self, topic: str) -> bool:
-        """Whether the topic with the id `topic` is a new one under the same name."""
+        """True if the topic with the id `topic` is a new one under the same name."""
         return bool(self.topic and topic and topic != self.topic)
 
     def with_incident(self, incident: Incident) -> InputState:
@@ -87,7 +87,7 @@ class InputTracker:
 
     @property
     def has_new(self) -> bool:
-        """Whether there are incidents since the last call of `count`."""
+        """True if there are incidents since the last call of `count`."""
         return bool(self._new)
 
     def add_incident(self, kind: str, now_ms: int, offset: int, before: int, after: int) -> None:
@@ -103,7 +103,7 @@ class InputTracker:
         self.state = replace(self.state, topic=topic, partitions=partitions)
 
     def count(self, where: TopicPartition, when_written: WhenWritten[Any]) -> None:
-        """Has the incidents since the last call counted, once the state that has them is written."""
+        """Count the incidents since the last call, once the state that has them is written."""
         for incident in self._new:
             labels = (where.topic, str(where.partition))
             when_written.add(INPUT_INCIDENTS, 1, *labels, incident.kind)

@@ -69,7 +69,7 @@ class LastHop(Generic[C]):
         return moved
 
     def lag(self, where: TopicPartition) -> int | None:
-        """See `Consumer.lag`."""
+        """The lag of an input partition; see `Consumer.lag`."""
         return self._consumer.lag(where)
 
     @property

@@ -149,7 +149,7 @@ class Ownership:
         self.seen = self.claim
         self.state = ClaimState.OWNED
         self._follow(after)
-        # A claim must be found at once. What is written after it, by whomever, can wait: readers ignore the loser.
+        # A claim must be found at once. Later records of any writer can wait: readers ignore the loser.
         self._consumer.close()
         self._consumer = self._reader(lazy=True)
         self._consumer.assign({self.where: self.seen + 1})

@@ -145,7 +145,7 @@ class TransactionalChain(ABC):
         del began_ms, ended_ms
 
     def _blame(self, error: LogError) -> bool:
-        """Whether the chain goes on without what the broker refuses."""
+        """True if the chain goes on without what the broker refuses."""
         del error
         return False
 

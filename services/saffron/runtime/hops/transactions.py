@@ -51,12 +51,12 @@ class Transactions:
 
     @property
     def is_taken_over(self) -> bool:
-        """Whether there is a producer."""
+        """True if there is a producer, so that the partition is taken over."""
         return self._producer is not None
 
     @property
     def is_committed(self) -> bool:
-        """Whether no transaction is open, and the last one is known to be committed."""
+        """True if no transaction is open, and the last one is known to be committed."""
         return self._future is None and not self.is_open
 
     @property
@@ -98,7 +98,7 @@ class Transactions:
         return began, self._clock()
 
     def settle(self) -> bool:
-        """Whether no commit is under way any more. LogError: the outcome of the last one is unknown."""
+        """True if no commit is under way any more. LogError: the outcome of the last one is unknown."""
         if self._future is not None and not self._future.done():
             return False
         self.wait()

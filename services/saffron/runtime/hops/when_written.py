@@ -35,7 +35,7 @@ class Counted:
 
 
 def unreported(metric: Counter, amount: float, /, *labels: str) -> None:
-    """A `Report` that adds to nothing."""
+    """A `Report` that counts nothing."""
 
 
 class WhenWritten(Generic[M]):
@@ -51,7 +51,7 @@ class WhenWritten(Generic[M]):
 
     @property
     def waits(self) -> bool:
-        """Whether sealed counts wait for the log."""
+        """True if sealed counts wait for the log."""
         return bool(self._sealed)
 
     def add(self, metric: Counter, amount: float, *labels: str) -> None:
@@ -60,7 +60,7 @@ class WhenWritten(Generic[M]):
             self.then(partial(self._report, metric, amount, *labels))
 
     def then(self, act: Act) -> None:
-        """Calls `act` when it is written."""
+        """Call `act` when the output is written."""
         self._open.append(act)
 
     def seal(self, mark: M) -> None:

@@ -56,7 +56,7 @@ class Request:
     makers: tuple[tuple[str, str], ...] = ()
 
     def outdated(self, other: Request) -> bool:
-        """Whether a newer version of the query, `other`, makes this request needless."""
+        """True if a newer version of the query, `other`, makes this request needless."""
         same = (self.text, self.shed) == (other.text, other.shed)
         newer = (self.name, self.stream) == (other.name, other.stream) and self.version < other.version
         return newer and (not same or self.schema == other.schema)
@@ -101,9 +101,10 @@ class Warming:
     """Compiles requests one after another in a child process. `step` never waits."""
 
     def __init__(self, kernels: Path, operator: str, modules: str = "") -> None:
-        """`kernels`: their directory.
+        """Begin without a child.
 
-        `operator`: of later requests; the child imports it and `modules` (`own_modules`) first.
+        `kernels`: their directory. `operator`: of later requests; the child imports it and `modules` (`own_modules`)
+        first.
         """
         self._command = [sys.executable, "-m", "saffron.runtime.kernels.warm", str(kernels), operator, modules]
         self._waiting: list[Request] = []
@@ -136,7 +137,7 @@ class Warming:
         return done
 
     def wait(self, seconds: float) -> None:
-        """Waits for the child's present request, if any."""
+        """Wait up to `seconds` for the child's answer to its present request, if there is one."""
         if self._running is not None and self._child is not None:
             self._answered(self._child, seconds)
 
@@ -154,7 +155,7 @@ class Warming:
 
     @staticmethod
     def _answered(child: subprocess.Popen[bytes], seconds: float) -> bool:
-        """Whether there is an answer to read, or the child has ended."""
+        """True if there is an answer to read, or the child has ended."""
         assert child.stdout is not None
         return bool(select.select([child.stdout], [], [], seconds)[0])
 

@@ -18,7 +18,7 @@ def note_warm(kernels: Path) -> None:
 
 
 def is_warm(kernels: Path) -> bool:
-    """Whether the note is there, for this version of Saffron, Python and Numba."""
+    """True if the note is there, for this version of Saffron, Python and Numba."""
     try:
         return (kernels / _NOTE).read_text("utf-8") == _version()
     except OSError:

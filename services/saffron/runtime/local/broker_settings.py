@@ -52,14 +52,15 @@ broker.heartbeat.interval.ms=500
 metadata.max.idle.interval.ms=5000
 """
 )
-"""Broker and controller in one process.
+"""Settings of broker and controller in one process. The reasons:
 
-broker.session.*: in one second a broker that starves on a busy machine is fenced, and all its partitions are without a
-leader. log.cleaner.dedupe.buffer.size: the default alone would fill a small heap. group.min.session.timeout.ms:
-members may be found dead sooner than the default floor of 6 s allows. log.retention.ms: topics of the user's own keep
-their messages, whose times may be of the past; 30 s after its start the broker would remove those of last week.
-Saffron's topics have a retention each. metadata.max.idle.interval.ms: twice a second a record that says nothing would
-go to disk.
+- broker.session.*: with a timeout of one second a broker that starves on a busy machine is fenced, and all its
+  partitions lose their leader.
+- log.cleaner.dedupe.buffer.size: the default alone would fill a small heap.
+- group.min.session.timeout.ms: members may be found dead sooner than the default floor of 6 s allows.
+- log.retention.ms: topics of the user's own keep their messages, whose times may be of the past; 30 s after its start
+  the broker would remove those of last week. Saffron's topics have a retention each.
+- metadata.max.idle.interval.ms: an empty record would go to disk twice a second.
 """
 
 CONTROLLER = (

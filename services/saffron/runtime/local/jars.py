@@ -84,7 +84,7 @@ def missing(name: str, cache: Path | None = None) -> list[Jar]:
 
 
 def intact(root: Path, jar: Jar) -> bool:
-    """Whether the jar under `root` has the lock's checksum."""
+    """True if the jar under `root` has the lock's checksum."""
     return _sha256(root / jar.path) == jar.sha256
 
 
@@ -136,7 +136,7 @@ def _downloader(folder: Path) -> Callable[[Jar], Path]:
         try:
             found: Path = context.project(group, artifact).at_version(version).artifact(packaging="jar").resolve()
             return found
-        except Exception as error:  # jgo raises what its HTTP library and it itself happen to raise
+        except Exception as error:  # jgo raises errors of its own and of its HTTP library
             raise JarError(
                 f"cannot fetch {group}:{artifact}:{version}: {error}. Is this machine online? Behind a proxy set"
                 " HTTPS_PROXY; for a mirror add it to [repositories] in jgo's settings file (~/.config/jgo.conf)."

@@ -31,7 +31,7 @@ class ProcessId:
     began: str
 
     def alive(self) -> bool:
-        """Whether it runs. A zombie does not."""
+        """True if the process runs. A zombie does not."""
         return _began(self.pid) == self.began
 
     def send(self, number: signal.Signals) -> None:

@@ -65,7 +65,7 @@ class ServiceProcess:
         return self._failures
 
     def tail(self) -> str:
-        """The end of its log."""
+        """The end of the service's log."""
         return log_tail(self._log)
 
     def start(self, now: float) -> None:

@@ -55,7 +55,7 @@ class SystemState:
 
     @property
     def alive(self) -> bool:
-        """Whether its supervisor runs."""
+        """True if the system's supervisor runs."""
         return self.supervisor.alive()
 
 

@@ -90,16 +90,16 @@ class Consumer(Protocol):
         """Reads exactly these partitions from these offsets, without a group. Replaces any earlier assignment."""
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
-        """At most `max_records` records, in order by partition. Waits up to `timeout` seconds for the first one."""
+        """Up to `max_records` records, in order by partition. Waits up to `timeout` seconds for the first one."""
 
     def poll_raw(self, max_records: int, timeout: float) -> list[tuple[TopicPartition, RawBatch]]:
-        """As `poll`, but values, offsets and times by partition, without a `Record` for each message."""
+        """The records of `poll` as values, offsets and times by partition, without a `Record` for each message."""
 
     def at_end(self, partition: TopicPartition) -> bool:
-        """Whether all records (with `committed_only`: all stable ones) have been returned."""
+        """True if all records (with `committed_only`: all stable ones) have been returned."""
 
     def has_read(self, partition: TopicPartition, end: int) -> bool:
-        """Whether all records were returned, by the broker's last answer, and those before the offset `end` for sure.
+        """True if all records were returned, by the broker's last answer, and those before the offset `end` for sure.
 
         With `Log.ends` this says how it was when those were asked for, whatever the last answer's age.
         """
@@ -126,7 +126,7 @@ class Consumer(Protocol):
         """The first offset, and the end offset; with `committed_only` the end of the stable records."""
 
     def offset_at(self, partition: TopicPartition, time: int) -> int:
-        """Where reading begins with the first record from `time` (ms) on; the end of `watermarks` if there is none."""
+        """The offset of the first record from `time` (ms) on; the end of `watermarks` if there is none."""
 
     def commit(self, positions: Mapping[TopicPartition, Committed]) -> None:
         """Commits positions outside a transaction, and waits for the answer."""
@@ -219,7 +219,7 @@ class Log(Protocol):
         """The states of those topics that exist and are visible."""
 
     def writable(self, topic: str) -> bool:
-        """Whether the user has the right to write to an existing topic, as far as the broker says so."""
+        """True if the user has the right to write to an existing topic, as far as the broker says so."""
 
     def ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         """The ends of the stable records now, of those partitions that have an answer. For any thread."""

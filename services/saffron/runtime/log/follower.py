@@ -47,7 +47,7 @@ class Follower:
 
     @property
     def caught_up(self) -> bool:
-        """Whether all records that existed at the start have been read. Once true, it stays true."""
+        """True if all records that existed at the start have been read. Once true, it stays true."""
         return not self._behind
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ _METADATA_VERSION, _NO_TOPICS = 4, struct.pack(">ib", 0, 0)
 _NONE = Security()
 _NO_MECHANISM = struct.pack(">h", 4) + b"NONE"
 _ALERTS = ("ALERT", "HANDSHAKE_FAILURE")
-"""In the names of TLS errors that the other side has sent."""
+"""Words in the names of TLS errors that the other side has sent."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class TopicWatch:
 
     @property
     def missing(self) -> frozenset[str]:
-        """Topics that existed and do not now."""
+        """Topics that existed before and do not exist now."""
         return self._missing
 
     def troubles_with(self, others: Iterable[str | None]) -> list[str]:

@@ -27,7 +27,7 @@ class TopicFile:
     config: Mapping[str, str]
 
     def spec(self, name: str, partitions: int) -> TopicSpec:
-        """The settings to create the topic with. `partitions`: number of the stream's source topic."""
+        """The settings to create topic `name` with. `partitions`: their number, unless the file has one."""
         count = partitions if self.partitions is None else self.partitions
         return TopicSpec(name, count, self.config)
 
@@ -121,7 +121,7 @@ def _first_folder(candidates: Iterable[Path]) -> Path:
 
 
 def _read(path: Path) -> TopicFile:
-    import yaml  # here, for what names topics does not read their settings
+    import yaml  # here, since modules that name topics do not read their settings
 
     raw = yaml.safe_load(path.read_text("utf-8"))
     partitions = raw["partitions"]

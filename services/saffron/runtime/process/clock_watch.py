@@ -19,7 +19,7 @@ def wall_ms() -> int:
 
 
 def steady_ms() -> int:
-    """A clock in ms that nobody sets. It stands still while the machine sleeps."""
+    """The monotonic clock in ms. It stands still while the machine sleeps."""
     return time.monotonic_ns() // 1_000_000
 
 

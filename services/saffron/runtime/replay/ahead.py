@@ -15,10 +15,10 @@ _AHEAD = 2
 
 
 def made_ahead(items: Iterator[_T]) -> Generator[_T]:
-    """The same items in the same order. Another thread makes them, up to `_AHEAD` before they are asked for.
+    """The same items in the same order, made by another thread, up to `_AHEAD` in advance.
 
-    An error comes where its item would have come. Once this iterator is closed, nobody uses `items` any more. So
-    `items` must not wait for ever.
+    An error comes where its item would have come. Once this iterator is closed, `items` is used no more. So `items`
+    must not wait for ever.
     """
     asked: SimpleQueue[bool] = SimpleQueue()
     made: SimpleQueue[Future[object]] = SimpleQueue()

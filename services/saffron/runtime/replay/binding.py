@@ -49,14 +49,14 @@ def bind_all(queries: Sequence[Query], schema: Schema | None, bind_one: Binder) 
 
 
 def _unread(plans: Sequence[Plan]) -> Iterator[str]:
-    """A warning for each query whose results are events of other queries, of which there is none here."""
+    """A warning for each query whose results are meant for other queries, if no query reads them."""
     for maker in plans:
         if not maker.delivery.written and not any(reads(plan, maker) for plan in plans):
             yield f"the results of {maker.name} are events of other queries, and none reads them; PUBLISH writes them"
 
 
 def stream_of(plans: Sequence[Plan]) -> str:
-    """The stream that queries are over. InputError: they are over several, and a replay has one."""
+    """The stream that all queries read. InputError: there are several, and a replay has one."""
     streams = {plan.stream: plan.name for plan in plans}
     if len(streams) > 1:
         (one, first), (other, second) = list(streams.items())[:2]

@@ -83,7 +83,7 @@ class FedMessages:
     # ------------------------------------------------------------ snapshots
 
     def record(self) -> Mapping[str, Any]:
-        """What goes on from a snapshot. InputError: a table's rows would have to be in it."""
+        """The state for a snapshot. InputError: a table's rows would have to be in it."""
         if topics := [one.definition.topic for one in self._tables.values() if one.definition.topic is not None]:
             raise InputError(f"a snapshot has no tables, and {topics[0]} is one: use a file for it")
         return {topic: [self._next[topic], reader.watermark] for topic, reader in self._readers.items()}

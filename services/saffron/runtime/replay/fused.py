@@ -43,7 +43,7 @@ NO_CHECKPOINTS = 2**62
 INTERPRETED_SECONDS = 0.5
 """Time that an interpreted chain spends on blocks before it compiles: half of what compiling a query takes."""
 INTERPRETED_RECORDS = 256
-"""Records that it takes at a time."""
+"""The number of records in a batch for interpreted kernels."""
 _BLOCK, _MATCHER, _TRENDS = "block", "matcher.", "trends."
 """Names in a snapshot: of the block that windowing resumes with, and before those of each engine."""
 DEFAULT_STREAM = "events"
@@ -112,7 +112,7 @@ class Engines:
         return merged
 
     def partial_matches(self) -> int:
-        """Those that the engine with more of them has now."""
+        """The number of partial matches of the engine that has more of them now."""
         stored = [one.statistics()["partial_matches"] for one in (self.matcher, self.trends)]
         return max(int(sum(one.values())) for one in stored)
 

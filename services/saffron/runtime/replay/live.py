@@ -52,7 +52,7 @@ class LiveReplay:
         self._known = self._chain.windowing.schema
 
     def feed(self, batch: RawBatch) -> Iterator[Merged]:
-        """Results that the batch completes. Its offsets mean nothing."""
+        """Take a batch; returns the results that it completes. Its offsets are ignored."""
         self._require_queries()
         if not len(batch):
             return

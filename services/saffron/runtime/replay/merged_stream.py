@@ -190,7 +190,7 @@ class InnerFiles:
                 yield InnerBatch(batch.buffer, batch.starts, batch.ends, batch.offsets, partition=partition)
 
     def dead_letters(self) -> list[DeadLetter]:
-        """None: those of the sources stand elsewhere."""
+        """No dead letters: those of the sources are kept elsewhere."""
         return []
 
 

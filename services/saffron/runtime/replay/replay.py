@@ -50,13 +50,16 @@ class Step:
 class Replay:
     """A replay of queries over one stream of events.
 
-    `merged`: the messages of a merged stream, whose batches these are. `grows`: a schema that is not given grows with
-    the events (none is inferred from the first ones), and names that no event has had yet may come. `interpret`:
-    queries whose kernels are not compiled yet begin at once, interpreted. `ahead`: another thread reads and decodes the
-    batches, which wait for nothing, while the engines run. `warn`: called with each warning before a
-    query starts, in case the query does not end. Once results have begun: `names`, `plans`, `weights` (by name) and
-    `warnings` of the queries, `schema`, given or inferred, and the `seconds` that were not spent on decoding or
-    compiling.
+    - `merged`: the messages of a merged stream, whose batches these are.
+    - `grows`: a schema that is not given grows with the events (none is inferred from the first ones), and names that
+    no
+      event has had yet may come.
+    - `interpret`: queries whose kernels are not compiled yet begin at once, interpreted.
+    - `ahead`: another thread reads and decodes the batches, which wait for nothing, while the engines run.
+    - `warn`: called with each warning before a query starts, in case the query does not end.
+
+    Once results have begun it has the `names`, `plans`, `weights` (by name) and `warnings` of the queries, the
+    `schema`, and the `seconds` that were not spent on decoding or compiling.
     """
 
     def __init__(
@@ -172,7 +175,7 @@ class Replay:
         return self._chains
 
     def warn_under(self, schema: Schema) -> None:
-        """Warns of what the queries are under a schema that has grown, as far as nobody was warned of it yet."""
+        """Warn of the queries under a schema that has grown, without repeating warnings."""
         try:
             found = bind_all(self.queries, schema, self._bind).warnings
         except SaffronError:
@@ -183,7 +186,7 @@ class Replay:
                 self._warn(warning)
 
     def _would_compile(self, queries: Sequence[Query], schema: Schema | None) -> bool:
-        """Whether compiling would hold up the first answer. It must do so with aggregates of the user's own: one that
+        """True if compiling would hold up the first answer. It must do so with aggregates of the user's own: one that
         does not compile is an error before any result.
         """
         if self._aggregates or schema is None:

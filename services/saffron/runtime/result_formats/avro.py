@@ -32,7 +32,7 @@ class AvroRecords:
         stream = io.BytesIO(payload)
         try:
             record: Any = fastavro.schemaless_reader(stream, self._schema, None)
-        except Exception as error:  # fastavro raises what its parts do, IndexError and struct.error among it
+        except Exception as error:  # fastavro raises the errors of its parts, such as IndexError and struct.error
             raise ValueError(f"no Avro record of its schema: {type(error).__name__} {error}") from error
         if stream.tell() != len(payload):
             raise ValueError("no Avro record of its schema: bytes are left over")

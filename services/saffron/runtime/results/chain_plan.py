@@ -109,11 +109,11 @@ class Place:
     failed: tuple[FailedQuery, ...] = ()
 
     def has_begun(self, offset: int) -> bool:
-        """Whether results of the block at `offset`, or all of it, stand before the place."""
+        """True if results of the block at `offset`, or all of it, stand before the place."""
         return offset < self.offset or (offset == self.offset and self.index > 0)
 
     def is_between(self, position: int) -> bool:
-        """Whether the place is right before the block at `position`, with all earlier observations sent."""
+        """True if the place is right before the block at `position`, with all earlier observations sent."""
         return (self.offset, self.index, self.observed_until) == (position, 0, position)
 
     def to_committed(self, known: InputState) -> Committed:

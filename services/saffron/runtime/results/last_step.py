@@ -44,16 +44,16 @@ class Death:
 
     @property
     def shared(self) -> bool:
-        """Whether several queries took the step together."""
+        """True if several queries took the step together."""
         return is_together(self.step)
 
     @property
     def proven(self) -> bool:
-        """Whether the query is held responsible."""
+        """True if the query is held responsible."""
         return self.times >= PROOF_DEATHS and not self.shared
 
     def has_same_cause(self, other: Death) -> bool:
-        """Whether both deaths were in the same query and block."""
+        """True if both deaths were in the same query and block."""
         mine, others = replace(self, times=0, step=""), replace(other, times=0, step="")
         return mine == others and self.shared == other.shared
 

@@ -34,7 +34,7 @@ def readers(topic: str, streams: Mapping[str, StreamRecord]) -> list[str]:
 
 
 def cycle(start: str, streams: Mapping[str, StreamRecord], queries: Mapping[str, str]) -> str:
-    """How results of queries over a stream come to be events of it again, by topics of PUBLISH; "" if they do not.
+    """A sentence on the cycle by which results over a stream become its events again, by PUBLISH; "" if there is none.
 
     `streams`, `queries` (their texts): by name.
     """
@@ -116,7 +116,7 @@ class PublishedTopics:
         return ""
 
     def partitions(self, topic: str) -> int:
-        """How many partitions a topic has. It is created where it is not there."""
+        """The number of a topic's partitions. A missing topic is created."""
         self._written.add(topic)
         count = self._partitions.get(topic)
         if count is None:

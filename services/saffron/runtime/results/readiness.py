@@ -59,7 +59,7 @@ class QueryRegistration:
         return self.plan.stream
 
     def is_of(self, request: Request) -> bool:
-        """Whether a compilation result is usable for this query, whatever its version."""
+        """True if a compilation result is usable for this query, whatever its version."""
         return (self.text, self.shed, self.stream) == (request.text, request.shed, request.stream)
 
 
@@ -101,7 +101,7 @@ class Readiness:
 
     @property
     def caught_up(self) -> bool:
-        """Whether both topics were read to their ends."""
+        """True if both topics were read to their ends."""
         return self._queries.caught_up and self._status_topic.caught_up
 
     def step(self, chains: Chains) -> bool:

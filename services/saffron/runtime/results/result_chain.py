@@ -85,7 +85,7 @@ class ResultChain(TransactionalChain):
 
     @property
     def replaying(self) -> bool:
-        """Whether blocks are being applied whose results are in the log already."""
+        """True if blocks are being applied whose results are in the log already."""
         return self.position < self._place.offset
 
     def snapshot_age(self, now_ms: int) -> int:
@@ -94,7 +94,7 @@ class ResultChain(TransactionalChain):
 
     @property
     def has_pending_results(self) -> bool:
-        """Whether results of the last applied block are still to be written."""
+        """True if results of the last applied block are still to be written."""
         return self._pending is not None
 
     @property
@@ -104,7 +104,7 @@ class ResultChain(TransactionalChain):
 
     @property
     def _catching_up(self) -> bool:
-        """Whether the log is ahead of this chain, so that the committed place must not be replaced yet."""
+        """True if the log is ahead of this chain, so that the committed place must not be replaced yet."""
         begun = self._place.index > 0 or self._place.observed_until > self._place.offset
         return self.replaying or (self.position == self._place.offset and begun)
 
@@ -194,7 +194,7 @@ class ResultChain(TransactionalChain):
             self._blocks.take_observations()  # the predecessor has sent these observations
 
     def _count(self, pending: PendingResults) -> None:
-        """Has the block counted, once the place behind it or inside it is committed."""
+        """Count the block, once the place behind it or inside it is committed."""
         if not pending.uncounted:
             return
         pending.uncounted = False
@@ -272,7 +272,7 @@ class ResultChain(TransactionalChain):
         self.tally.transaction_committed(ended_ms)
 
     def _blame(self, error: LogError) -> bool:
-        """Whether the broker has refused topics of PUBLISH, whose queries fail then when the results are written again.
+        """True if the broker has refused topics of PUBLISH, whose queries fail then when the results are written again.
 
         A topic is blamed once: if that was of no help, something else is refused.
         """

@@ -37,7 +37,7 @@ class ResultWriter:
 
     @property
     def is_full(self) -> bool:
-        """Whether the transaction holds as much as it may."""
+        """True if the transaction holds as much as it may."""
         return self._sent >= self._limits.results or self._sent_bytes >= self._limits.bytes
 
     def begin(self) -> None:
@@ -139,7 +139,7 @@ class ResultWriter:
         return encodings
 
     def _published(self, address: Address, query: bytes) -> tuple[TopicPartition, bytes | None]:
-        """Where a result of PUBLISH goes, and its key there: without KEY, the name of the query."""
+        """The partition and key of a result of PUBLISH; without KEY, the key is the name of the query."""
         count = self._plan.published.partitions(address.topic)
         if address.key is not None:
             return TopicPartition(address.topic, partition_of(address.key, count)), address.key

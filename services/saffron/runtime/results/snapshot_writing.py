@@ -36,7 +36,7 @@ class SnapshotWriting:
         return 0 if position == self._position else max(0, now_ms - self._at)
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether a snapshot may be written now, and is due. OSError: writing the last one failed."""
+        """True if a snapshot may be written now, and is due. OSError: writing the last one failed."""
         if self._future is not None and self._future.done():
             self.wait()
         return self._future is None and now_ms - self._at >= self._every_ms

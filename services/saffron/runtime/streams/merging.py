@@ -36,7 +36,7 @@ _TIMES_ONLY = Schema({}, {}, {})
 """A schema without types: only event times are read."""
 _LATE = "late"
 _NO_WATERMARK = "schema"
-"""Without types, only a $watermark with fields of a user's event breaks the schema."""
+"""The reason of a refused `$watermark`: without types, only one with fields of a user's event breaks the schema."""
 _OF_SEVERAL = (Envelope.LINES, Envelope.ARRAY)
 _partition_of = lru_cache(maxsize=65_536)(partition_of)
 
@@ -187,10 +187,10 @@ class SourceReader:
 def place_among(
     partition: int, partitions: int, of: int, numbers: Iterable[int], version: int, lookups: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """How a `$watermark` names its source partition (see `engine.events.decoding.exact.Source`).
+    """The fields by which a `$watermark` names its source partition (see `engine.events.decoding.exact.Source`).
 
     `partitions`: of all sources; `of`: number of the source; `numbers`: of all sources, by that `version`. `lookups`:
-    what queries look up in tables.
+    the look-ups of queries in tables.
     """
     among, looked_up = " ".join(map(str, numbers)), "\n".join(lookups)
     more = {"lookups": looked_up} if looked_up else {}

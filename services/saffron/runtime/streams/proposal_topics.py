@@ -34,9 +34,9 @@ def require_registry(url: str) -> None:
 
 
 def topic_of(newest: Newest, name: str, registry: str | None, formats: Formats) -> Topic:
-    """A topic with its messages. Those of Avro and Protobuf are translated, where the `registry` (URL) is given.
+    """A topic with its messages, translated from Avro and Protobuf if the `registry` (URL) is given.
 
-    What cannot be translated is told: other topics are not held up by it.
+    Messages that cannot be translated are reported, and do not hold up other topics.
     """
     topic = Topic(name, [message_of(record, record.value) for record in in_order_of_time(newest, name)])
     if registry is None or found_frame(topic)[0] is not None:
@@ -67,7 +67,7 @@ def _form(batches: Mapping[TopicPartition, Batch], kinds: Mapping[int, str]) -> 
 
 
 def _told(messages: Sequence[SourceMessage]) -> Iterator[str]:
-    """For each reason why messages could not be translated a sentence with the first of them."""
+    """A sentence for each reason why messages could not be translated, with the first such message."""
     refused: dict[str, list[SourceMessage]] = {}
     for one in messages:
         if one.refusal is not None:

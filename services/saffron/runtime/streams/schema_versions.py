@@ -55,7 +55,7 @@ class SchemaVersions:
 
 
 def is_complete(version: Version, wanted: Schema) -> bool:
-    """Whether the last record covers all earlier records, and the schema `wanted`."""
+    """True if the last record covers all earlier records, and the schema `wanted`."""
     return knows(version.schema, version.combined) and knows(version.schema, wanted)
 
 
@@ -67,7 +67,7 @@ def announce(producer: Producer, topics: Topics, stem: str, version: Version | N
 
 
 def extends(record: Mapping[str, Any], other: Mapping[str, Any] | None) -> bool:
-    """Whether the schema record covers more than `other` (None: no version yet)."""
+    """True if the schema record covers more than `other` (None: no version yet)."""
     if other is None or record == other:
         return other is None
     return not knows(schema_from_record(other), schema_from_record(record))

@@ -62,7 +62,7 @@ class ReadyStatuses:
     def is_ready(
         self, name: str, version: int, service: str, stream: str, partition: int, schema_id: str | None = None
     ) -> bool:
-        """Whether the service is ready for this version. `schema_id`: for this schema; None: for any."""
+        """True if the service is ready for this version. `schema_id`: for this schema; None: for any."""
         status = self._ready.get(QueryStatus(name, version, service, stream, partition, READY).key)
         return status is not None and status.version == version and schema_id in (None, status.schema_id)
 

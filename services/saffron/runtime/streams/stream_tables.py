@@ -58,7 +58,7 @@ class StreamTables:
 
     @property
     def is_loading(self) -> bool:
-        """Whether a table of the definition in force is not whole yet."""
+        """True if a table of the definition in force is not whole yet."""
         now = self._current()
         if now is None or not now[1].tables:
             return False
@@ -123,7 +123,7 @@ class _Feed:
         return self._is_read or (bool(self._followers) and all(one.caught_up for one in self._followers))
 
     def is_of(self, other: Table) -> bool:
-        """Whether it fills the same table."""
+        """True if the feed fills the same table."""
         return (self.table.definition, self.table.columns) == (other.definition, other.columns)
 
     def step(self, now_ms: int) -> bool:

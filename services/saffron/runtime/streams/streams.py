@@ -47,7 +47,7 @@ class Streams:
 
     @property
     def ready(self) -> bool:
-        """Whether `streams` was read to its end."""
+        """True if `streams` was read to its end."""
         return self._control_topic.caught_up
 
     @property
@@ -73,7 +73,7 @@ class Streams:
         return self._present.values()
 
     def has_schema(self, stream: str) -> bool:
-        """Whether the stream was given a schema, so that one is in force before the first event."""
+        """True if the stream was given a schema, so that one is in force before the first event."""
         record = self._control_topic.table.rows.get(stream)
         return record is not None and record.schema is not None
 

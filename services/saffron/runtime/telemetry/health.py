@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(code)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # who asked has not waited for the answer
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the client has not waited for the answer
             self.end_headers()
             self.wfile.write(body)
 

@@ -17,7 +17,7 @@ def length(value: Any) -> int | None:
 
 
 def contains(value: Any, part: Any) -> bool | None:
-    """Whether an element of an array equals the part, or a text has it."""
+    """True if an element of an array equals the part, or if a text contains it."""
     if isinstance(value, list):
         return any(compared("=", one, part) for one in value)
     return part in value if isinstance(value, str) and isinstance(part, str) else None

@@ -27,7 +27,7 @@ TYPES = {"to_number": "number", "to_integer": "integer", "to_string": "string", 
 
 
 def to_number(value: Any) -> int | float | None:
-    """A number, or the one that a text writes, spaces around it left out; true is 1, false 0."""
+    """A value as a number: the number in a text, without spaces around it; 1 for true, 0 for false."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int | float):
@@ -46,21 +46,21 @@ def to_integer(value: Any) -> int | None:
 
 
 def to_string(value: Any) -> str | None:
-    """A text; a number or a truth value as results write it."""
+    """A value as a text: numbers and truth values as results write them."""
     if isinstance(value, str):
         return value
     return orjson.dumps(shown(value)).decode() if isinstance(value, bool | int | float) else None
 
 
 def to_boolean(value: Any) -> bool | None:
-    """A truth value; what the texts true and false write, in any case; whether a number is not 0."""
+    """A value as a truth value: of the texts true and false, in any case, and whether a number is not 0."""
     if isinstance(value, str):
         return {"true": True, "false": False}.get(value.strip().lower())
     return bool(value) if isinstance(value, bool | int | float) else None
 
 
 def to_timestamp(value: Any) -> int | float | None:
-    """ms since 1970: a number as it is, or the time that an ISO 8601 text writes, in UTC if it names no offset."""
+    """The ms since 1970 of a number, which they are, or of an ISO 8601 text, in UTC if it has no offset."""
     if isinstance(value, str):
         return milliseconds_of(value)
     return None if isinstance(value, bool) or not isinstance(value, int | float) else number_of(value)

@@ -12,7 +12,7 @@ def is_null(value: Any) -> bool:
 
 
 def coalesce(*values: Any) -> Any:
-    """The first that is not null."""
+    """The first value that is not null."""
     return next((value for value in values if value is not None), None)
 
 

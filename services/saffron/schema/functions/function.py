@@ -69,7 +69,7 @@ class Function:
 
     @property
     def most(self) -> int | None:
-        """The greatest number; None: any."""
+        """The greatest number of arguments; None: any number."""
         return None if self.repeats else len(self._parsed[1])
 
     @property
@@ -85,7 +85,7 @@ class Function:
         return self.takes[min(place, len(self.takes) - 1)]
 
     def of(self, values: Sequence[Any]) -> Any:
-        """The value for arguments; None for what has none."""
+        """The value for arguments; None where it has no value."""
         if self.strict:
             types = self._types
             if len(values) > len(types):

@@ -7,7 +7,7 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_netw
 
 
 def in_subnet(address: str, cidr: str) -> bool | None:
-    """Whether an address of IPv4 or IPv6 is in a subnet. An IPv4 address that IPv6 writes (::ffff:a.b.c.d) is one."""
+    """True if an address of IPv4 or IPv6 is in a subnet. IPv4 written as IPv6 (::ffff:a.b.c.d) is IPv4."""
     try:
         found = ip_address(address)
     except ValueError:

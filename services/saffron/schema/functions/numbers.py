@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 
 _WHOLE = 2.0**52
-"""From here on every float64 is a whole number."""
+"""The least float64 from which on all are whole numbers."""
 _OVERFLOW = 709.78
-"""exp of more is beyond float64."""
+"""The greatest exponent for which exp is within float64."""
 _EARTH = 6371008.8
 """Mean radius in metres (IUGG)."""
 _MOST_DIGITS = 15.0
@@ -54,17 +54,17 @@ def rounded(a: float, digits: float = 0.0) -> float:
 
 
 def sign(a: float) -> float:
-    """-1, 0 or 1."""
+    """The sign of a: -1, 0 or 1."""
     return 1.0 if a > 0.0 else -1.0 if a < 0.0 else a * 0.0
 
 
 def root(a: float) -> float:
-    """The square root."""
+    """The square root of a."""
     return math.sqrt(a) if a >= 0.0 else math.nan
 
 
 def power(a: float, b: float) -> float:
-    """a to the power of b."""
+    """The number a to the power of b."""
     if math.isnan(a) or math.isnan(b) or not (abs(a) < math.inf and abs(b) < math.inf):
         return math.nan
     if a == 0.0:
@@ -75,7 +75,7 @@ def power(a: float, b: float) -> float:
 
 
 def exp(a: float) -> float:
-    """e to the power of a."""
+    """The number e to the power of a."""
     return math.exp(a) if a <= _OVERFLOW else math.nan
 
 
@@ -125,12 +125,12 @@ def atan2(y: float, x: float) -> float:
 
 
 def radians(degrees: float) -> float:
-    """An angle in radians."""
+    """An angle in degrees, converted to radians."""
     return degrees * (math.pi / 180.0)
 
 
 def degrees(radians: float) -> float:
-    """An angle in degrees."""
+    """An angle in radians, converted to degrees."""
     return radians * (180.0 / math.pi)
 
 
@@ -145,32 +145,32 @@ def distance(lat: float, lon: float, other_lat: float, other_lon: float) -> floa
 
 
 def least(a: float, b: float) -> float:
-    """The smaller one."""
+    """The smaller number."""
     return a if a <= b else (b if b < a else math.nan)
 
 
 def greatest(a: float, b: float) -> float:
-    """The larger one."""
+    """The larger number."""
     return a if a >= b else (b if b > a else math.nan)
 
 
 def _bits(a: float) -> bool:
-    """Whether it is a whole number of at most 53 bits, not negative."""
+    """True if the number is whole, not negative, and of at most 53 bits."""
     return 0.0 <= a < 9007199254740992.0 and a == math.floor(a)
 
 
 def bit_and(a: float, b: float) -> float:
-    """The bits that both have."""
+    """The bits that both numbers have."""
     return float(int(a) & int(b)) if _bits(a) and _bits(b) else math.nan
 
 
 def bit_or(a: float, b: float) -> float:
-    """The bits that either has."""
+    """The bits that either number has."""
     return float(int(a) | int(b)) if _bits(a) and _bits(b) else math.nan
 
 
 def bit_xor(a: float, b: float) -> float:
-    """The bits that exactly one has."""
+    """The bits that exactly one number has."""
     return float(int(a) ^ int(b)) if _bits(a) and _bits(b) else math.nan
 
 
@@ -183,5 +183,5 @@ def shift(a: float, by: float) -> float:
 
 
 def absolute(a: float) -> float:
-    """The size of a."""
+    """The absolute value of a."""
     return abs(a)

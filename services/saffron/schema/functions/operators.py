@@ -17,12 +17,12 @@ def number(value: Any) -> float | None:
 
 
 def negative(a: float | None) -> float | None:
-    """-a."""
+    """The negative of a."""
     return None if a is None else -a
 
 
 def arithmetic(operator: str, a: float | None, b: float | None) -> float | None:
-    """a operator b in float64; null where there is no such number."""
+    """The value of a operator b in float64; null where there is no such number."""
     if a is None or b is None:
         return None
     if operator in ("/", "%"):
@@ -34,7 +34,9 @@ def arithmetic(operator: str, a: float | None, b: float | None) -> float | None:
 
 
 def compared(operator: str, a: Any, b: Any) -> bool:
-    """a operator b: exact between numbers; False with null, between kinds, and for an order of truth values."""
+    """The truth of a operator b: exact between numbers; False with null, between kinds, and for an order of truth
+    values.
+    """
     numbers = isinstance(a, int | float) and isinstance(b, int | float)
     if isinstance(a, bool) or isinstance(b, bool):
         numbers = False
@@ -76,4 +78,4 @@ def applied(operator: str, values: list[Any]) -> Any:
 
 
 OPERATORS = frozenset({*COMPARISONS, *ARITHMETIC, "and", "or", "not", "negate", "in"})
-"""All that `applied` knows."""
+"""The operators of `applied`."""

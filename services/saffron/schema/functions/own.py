@@ -49,12 +49,12 @@ def register(name: str, function: Callable[..., Any], taken: frozenset[str]) -> 
 
 
 def add(made: Function) -> None:
-    """Make known a function that another process has registered."""
+    """Register a function that another process has registered."""
     _own.add(made.name, made)
 
 
 def _without_none(hint: Any) -> Any:
-    """str of `str | None`."""
+    """The type hint `str` of `str | None`."""
     if get_origin(hint) not in (Union, UnionType):
         return hint
     left = [one for one in get_args(hint) if one is not NoneType]

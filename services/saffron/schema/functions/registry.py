@@ -1,4 +1,4 @@
-"""What a user has registered in this process, by name: functions and aggregates."""
+"""The functions and aggregates that users registered in this process, by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Registered = TypeVar("Registered")
 
 
 class Registry(Generic[Registered]):
-    """Things of one kind by name. `noun`: of one of them. `error`: the class of what it raises."""
+    """Registered functions or aggregates by name. `noun`: for one of them. `error`: the class of errors."""
 
     def __init__(self, noun: str, error: type[SaffronError]) -> None:
         self._noun = noun
@@ -25,15 +25,17 @@ class Registry(Generic[Registered]):
             raise self._error(f"{self._noun} cannot be called {name!r}: it {why}")
 
     def add(self, name: str, one: Registered) -> None:
-        """Make one known to queries of this process that are bound from now on; one of that name is replaced."""
+        """Register a function or aggregate for queries of this process bound from now on; one of that name is
+        replaced.
+        """
         self._known[name] = one
 
     def find(self, name: str) -> Registered | None:
-        """The registered one of that name."""
+        """The registered function or aggregate of that name, if there is one."""
         return self._known.get(name)
 
     def require(self, name: str) -> Registered:
-        """The one of this name; the error if it is not registered in this process."""
+        """The registered function or aggregate of this name; the error if there is none in this process."""
         found = self._known.get(name)
         if found is None:
             word = self._noun.split()[-1]
@@ -41,9 +43,9 @@ class Registry(Generic[Registered]):
         return found
 
     def registered(self) -> Mapping[str, Registered]:
-        """All of them by name."""
+        """All registered functions or aggregates by name."""
         return dict(self._known)
 
     def forget(self, name: str) -> None:
-        """Take one out; queries that are bound already keep it."""
+        """Remove a function or aggregate; queries that are bound already keep it."""
         self._known.pop(name, None)

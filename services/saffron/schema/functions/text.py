@@ -24,7 +24,10 @@ def trim(text: str, characters: str = " ") -> str:
 
 
 def substring(text: str, start: float, length: float | None = None) -> str | None:
-    """From a place on, so many characters of it; places before the first count, as in SQL."""
+    """The part of a text from character `start` (1-based) on, of `length` characters.
+
+    Places before the first count towards the length, as in SQL.
+    """
     first = _whole(start)
     count = None if length is None else _whole(length)
     if first is None or (length is not None and (count is None or count < 0)):
@@ -34,7 +37,7 @@ def substring(text: str, start: float, length: float | None = None) -> str | Non
 
 
 def position(text: str, part: str) -> int:
-    """Where a text first has a part; 0 if it does not."""
+    """The 1-based place of a part's first occurrence in a text; 0 if there is none."""
     return text.find(part) + 1
 
 
@@ -70,12 +73,12 @@ def ends_with(text: str, part: str) -> bool:
 
 
 def like(text: str, pattern: str, escape: str = "") -> bool:
-    """Whether the whole text is like the pattern: % is any text, _ one character, as they are behind `escape`."""
+    """True if the whole text is like the pattern: % is any text, _ one character, as they are behind `escape`."""
     return _like(pattern, escape).fullmatch(text) is not None
 
 
 def regexp(text: str, pattern: str) -> bool:
-    """Whether a part of the text matches a regular expression of RE2, in time linear in the text."""
+    """True if a part of the text matches a regular expression of RE2, in time linear in the text."""
     return _regexp(pattern).search(text) is not None
 
 
@@ -152,7 +155,7 @@ class _Like:
 
 
 def _length(piece: str) -> int:
-    """Characters that a piece matches."""
+    """The number of characters that a piece of a pattern matches."""
     return len(re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL))
 
 

@@ -16,19 +16,19 @@ UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 
 
 def hour(ts: float, zone: str = "UTC") -> int | None:
-    """0 to 23."""
+    """The hour of a time in a zone, 0 to 23."""
     local = _shown(ts, zone)
     return None if local is None else local // 3_600_000 % 24
 
 
 def minute(ts: float, zone: str = "UTC") -> int | None:
-    """0 to 59."""
+    """The minute of a time in a zone, 0 to 59."""
     local = _shown(ts, zone)
     return None if local is None else local // 60_000 % 60
 
 
 def day_of_week(ts: float, zone: str = "UTC") -> int | None:
-    """1 (Monday) to 7 (Sunday), as in ISO 8601; 1970 began on a Thursday."""
+    """The day of the week in a zone, 1 (Monday) to 7 (Sunday), as in ISO 8601; 1970 began on a Thursday."""
     local = _shown(ts, zone)
     return None if local is None else (local // 86_400_000 + 3) % 7 + 1
 
@@ -42,7 +42,7 @@ def date_trunc(unit: str, ts: float, zone: str = "UTC") -> int | None:
     if shown is None:
         return None
     if unit in _SIZES:
-        # These are as long on every clock: what has passed of one is taken off, whatever the clock is put to.
+        # These are as long on every clock: the time since the begin of one is subtracted, across clock changes.
         return int(ts) - shown % _SIZES[unit]
     local = _local(int(ts), zone)
     day = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
@@ -63,7 +63,7 @@ def _shown(ts: float, zone: str) -> int | None:
 
 @lru_cache(maxsize=65_536)
 def _offset(minute: int, zone: str) -> int:
-    """How far a zone's clocks are ahead of UTC in a minute since 1970, in ms."""
+    """The offset of a zone from UTC (ms) in a minute since 1970."""
     return _offset_of(minute * 60_000, zone)
 
 

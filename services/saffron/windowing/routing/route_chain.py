@@ -50,7 +50,7 @@ class RouteChain(TransactionalChain):
 
     @property
     def waits_for(self) -> str | None:
-        """One of `WAITS`, or None."""
+        """The obstacle that it waits for, one of `WAITS`; None: there is none."""
         if not self._transactions.is_taken_over:
             return _TAKE_OVER
         if self._awaits_registry:
@@ -59,7 +59,7 @@ class RouteChain(TransactionalChain):
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether all that was read has been routed, and is committed."""
+        """True if all that was read has been routed, and is committed."""
         taken = self._transactions.is_taken_over and not self._queue
         return taken and self.position == self._place_reached and self._transactions.is_committed
 
@@ -138,7 +138,7 @@ class RouteChain(TransactionalChain):
             send(letter.topic, letter.partition, letter.value, key=letter.key)
 
     def _count(self, inner: Inner) -> None:
-        """Has what was made of messages counted, once the position behind them is committed."""
+        """Count the outcome of messages, once the position behind them is committed."""
         add, labels = self._transactions.when_written.add, self._plan.labels
         add(names.ROUTED_EVENTS, sum(not isinstance(event, End) for event in inner.events), *labels)
         add(names.MISTYPED_VALUES, sum(inner.misfits.values()), *labels)

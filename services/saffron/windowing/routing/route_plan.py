@@ -30,13 +30,15 @@ class Reader(Protocol):
 class RoutePlan:
     """The configuration of one chain.
 
-    `holding`: the source partition. `labels`: stream and source in metrics. `of`: number of the source in a merged
-    stream, else 0. `target`: the routed topic, with `partitions` partitions. `place`: how `$watermark`s name the
-    chain's source (see `engine.events.decoding.exact.Source`); None: not all partitions of the sources are known yet.
-    `loading`: whether a table is not whole yet. `reader`: makes the reader that begins at a watermark. `start`: where a
-    partition is read from that was never read. `idle`: silence after which the source is not waited for (ms); None:
-    never. `stamp`: the time of an event's message, from that of its source's (-1: none) and the present (ms).
-    `translate`: of messages that are not JSON. `letter`: a dead letter's message.
+    - `holding`: the source partition. `labels`: stream and source in metrics.
+    - `of`: number of the source in a merged stream, else 0. `target`: the routed topic, with `partitions` partitions.
+    - `place`: the fields by which `$watermark`s name the chain's source (see `engine.events.decoding.exact.Source`);
+    None:
+      not all partitions of the sources are known yet. `loading`: a table is not whole yet.
+    - `reader`: makes the reader that begins at a watermark. `start`: the place to begin a new partition at.
+    - `idle`: silence after which the source is not waited for (ms); None: never.
+    - `stamp`: (time of the source's message, -1 for none; present) -> time of the event's message (ms).
+    - `translate`: of messages that are not JSON. `letter`: a dead letter's message.
     """
 
     holding: Holding

@@ -72,11 +72,11 @@ class Router:
 
     @property
     def reads(self) -> bool:
-        """Whether there is a source to read."""
+        """True if there is a source to read."""
         return bool(self._hops)
 
     def report(self) -> None:
-        """Updates the metrics."""
+        """Update the metrics of routes and tables."""
         self._metrics.report(self._hops, self._missing)
         self._metrics.report_tables({name: plans.tables.tables for name, plans in self._plans.items()})
 

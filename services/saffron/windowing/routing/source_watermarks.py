@@ -18,9 +18,9 @@ from saffron.schema.schema import MAX_TS
 from saffron.windowing.routing.route_plan import Reader, RoutePlan
 
 _AWAKE_MS = 200
-"""How long a source that was silent says that it is not, before it raises its watermark.
+"""The time for which a source that was silent reports activity before it raises its watermark.
 
-Messages come to several silent sources at once: each then speaks before one of them moves event time past the others.
+Messages come to several silent sources at once: each then reports before one of them moves event time past the others.
 """
 
 
@@ -71,7 +71,7 @@ class SourceWatermarks:
         self._is_placed = False
 
     def send_due(self, now_ms: int, *, waiting: bool) -> None:
-        """Sends a record where one is due. `waiting`: messages wait to be read or were read just now."""
+        """Send a watermark record if one is due. `waiting`: messages wait to be read or were read just now."""
         place = self._place
         if not waiting and self._falls_silent(now_ms):
             self._silent = True
@@ -108,7 +108,7 @@ class SourceWatermarks:
         self._sent, self._is_placed = watermark, bool(reached)
 
     def _falls_silent(self, now_ms: int) -> bool:
-        """Whether the source has just been silent for its bound, with its end reached."""
+        """True if the source has just been silent for its bound, with its end reached."""
         idle = self._plan.idle()
         if idle is None or self._silent or now_ms - self._last_input_at < idle:
             return False

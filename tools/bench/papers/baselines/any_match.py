@@ -2,8 +2,8 @@
 
 `runs` without buffers is SASE+ (no postponing: each B doubles the runs that take it). With `buffered` it is ZStream's
 way as SASE++ describes it: events wait at their state, and matching runs only once every state has one, that is, on a
-C; what has left the window by then was never matched. Time is the position in the stream. A run knows its first event,
-its last stored one, how many B it has and which of them has the greatest value.
+C. Events that have left the window by then are never matched. Time is the position in the stream. A run knows its first
+event, its last stored one, how many B it has and which of them has the greatest value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bench.papers.baselines.stock import NODES
 from saffron.engine.kernels.jit import kernel
 
 MOST = NODES >> 1
-"""Runs that may live at a time."""
+"""The most runs alive at a time."""
 OTHER, A, B, C = range(4)
 
 
@@ -54,7 +54,7 @@ def _taken(e, kind, value, rising, within, runs, nodes, counts):  # type: ignore
 
 @kernel()
 def _ended(e, value, rising, within, runs, nodes, counts, path, construct):  # type: ignore[no-untyped-def]
-    """(matches, hash) that a C completes."""
+    """(matches, hash) of the matches that a C completes."""
     matches, mixed = 0, np.uint64(0)
     for r in range(counts[0]):
         counts[2] += 1

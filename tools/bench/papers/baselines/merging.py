@@ -1,8 +1,8 @@
 """The stock template again, equivalent runs merged (section 5.2.2 of SASE+, N7).
 
-Runs of a key that agree in what their later conditions read are one: always for `takes` 1; for 2 when they agree in the
-last price, that is, from the first event that both take; for 3 in number and sum of their prices. A merged run has the
-youngest start; those that have expired are left out when a match is read back.
+Runs of a key that agree in the values that later conditions read are one. For `takes` 1 they always agree. For 2 they
+agree in the last price, from the first event that both take; for 3 in number and sum of their prices. A merged run has
+the youngest start; those that have expired are left out when a match is read back.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _paths(node, oldest, buffer, path, stack):  # type: ignore[no-untyped-def]
 
 @kernel()
 def _same(takes, last, total, count, one, other):  # type: ignore[no-untyped-def]
-    """Whether two runs agree in what their conditions read."""
+    """True if two runs agree in what their conditions read."""
     if takes == 2:
         return last[one] == last[other]
     if takes == 3:

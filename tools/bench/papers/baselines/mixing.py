@@ -23,14 +23,14 @@ def empty():  # type: ignore[no-untyped-def]
 
 @kernel(uint64(uint64))
 def finished(value):  # type: ignore[no-untyped-def]
-    """What a match adds to the sum."""
+    """The final mix of a match's value, which is added to the sum."""
     value = (value ^ (value >> uint64(29))) * uint64(0xBF58476D1CE4E5B9)
     return value ^ (value >> uint64(32))
 
 
 @kernel(uint64(int64[::1], int64, int64))
 def of_closure_and_end(path, length, end):  # type: ignore[no-untyped-def]
-    """Of SEQ(X+ a[], Y b): path[:length] has the events of a, the latest first."""
+    """The value of a match of SEQ(X+ a[], Y b): path[:length] has the events of a, the latest first."""
     value = empty()
     for k in range(length - 1, -1, -1):
         value = mix(value, path[k])
@@ -39,7 +39,7 @@ def of_closure_and_end(path, length, end):  # type: ignore[no-untyped-def]
 
 @kernel(uint64(int64[::1], int64, int64))
 def of_start_closure_and_end(path, length, end):  # type: ignore[no-untyped-def]
-    """Of SEQ(X a, Y+ b[], Z c): path[:length] has the events of b, the latest first, and then that of a."""
+    """The value of a match of SEQ(X a, Y+ b[], Z c): path[:length] has the events of b, the latest first, and a."""
     value = mix(mix(empty(), path[length - 1]), END)
     for k in range(length - 2, -1, -1):
         value = mix(value, path[k])

@@ -1,8 +1,10 @@
-"""Query p3* of SASE+, one match of those that overlap: SEQ(Stock+ a[], Stock b, Stock c), skip-till-next-match, with
-a above its average so far, b.volume < 150, c.price > a[1].price and c.price < a[last].price, OUTPUT NON-OVERLAP.
+"""Query p3* of SASE+: one match of those that overlap.
+
+SEQ(Stock+ a[], Stock b, Stock c), skip-till-next-match, with a above its average so far, b.volume < 150, c.price >
+a[1].price and c.price < a[last].price, OUTPUT NON-OVERLAP.
 
 The match that ends first wins (then the one that began first, then the smaller sequence numbers) and its key starts
-afresh. `side_by_side` is the basic algorithm, which stops all runs of a key at its first match; `one_by_one` is
+afresh. `side_by_side` is the basic algorithm, which stops all runs of a key at its first match. `one_by_one` is
 backtrack, which follows one run to its end before it knows whether another ends earlier. Time is the position.
 """
 
@@ -17,7 +19,7 @@ from saffron.engine.kernels.jit import kernel
 NODES = 1 << 22
 _RUNS = 1 << 16  # of one key at a time
 START, NODE, LAST, TOTAL, COUNT, LEFT, AT, FIELDS = range(8)
-"""What a run knows: its first event, its last stored one, last price, sum, number, b (-1: still in a), position."""
+"""Fields of a run: first event, last stored one, last price, sum, number, b (-1: still in a), position."""
 
 
 @kernel()

@@ -1,8 +1,8 @@
 """The stock template of SASE+, run by run: SEQ(Stock+ a[], Stock b), [symbol], a[1].price % 500 = 0, b.volume < 150.
 
-`runs_apart` is the paper's basic algorithm (section 5.2.1: all runs side by side, each event stored once for each run
-that takes it), `one_run_at_a_time` its backtrack algorithm (N12: a split postpones a run, which then reads the events
-of its key again from where it split). `takes`: 1 every event, 2 a higher price, 3 a price above the average so far.
+`runs_apart` is the paper's basic algorithm (section 5.2.1): all runs side by side, each event stored once for each run
+that takes it. `one_run_at_a_time` is its backtrack algorithm (N12): a split postpones a run, which later reads the
+events of its key again from the split. `takes`: 1 every event, 2 a higher price, 3 a price above the average so far.
 Time is the position in the stream.
 """
 
@@ -20,7 +20,7 @@ _LIVE = 1 << 16  # runs of one key at a time
 
 @kernel()
 def takes_event(takes, price, last, total, count):  # type: ignore[no-untyped-def]
-    """Whether a run that has taken `count` prices, `total` in sum and `last` the last, takes this one."""
+    """True if a run that has taken `count` prices, `total` in sum and `last` the last, takes this one."""
     if takes == 2:
         return price > last
     if takes == 3:

@@ -12,10 +12,9 @@ _FIX = "synchronise it (NTP: chronyc tracking, timedatectl)"
 
 
 def check_clocks(look: Look) -> Iterator[Finding]:
-    """Findings on clocks that differ. The broker stamps each message on arrival, beside the service's own time.
+    """Findings on clocks that differ, from the broker's time of arrival and the service's own time of each message.
 
-    Processes of one service may run on several machines. Each has partitions of its own: of each service the worst is
-    told.
+    Processes of one service may run on several machines, each with partitions of its own: the worst is reported.
     """
     good = True
     worst: dict[str, Digest] = {}
@@ -46,5 +45,5 @@ def check_clocks(look: Look) -> Iterator[Finding]:
 
 
 def _skew(digest: Digest) -> int:
-    """How far the clock of a process is behind the broker's (ms)."""
+    """The time (ms) by which a process's clock is behind the broker's."""
     return digest.stamped - digest.at

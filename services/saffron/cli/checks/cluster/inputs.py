@@ -9,7 +9,7 @@ from saffron.cli.finding import Finding, error, warning
 from saffron.runtime.hops.incident_reports import incident_reports_of
 
 _SAID_MS = 10_000
-"""What was last said longer ago is not so any more, or its service is silent (another check says that)."""
+"""The age (ms) beyond which a report no longer counts: a silent service is another check's finding."""
 
 
 def check_inputs(look: Look) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ _FIX = "partitioner=murmur2_random in the producer (librdkafka's default is CRC3
 
 
 def check_keys(look: Look) -> Iterator[Finding]:
-    """Findings on the newest events of each stream."""
+    """Findings on message keys: events in another partition than murmur2's, and events without keys."""
     for name, record in look.streams.items():
         facts = look.topics.get(record.topic)
         count = len(facts.partitions) if facts is not None else 0
@@ -41,7 +41,7 @@ def check_keys(look: Look) -> Iterator[Finding]:
 
 
 def _is_mark(record: Record) -> bool:
-    """Whether it is a `$watermark`, which needs no key: streams that are made of others have many."""
+    """True if the record is a `$watermark`, which needs no key: streams that are made of others have many."""
     try:
         event = orjson.loads(record.value or b"")
     except orjson.JSONDecodeError:

@@ -25,7 +25,7 @@ def check_listener(
 
 
 def _refused(settings: Settings, security: Security, failure: RefusedError) -> Finding:
-    """The finding on a listener that speaks as we do, and refuses who we are."""
+    """The finding on a listener whose protocol matches ours, but which refuses our identity."""
     if not security.by_password:
         fix = "see the sasl.* settings in SAFFRON_KAFKA, and the broker's log"
         return error("security", f"{security.mechanism} is refused: {failure}", settings.bootstrap, fix)

@@ -26,7 +26,7 @@ from saffron.runtime.log.topics import TopicFile, stream_topics, topic_files, to
 from saffron.runtime.process.config import Settings
 
 _EVENTS, _DIGESTS, _LETTERS = 500, 6000, 500
-"""How many of the newest messages of a partition are looked at."""
+"""The number of newest messages read of each partition: of events, digests and dead letters."""
 _BATCH, _POLLS = 2000, 60
 READ_ALWAYS = ("queries", "query-status", "streams", "health", "models", "dead-letters")
 """Topics that the commands read."""
@@ -82,12 +82,13 @@ class InputWord:
 class Look:
     """A snapshot of a running system.
 
-    `now`: our clock (ms). `names`: all topics of the broker. `topics`: facts of ours. `wanted`: by full name, the topic
-    as it should be. `events`: newest messages of each stream's topic. `open`: open transactions, and since when (ms).
-    `sources_filled`: topic of a merged stream -> its number of messages; those that exist. `foreign`: facts of the
-    topics that merged streams and their tables are read from; those that exist. `routes`: of this machine's windowing.
-    `models`: when each was published. `state`: of the system, if it runs on this machine. `unreadable`: control records
-    that cannot be read.
+    - `now`: our clock (ms). `state`: of the system, if it runs on this machine.
+    - `names`: all topics of the broker. `topics`: facts of ours. `wanted`: full name -> the topic as it should be.
+    - `events`: newest messages of each stream's topic. `open`: open transactions, and since when (ms).
+    - `sources_filled`: topic of a merged stream -> its number of messages; those that exist.
+    - `foreign`: facts of the topics that merged streams and their tables are read from; those that exist.
+    - `routes`: of this machine's windowing. `models`: when each was published.
+    - `unreadable`: control records that cannot be read.
     """
 
     settings: Settings

@@ -16,7 +16,7 @@ from saffron.records.stream import AppliedDefinition
 
 _CHECK = "sources"
 _SAID_MS = 10_000
-"""Age after which a report says nothing of now (ms)."""
+"""The age (ms) beyond which a report is out of date."""
 
 
 def check_merged(look: Look) -> Iterator[Finding]:
@@ -77,6 +77,6 @@ def _source(look: Look, definition: StreamDefinition, source: SourceDefinition) 
 
 
 def _is_alone(look: Look, definition: StreamDefinition) -> bool:
-    """Whether the stream has one source partition only, which holds no other one back."""
+    """True if the stream has one source partition only, which holds no other one back."""
     facts = [look.foreign.get(one.topic) for one in definition.sources]
     return len(facts) == 1 and facts[0] is not None and len(facts[0].partitions) == 1

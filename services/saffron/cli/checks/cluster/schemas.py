@@ -78,7 +78,7 @@ def check_times(look: Look) -> Iterator[Finding]:
 
 
 def _fix(look: Look, stream: str) -> str:
-    """How values of a stream's attributes become what they should be."""
+    """The command that makes values of a stream's attributes fit their kinds."""
     record = look.streams.get(stream)
     if record is not None and record.definition is not None:
         return f"say in its definition what they are read as (`as: number`): saffron stream show {stream} --definition"

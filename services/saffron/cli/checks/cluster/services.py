@@ -11,7 +11,7 @@ from saffron.counted import counted
 _SILENT_MS, _INTERVALS = 10_000, 3
 _STUCK_MS = 20_000
 _PATH = ("windowing", "shedder", "matcher", "greta")
-"""What an event passes."""
+"""The services on an event's path."""
 
 
 def check_processes(look: Look) -> Iterator[Finding]:

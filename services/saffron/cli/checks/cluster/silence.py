@@ -1,4 +1,4 @@
-"""The check of what silence has made late: the sources were not silent then, but late."""
+"""The check of late events after silence: the sources were not silent then, but late."""
 
 from __future__ import annotations
 

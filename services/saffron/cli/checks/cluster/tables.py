@@ -39,7 +39,7 @@ def _table(look: Look, stream: str, topic: str) -> Iterator[Finding]:
 
 
 def _bound(facts: TopicFacts) -> str:
-    """What deletes messages that are the last of their keys; "" if nothing does, or we may not see the settings."""
+    """The topic settings that delete the last message of a key; "" if none do, or we may not see the settings."""
     policy = facts.config.get("cleanup.policy", "compact")
     if "delete" not in policy.split(","):
         return ""

@@ -14,7 +14,7 @@ from saffron.language import compile_query
 from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
 
 _MARKER = "query-status"
-"""A name that nobody else gives a topic: what stands before it is a prefix of ours."""
+"""The end of a topic's name that only Saffron uses: the part before it is a prefix of ours."""
 
 
 def check_there(look: Look) -> Iterator[Finding]:
@@ -121,7 +121,7 @@ def check_replication(look: Look) -> Iterator[Finding]:
 
 
 def _harmless(setting: str, have: str | None, wanted: str) -> bool:
-    """Whether a setting only keeps messages longer, or allows larger ones, than schemas/ asks."""
+    """True if a setting only keeps messages longer, or allows larger ones, than schemas/ asks."""
     if setting not in ("retention.ms", "max.message.bytes", "delete.retention.ms") or have is None:
         return False
     return have == "-1" or (wanted != "-1" and int(have) >= int(wanted))

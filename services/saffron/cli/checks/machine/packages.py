@@ -20,7 +20,7 @@ _EXTRAS = {
     "local": "the embedded broker of `saffron up`",
     "registry": "streams or results in Avro or Protobuf",
 }
-"""Extra -> what does not run without it."""
+"""Extra -> the parts that do not run without it."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Wanted:
     extra: str = ""
 
     def fits(self, version: str) -> bool:
-        """Whether this version is one of them."""
+        """True if this version is in the range."""
         return SpecifierSet(self.versions).contains(version, prereleases=True)
 
 

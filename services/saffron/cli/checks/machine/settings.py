@@ -35,7 +35,7 @@ def read(flags: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Loaded |
 
 
 def _left_outside(security: Security) -> Iterator[Finding]:
-    """Findings on services whose own client of Kafka cannot be given what the others have."""
+    """Findings on services whose own client of Kafka cannot have the settings of the others."""
     for service, obstacles in (("model-builder", java_obstacles(security)), ("control", python_obstacles(security))):
         for why in obstacles:
             yield warning(
@@ -49,7 +49,7 @@ def _refused(refused: SettingsError) -> Finding:
 
 
 def _almost(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Findings on variables whose names are almost ours, such as SAFRON_PREFIX: nobody reads them."""
+    """Findings on variables whose names are almost ours, such as SAFRON_PREFIX, and have no effect."""
     for name in sorted(environ):
         first, _, rest = name.partition("_")
         if rest and first != _OURS and difflib.SequenceMatcher(None, first, _OURS).ratio() >= _ALIKE:

@@ -1,4 +1,4 @@
-"""Values of other formats as JSON has them: what every reader of tables, dicts, Avro and Protobuf writes.
+"""Values of other formats in the form of JSON, for readers of tables, dicts, Avro and Protobuf.
 
 A value then means what the JSON of it would mean, whatever it came in, and the decoder alone judges it.
 
@@ -32,7 +32,7 @@ _MOST_BITS = 1024
 
 
 class NoJsonError(ValueError):
-    """The event holds what JSON cannot hold: the message says what, and where."""
+    """An event holds a value that JSON cannot hold; the message names the value and its place."""
 
 
 def event_as_json(event: Mapping[Any, Any]) -> bytes:
@@ -103,7 +103,7 @@ def _name(name: Any) -> bytes:
 def _value(name: Any, value: Any) -> bytes:
     """A value as JSON. NoJsonError: its type has no JSON form."""
     if isinstance(value, str):
-        return json.dumps(value).encode()  # escapes what is half of a character
+        return json.dumps(value).encode()  # escapes half surrogates
     if isinstance(value, int) and not isinstance(value, bool):
         if value.bit_length() > _MOST_BITS:
             return _value(name, math.inf if value > 0 else -math.inf)
@@ -123,7 +123,7 @@ def _value(name: Any, value: Any) -> bytes:
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether a value has no float that is not finite."""
+    """True if a value has no float that is not finite."""
     if isinstance(value, list | tuple | dict):
         return all(map(_is_finite, value.values() if isinstance(value, dict) else value))
     return not isinstance(value, float | np.floating) or math.isfinite(value)

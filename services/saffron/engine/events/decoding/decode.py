@@ -44,7 +44,7 @@ class BadRecord:
 
 @dataclass(frozen=True)
 class WatermarkRecord:
-    """Record `row` of the batch is a `$watermark`; of one `source` alone, where the stream is a re-keyed one."""
+    """A `$watermark` in a batch: record `row`, with time `ts`. `source`: its partition, in a routed stream."""
 
     row: int
     ts: int
@@ -54,16 +54,17 @@ class WatermarkRecord:
 
 @dataclass(frozen=True)
 class Decoded:
-    """The m good events of a batch in order of arrival, and what else was in it.
+    """The m good events of a batch in order of arrival, and facts on the rest of the batch.
 
-    `rows`: int64 [m], ascending, the record that each event comes from; `ts`: int64 [m]; `type` and `attributes`:
-    columns of length m, as in `Columns`. `misfits`: by attribute the values that became null (inferred
-    schema) or were displaced (`Flat`);
-    `unknown_attributes`: values left out, since the schema does not have them. `fresh`: int64 [.], the records of
-    events of types, or with attributes, that an inferred schema does not know them to have. `latest`: int64 [m], None
-    where all times are exact. `growth`: attributes that had values that their kinds do not have, and the kinds that
-    have all of them. Under a schema that has these kinds the same batch decodes to these values too; here they are
-    null, but for whole numbers of INT that should be LONG.
+    - `rows`: int64 [m], ascending, the record that each event comes from. `ts`: int64 [m].
+    - `type`, `attributes`: columns of length m, as in `Columns`.
+    - `latest`: int64 [m], None where all times are exact.
+    - `misfits`: attribute -> values that became null (inferred schema) or were displaced (`Flat`).
+    - `unknown_attributes`: values left out, since the schema does not have them.
+    - `fresh`: int64 [.], records of events with types or attributes that an inferred schema does not know.
+    - `growth`: attributes with values that their kinds do not have -> kinds that have all of them. The batch decodes to
+      the same values under a schema with these kinds, except for the values that are null here, or whole numbers of
+    INT.
     """
 
     rows: NDArray[np.int64]
@@ -83,7 +84,7 @@ class Decoded:
 
     @property
     def mistyped(self) -> int:
-        """How many values became null."""
+        """The number of values that became null."""
         return sum(self.misfits.values())
 
 
@@ -97,7 +98,7 @@ class Decoder:
         self._scratch = scratch_for(schema, self._fields)
 
     def decode(self, batch: RawBatch) -> Decoded:
-        """Decode a batch; never raises for what a record holds (see `Decoded.bad`)."""
+        """Decode a batch. Bad records raise no error (see `Decoded.bad`)."""
         cells, values = self._scan(batch)
         if batch.refused:
             cells.exact[np.isin(batch.offsets, list(batch.refused))] = 1
@@ -126,7 +127,7 @@ class Decoder:
         n = len(batch)
         cells = cells_for(self.schema, n)
         strings = strings_for(self.schema)
-        # Read-only always, since a kernel is compiled anew for writable arrays.
+        # Always read-only, since a kernel is compiled again for writable arrays.
         buffer = batch.buffer.view()
         buffer.flags.writeable = False
         starts, ends = np.ascontiguousarray(batch.starts), np.ascontiguousarray(batch.ends)

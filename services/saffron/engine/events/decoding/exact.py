@@ -79,7 +79,7 @@ def _type_of(event: Mapping[str, Any]) -> str:
 
 
 def _as_far_as_it_goes(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:
-    """Under an inferred schema: mistyped values are null, unknown attributes left out, both counted."""
+    """The event under an inferred schema: mistyped values are null, unknown attributes left out, both counted."""
     values: dict[str, Scalar] = {}
     growth: dict[str, Kind] = {}
     misfits: list[str] = []
@@ -104,7 +104,7 @@ def _as_far_as_it_goes(event: Mapping[str, Any], kind: str, ts: int, schema: Sch
 
 
 def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:
-    """Under a given schema: any breach makes the event bad."""
+    """The event under a given schema, where any breach refuses it."""
     if kind not in schema.types:
         raise Refused("schema", f"type {shown(kind)} is not in the schema, which has {', '.join(schema.types)}")
     attributes = schema.types[kind]

@@ -1,4 +1,4 @@
-"""JSON for the exact path: no number loses a digit, and what was parsed is shown as it was written."""
+"""JSON for the exact path: no number loses a digit, and parsed values are shown as they were written."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def parsed(value: bytes) -> Any:
 
 
 def _may_be_rounded(found: Any) -> bool:
-    """Whether the parser may have rounded a whole number in what it found."""
+    """True if the parser may have rounded a whole number in its result."""
     if isinstance(found, dict | list):
         return any(map(_may_be_rounded, found.values() if isinstance(found, dict) else found))
     return isinstance(found, float) and abs(found) >= EXACT
 
 
 def _parsed_by_text(value: bytes) -> Any:
-    """As `parsed`, slowly: each number is made from its text."""
+    """The slow twin of `parsed`: it makes each number from its text."""
     try:
         found = json.loads(value, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
         orjson.dumps(found, default=str)  # Python takes half surrogates for text

@@ -1,4 +1,4 @@
-"""Versions of an inferred schema: what events that come later add to it.
+"""Versions of an inferred schema: the additions of later events.
 
 Versions form a join-semilattice: types and attributes are united, kinds joined (`schema.widened`). So it does not
 matter in which order, or by which partition, events are met; only the order of attributes is that of the first word.
@@ -22,11 +22,11 @@ if TYPE_CHECKING:  # these bring NumPy and Numba along, for which no command of 
     from saffron.engine.events.raw import RawBatch
 
 MAX_ATTRIBUTES = 1_000
-"""Of a stream; also of its event types. What comes beyond is left out, and counted."""
+"""The most attributes, and the most event types, of a stream. More are left out, and counted."""
 
 
 def joined(schema: Schema, other: Schema) -> Schema:
-    """The least version that knows what both know; `schema` itself where the other one adds nothing.
+    """The least version that covers both; `schema` itself where the other one adds nothing.
 
     What stands in `schema` keeps its place, what the other adds comes behind. Of kinds without a join that of `schema`
     stays. Attributes and types beyond MAX_ATTRIBUTES are left out.
@@ -72,7 +72,7 @@ def needed(schema: Schema, batch: RawBatch, decoded: Decoded) -> Schema:
 
 
 def knows(schema: Schema, other: Schema) -> bool:
-    """Whether `schema` is at or above the other version."""
+    """True if `schema` is at or above the other version."""
     return joined(schema, other) is schema
 
 

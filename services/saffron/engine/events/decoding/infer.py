@@ -18,11 +18,11 @@ from saffron.schema.numbers import NO_NUMBERS
 from saffron.schema.schema import Distribution, Kind, Schema, widened
 
 INFER_EVENTS = 10_000
-"""How many events a schema is inferred from."""
+"""The number of events from which a schema is inferred."""
 _FIRST = 128
-"""Records that are all looked at."""
+"""The number of leading records of which all are parsed."""
 _UNSEEN = re.compile(rb'null|"ts"\s*:\s*\[')
-"""What the scanner passes over without a word: an attribute that is null, and a time from one instant to the same."""
+"""Values of which the scanner leaves no trace: a null attribute, and an interval of one instant as a time."""
 
 
 def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schema:
@@ -48,7 +48,7 @@ def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schem
 
 
 def _growing(batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
-    """The batches, the first records in small parts: what most events have is soon known."""
+    """The batches, with the first records in small parts: the attributes of most events are known soon."""
     size = _FIRST
     for batch in batches:
         start = 0
@@ -58,7 +58,9 @@ def _growing(batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
 
 
 def _unsure(schema: Schema, batch: RawBatch) -> Iterable[int]:
-    """The rows that may show what the schema does not have, ascending. Of others the scanner says that it has all."""
+    """The rows that may have types or attributes beyond the schema, ascending. Of others the scanner says that it has
+    all.
+    """
     from saffron.engine.events.decoding.decode import Decoder  # this loads Numba
 
     sure = Decoder(schema).knows(batch)
@@ -82,7 +84,7 @@ class _Draft:
         return bool(self._types)
 
     def take(self, batch: RawBatch, rows: Iterable[int]) -> None:
-        """Notes what some of the records show."""
+        """Note the kinds that some of the records show."""
         for row in rows:
             if batch.refused and int(batch.offsets[row]) in batch.refused:
                 continue
@@ -91,7 +93,7 @@ class _Draft:
                 self._add(event)
 
     def conflicts(self) -> bool:
-        """Whether an attribute had values that no one kind has."""
+        """True if an attribute had values that no one kind has."""
         return any(len(_parties(counts)) > 1 for counts in self._counts.values())
 
     def _add(self, event: dict[str, Any]) -> None:
@@ -129,7 +131,7 @@ def _winner(counts: Counter[Kind]) -> Kind:
 
 
 def _parties(counts: Counter[Kind]) -> Counter[Kind]:
-    """The counts, those of numbers in one."""
+    """The counts with all kinds of numbers added up."""
     parties: Counter[Kind] = Counter()
     for kind, count in counts.items():
         parties[Kind.NUMBER if kind.is_number else kind] += count

@@ -44,7 +44,7 @@ class Flat:
 
 
 def may_be_attribute(name: str) -> bool:
-    """Whether an inferred schema may have an attribute of this name."""
+    """True if an inferred schema may have an attribute of this name."""
     return len(name) <= MAX_PATH and name not in OWN and not name.startswith(COMPUTED_MARK)
 
 
@@ -95,7 +95,7 @@ def _plain(item: Any, depth: int) -> Any:
 
 
 def _has_gap(item: Any) -> bool:
-    """Whether there is a number that is no value in a parsed one."""
+    """True if there is a number that is no value in a parsed one."""
     if isinstance(item, list | tuple | dict):
         return any(map(_has_gap, item.values() if isinstance(item, dict) else item))
     return isinstance(item, int | float) and number_of(item) is None

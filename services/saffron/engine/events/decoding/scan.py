@@ -1,8 +1,8 @@
 """The JSON scanner: one kernel that reads the common form of events into columns, for every schema.
 
-It decides only what it is sure of. An event with escapes, doubled names, numbers that need care,
-values of another kind, or anything that might be bad is marked `exact` and left to `exact.py`, which has the last
-word; both give the same columns for every event that the scanner accepts (the tests compare them).
+It decides only what it is sure of. An event with escapes, doubled names, numbers that need care, values of another
+kind, or anything that might be bad is marked `exact`, and `exact.py` decodes it. Both give the same columns for every
+event that the scanner accepts (the tests compare them).
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 # Loops and chains of comparisons stand as the compiler likes them:
@@ -58,7 +58,7 @@ def scan_events(buffer, starts, ends, times, has_times, max_future, first, field
 
 @inlined
 def _check_time(event, seen, times, has_times, max_future, cells):
-    """Whether the event has a time that it may have; takes the message's own where `ts` is absent."""
+    """True if the event has a time that it may have; takes the message's own where `ts` is absent."""
     if not (seen[0] >> np.uint64(TS)) & _ONE:
         if not has_times or times[event] < 0:
             return False
@@ -74,7 +74,7 @@ def _check_time(event, seen, times, has_times, max_future, cells):
 
 @inlined
 def _check_rules(event, fields, scratch, cells):
-    """Whether the event has a type, only what its type may have, and all that it must have; notes what is fresh."""
+    """True if the event has a type, only what its type may have, and all that it must have; notes what is fresh."""
     code = cells.codes[0, event]
     if code < 0:
         return False
@@ -168,7 +168,7 @@ def _scan_event(buffer, start, end, event, fields, strings, cells, scratch):
 
 @inlined
 def _noted(hashes, count, value):
-    """Whether a name of this hash was there; another name may have the same, which costs time alone."""
+    """True if a name of this hash was there; another name may have the same, which costs time alone."""
     for k in range(count):
         if hashes[k] == value:
             return True

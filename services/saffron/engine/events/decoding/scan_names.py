@@ -40,7 +40,7 @@ def scan_name(buffer, p, end, fields, scratch, depth, around, previous):
 
 @inlined
 def _find_name(buffer, start, end, fields, scratch, depth):
-    """As `scan_name`, by the hash table."""
+    """The slow path of `scan_name`: it finds the name in the hash table."""
     value = scratch.states[depth]
     p = start
     ascii_only = True
@@ -71,7 +71,7 @@ def _find_name(buffer, start, end, fields, scratch, depth):
 
 @inlined
 def equal_bytes(left, at, length, right, low, right_length):
-    """Whether the bytes of one array from `at` on are those of another from `low` on."""
+    """True if the bytes of one array from `at` on are those of another from `low` on."""
     if length != right_length:
         return False
     for k in range(length):

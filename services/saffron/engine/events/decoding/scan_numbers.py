@@ -1,4 +1,4 @@
-"""JSON numbers for the scanner: exactly rounded or not at all; `schema.numbers` says what is right."""
+"""JSON numbers for the scanner, exactly rounded or left to the exact path; `schema.numbers` defines the right value."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from saffron.engine.kernels.jit import inlined
 _MINUS, _PLUS, _POINT, _ZERO, _NINE = 45, 43, 46, 48, 57
 _UPPER_E, _LOWER_E = 69, 101
 _MAX_DIGITS = 19
-"""Most significant digits: so many fit a uint64, so that an int64 is negative where they were too many for it."""
+"""The most significant digits that fit a uint64; a larger number is negative as an int64."""
 _MAX_EXPONENT_DIGITS = 4
 _EXACT_MANTISSA = 2**53
 _EXACT_POWER = 22
@@ -19,7 +19,7 @@ _WHOLE_POWER = 18
 _WHOLE_POWERS = 10 ** np.arange(_WHOLE_POWER + 1, dtype=np.int64)
 _MAX_INT = 2**63 - 1
 _SHORT = 10**15
-"""A float64 tells numbers of fewer digits than this one has apart."""
+"""The least number of 16 digits: all numbers with fewer digits are distinct as float64."""
 
 
 @inlined

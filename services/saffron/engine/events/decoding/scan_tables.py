@@ -202,7 +202,7 @@ def strings_for(schema: Schema) -> Strings:
 
 
 def grown(strings: Strings, entries: int, length: int) -> Strings:
-    """A copy with room for at least `entries` more strings of `length` more bytes altogether, and twice what it had."""
+    """A copy with room for `entries` more strings of `length` more bytes, at least twice the old room."""
     size = int(strings.size[0])
     capacity = max(size + entries, 2 * size)
     used = int(strings.bounds[size])

@@ -1,4 +1,4 @@
-"""Whether bytes are well-formed UTF-8."""
+"""A check that bytes are well-formed UTF-8."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def avro_reader(text: str, referenced: Sequence[str] = ()) -> Reader:
         try:
             branch = _long(stream) if isinstance(schema, list) else 0
             record: Any = fastavro.schemaless_reader(stream, branches[branch], None)
-        except Exception as error:  # fastavro raises what its parts do, IndexError and struct.error among it
+        except Exception as error:  # fastavro raises the errors of its parts, such as IndexError and struct.error
             raise ValueError(f"{type(error).__name__} {error}".strip()) from error
         if left := len(payload) - stream.tell():
             raise ValueError(f"{left} bytes are left over")

@@ -23,13 +23,13 @@ _NO_VALUE = frozenset(
     ("", "-", "--", "?", ".", "n/a", "na", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "missing",
      "unknown", "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "#div/0!", "#value!", "#num!")
 )  # fmt: skip
-"""What programs write where a number is missing or is none, in lower case."""
+"""Texts that stand for a missing number, in lower case."""
 _ODD = 0.1
 """Less than this share of other cells leaves a column one of numbers, or booleans."""
 
 
 class _Cells(Enum):
-    """How the cells of a CSV column are written as JSON."""
+    """The JSON form of a CSV column's cells."""
 
     NUMBERS = "numbers"
     FLAGS = "flags"
@@ -39,17 +39,17 @@ class _Cells(Enum):
 
 
 _OF_KIND = {Kind.STRING: _Cells.STRINGS, Kind.ARRAY: _Cells.ARRAYS, Kind.BOOL: _Cells.FLAGS}
-"""How the cells of an attribute of a kind are written; numbers are all others."""
+"""The form of cells by kind of attribute; other kinds are numbers."""
 
 
 def csv_events(name: str, blocks: Iterable[bytes], schema: Schema | None) -> Iterator[Rows]:
     """The rows of a CSV file with a header line, UTF-8 (`csv_records`); `blocks` are cut at line ends.
 
-    A column is one of numbers (or of true and false) where most cells of the first 10,000 rows are, and hardly any is
-    something else, marks such as N/A not counted; else of strings. A `schema` says so itself; `type` is always a
-    string. A number is written as it stands. A cell that does not fit its column becomes a string: the rules for events
-    then deal with it. Cells that a row lacks at its end are absent; a row of more cells than the header is refused, as
-    is what is no CSV. Raises InputError for a file without a usable header.
+    Without a `schema` the first 10,000 rows decide: a column has numbers (or true and false) if most of its cells are
+    such and hardly any other, marks such as N/A not counted; else strings. `type` is always a string. A number keeps
+    its digits. A cell that does not fit its column becomes a string, and the rules for events apply to it. Cells
+    missing at the end of a row are absent. A row with more cells than the header, or that is no CSV, is refused. Raises
+    InputError for a file without a usable header.
     """
     records = csv_records(blocks)
     header = _header(name, next(records, Record([], 1)))
@@ -85,7 +85,7 @@ def _cells_of(name: str, place: int, sample: list[Record], schema: Schema | None
 
 
 def _most(cells: list[str], others: list[str]) -> bool:
-    """Whether the cells are of one kind, but for a few `others`."""
+    """True if the cells are of one kind, but for a few `others`."""
     odd = sum(cell.strip().lower() not in _NO_VALUE for cell in others)
     return 2 * len(others) < len(cells) and odd < _ODD * len(cells)
 

@@ -1,4 +1,4 @@
-"""CSV as records: cells, or why the bytes that stand there are none.
+"""CSV as records: the cells, or the reason why the bytes are no record.
 
 RFC 4180 with any line ends: cells apart by commas (or another character), a quote inside quotes doubled. As PostgreSQL
 reads it, an empty cell is null and a quoted empty one the empty string.
@@ -33,10 +33,10 @@ class Record(NamedTuple):
 def csv_records(blocks: Iterable[bytes], separator: str = ",") -> Iterator[Record]:
     """All records but blank lines. `blocks` are cut at line ends. `separator`: one character, and no quote.
 
-    Where a quoted cell does not end (within the longest event, before the end of the file, or before what cannot stand
-    behind a quote), its first line is wrong, and reading goes on with the next line.
+    A quoted cell must end within the longest event and before the end of the file, and a separator or line end must
+    follow. Otherwise its first line is wrong, and reading goes on with the next line.
     """
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_EVENT_BYTES))  # of the process; nobody wants it smaller
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_EVENT_BYTES))  # of the whole process
     lines = _Lines(blocks, separator)
     while not lines.over:
         try:
@@ -117,7 +117,7 @@ def _not_utf8(raw: bytes) -> int | None:
 
 
 def _cell(separator: str) -> re.Pattern[str]:
-    """One cell with the separator behind it; group 1 is there where it is quoted."""
+    """The pattern of one cell and the separator behind it; group 1 matches in a quoted cell."""
     one = re.escape(separator)
     return re.compile(rf'"((?:[^"]|"")*)"(?:{one}|$)|[^{one}"][^{one}]*(?:{one}|$)|{one}|$')
 

@@ -25,7 +25,7 @@ Codec = Literal["zstd", "gzip"]
 STANDARD_INPUT = "-"
 CHUNK_BYTES = 2 << 20
 _KEPT_BYTES = MAX_EVENT_BYTES + 1
-"""Of a line, at least: more than an event has."""
+"""The bytes kept of an overlong line, at least: more than an event has."""
 
 _PACKED: dict[str, Codec] = {".zst": "zstd", ".gz": "gzip"}
 _FORMATS = (".ndjson", ".jsonl", ".csv", ".parquet")
@@ -70,7 +70,7 @@ def read_content(name: str, content: pa.Buffer, *, schema: Schema | None = None)
 
 
 def _counted(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """With offsets that count the events of all of them."""
+    """The chunks, numbered so that offsets count the events of all files."""
     position = 0
     for chunk in chunks:
         yield replace(chunk, batch=chunk.batch.numbered(position))
@@ -138,7 +138,7 @@ def _parsed(name: str, ending: str, stream: pa.NativeFile, schema: Schema | None
 
 @contextmanager
 def _opened(name: str, codec: Codec | None, opener: Callable[[], pa.NativeFile]) -> Iterator[pa.NativeFile]:
-    """The unpacked file; what goes wrong while it is read becomes an InputError."""
+    """The unpacked file; errors of reading become InputErrors."""
     try:
         with opener() as file:
             if codec is None:
@@ -159,7 +159,7 @@ def _blocks(read: Callable[[], bytes]) -> Iterator[bytes]:
 
 
 def _lines(name: str, blocks: Iterable[bytes]) -> Iterator[Chunk]:
-    """NDJSON: chunks that end at line ends."""
+    """Chunks of NDJSON, which end at line ends."""
     line = 1
     for data in _whole_lines(blocks, _behind_line):
         buffer = np.frombuffer(data, dtype=np.uint8)
@@ -170,9 +170,9 @@ def _lines(name: str, blocks: Iterable[bytes]) -> Iterator[Chunk]:
 
 
 def _whole_lines(blocks: Iterable[bytes], cut: Callable[[bytes], int]) -> Iterator[bytes]:
-    """The same bytes in pieces that end at line ends (`cut`: behind the last one), without a byte order mark.
+    """The bytes in pieces that end at line ends (`cut`: behind the last one), without a byte order mark.
 
-    Of a line that no event can be as long as only the beginning is kept, so that it does not fill the memory.
+    Of a line longer than any event only the beginning is kept, so that it does not fill the memory.
     """
     rest = b""
     first = True

@@ -1,7 +1,7 @@
 """Messages in the wire format of schema registries, as JSON events: a zero byte, a schema's id, and the payload.
 
-A message that begins with a brace has no frame and is read as the JSON that it is: so come `$watermark`s, and the
-events of producers that have not moved to the registry yet.
+A message that begins with a brace has no frame and is read as JSON. `$watermark`s come so, and events of producers that
+do not use the registry yet.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.raw import RawBatch, batch_of_values
 
 FORMATS = ("json", "json-schema", "avro", "protobuf")
-"""What a stream's messages may be: JSON, or by their writers' schemas in a registry's frame."""
+"""The formats of a stream's messages: JSON, or a schema's format in a registry's frame."""
 HEAD = 5
 """Bytes of a frame before the payload."""
 PLAIN, BROKEN = -1, -2

@@ -66,7 +66,7 @@ def protobuf_reader(text: str, referenced: Sequence[tuple[str, str]] = ()) -> Re
         try:
             message.ParseFromString(payload[start:])
             return _json(kind, message)
-        except Exception as error:  # what a field holds may be beyond what Python has for it
+        except Exception as error:  # a field's value may be beyond Python's range
             raise ValueError(f"{type(error).__name__} {error}".strip()) from error
 
     return read
@@ -86,7 +86,7 @@ def _file(text: str, name: str) -> descriptor_pb2.FileDescriptorProto:
 
 
 def _path(payload: bytes) -> tuple[tuple[int, ...], int]:
-    """Which message of the file it is, as indexes from the outermost in; and where the message itself begins."""
+    """The index path of the message's type in its file, outermost first; and the offset where the message begins."""
     count, at = _zigzag(payload, 0)
     if count == 0:  # short for the first message
         return (0,), at
@@ -206,4 +206,4 @@ _OF_JSON = {
     struct_pb2.ListValue.DESCRIPTOR.full_name: _of_list,
     struct_pb2.Value.DESCRIPTOR.full_name: _of_any_json,
 }
-"""Messages that are any JSON -> what they hold."""
+"""Messages that are any JSON -> their contents."""

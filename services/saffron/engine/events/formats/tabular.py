@@ -32,7 +32,7 @@ def parquet_events(name: str, source: Path | bytes) -> Iterator[Rows]:
 
 
 def table_events(name: str, columns: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
-    """The rows of Arrow batches, as of a Parquet file's; `name` is what an error calls the table."""
+    """The rows of Arrow batches, as of a Parquet file's; `name`: of the table, for errors."""
     if "type" not in columns:
         raise InputError(f"{name}: has no column 'type', which names the type of each event")
     require_single(name, columns)
@@ -128,13 +128,13 @@ def _name(key: Any) -> str:
 
 
 def _each(array: Any, said: Callable[[int], Any]) -> list[Any]:
-    """Each value of a column of integers, or of what is stored as such, put in words."""
+    """Each value of a column of integers, or of a type stored as such, as text."""
     whole = array if pa.types.is_integer(array.type) else array.cast(pa.int64())
     return [None if value is None else said(value) for value in whole.to_pylist()]
 
 
 def _objects(array: Any) -> list[Any]:
-    """As Python has them; a file may hold text that is none."""
+    """The values as Python objects. Text of a file may be invalid UTF-8."""
     try:
         return list(array.to_pylist())
     except UnicodeDecodeError:

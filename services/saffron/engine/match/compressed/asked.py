@@ -1,7 +1,7 @@
-"""Where a graph can ask the conditions of a plan: what each reads of a node's path, the end being known (X3, X4).
+"""Places in a graph where a plan's conditions are evaluated: each reads a node's path, with the end known (X3, X4).
 
-A graph is built towards an end that is fixed, so a condition is asked as soon as all else that it reads is bound. What
-it reads of events that are no neighbours, nodes have to tell apart: their slots.
+A graph is built towards a fixed end, so a condition is evaluated as soon as all else that it reads is bound. Some
+conditions read events that are not neighbours. Nodes that differ in those values are kept apart: the values are slots.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Held(Enum):
 
 @dataclass(frozen=True)
 class Slot:
-    """One thing that nodes of equal events are told apart by.
+    """A value that distinguishes nodes of equal events.
 
     `name`: of MIN, MAX and NUMBER; `back`: k of BACK, and the number of the condition of SOME.
     """
@@ -69,7 +69,7 @@ class Step(Enum):
 
 @dataclass(frozen=True)
 class Question:
-    """A condition, and where it is asked. `slot`: the one that tells whether it holds."""
+    """A condition, and the step and component at which it is evaluated. `slot`: the one that tells whether it holds."""
 
     condition: Condition
     step: Step
@@ -77,7 +77,7 @@ class Question:
     slot: Slot | None = None
 
     def place(self, leaf: Leaf, plan: MatchPlan) -> Event | Slot | None:
-        """Where it finds what it reads; None: nowhere."""
+        """The event or slot in which the condition finds a value; None: there is none."""
         if is_end(leaf, self.condition, plan):
             return Event.END
         own = leaf.component == self.component
@@ -119,7 +119,7 @@ def _bound(leaf: Leaf, plan: MatchPlan, *, neighbour: bool) -> Event | Slot | No
 
 
 def _which(leaf: Leaf) -> Which | None:
-    """Which one event is read; None if all are."""
+    """The one event that is read; None if all are."""
     if isinstance(leaf, Attribute):
         return leaf.which
     if isinstance(leaf, Aggregate) and leaf.name is not None:
@@ -140,7 +140,7 @@ _HELD = {
 
 
 def _folded(leaf: Leaf) -> Slot | None:
-    """What all events of a list come to: values that are one event's, or counts. Sums have too many values."""
+    """The slot that holds a list's aggregate, if it is a count or one event's value. Sums have too many values."""
     if isinstance(leaf, Length) or (isinstance(leaf, Aggregate) and leaf.name is None):
         return Slot(leaf.component, Held.LENGTH)
     if not isinstance(leaf, Aggregate) or leaf.name is None or leaf.kind is None:
@@ -150,7 +150,7 @@ def _folded(leaf: Leaf) -> Slot | None:
 
 
 def is_end(leaf: Leaf, condition: Condition, plan: MatchPlan) -> bool:
-    """Whether it reads the event that ends the match."""
+    """True if the leaf reads the event that ends the match."""
     last = len(plan.components) - 1
     if leaf.component != last or condition.component != last or isinstance(leaf, Length):
         return False
@@ -160,7 +160,7 @@ def is_end(leaf: Leaf, condition: Condition, plan: MatchPlan) -> bool:
 
 
 def question(condition: Condition, plan: MatchPlan) -> Question:
-    """A condition where it can be asked first."""
+    """A condition at the first place where it can be evaluated."""
     others = [leaf for leaf in leaves(condition.expr) if not is_end(leaf, condition, plan)]
     last = len(plan.components) - 1
     if not others:

@@ -1,4 +1,4 @@
-"""Where the matches that end with an event may begin, by windows."""
+"""Bounds on where the matches that end with an event may begin, by windows."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ Node = tuple[int, int, Sequence[int]]
 
 @dataclass
 class _Step:
-    """The nodes of one event that a sequence of events may have come to, and what may follow, by event."""
+    """The nodes of one event that a sequence of events may have reached, and their successors by event."""
 
     nodes: Sequence[int]
     following: list[list[int]]

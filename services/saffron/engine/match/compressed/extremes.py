@@ -1,4 +1,4 @@
-"""Comparisons with the greatest or least value of a closure that each of its events can be asked as it is bound (X4).
+"""Comparisons with the greatest or least value of a closure, evaluated on each of its events as it is bound (X4).
 
 x < max(b[].v) says that some event has x < v, which one bit tells; x > max(b[].v) that none has x <= v, and that some
 has a value at all. So no node needs to hold the greatest value, where x is known before the closure's events are.
@@ -28,11 +28,11 @@ class Extreme:
     kept: Expr | None
 
     def slot(self, number: int) -> Slot:
-        """Whether `met` has held of an event; `number`: of the condition in its plan."""
+        """The slot that holds whether `met` was true of an event; `number`: of the condition in its plan."""
         return Slot(self.component, Held.SOME, back=number)
 
     def final(self, number: int, plan: MatchPlan) -> Question:
-        """Whether some event has met it, asked where the condition is."""
+        """The question whether some event has met the condition, asked at the condition's place."""
         return replace(question(self.condition, plan), slot=self.slot(number))
 
     def asked(self, expr: Expr) -> list[Question]:
@@ -42,7 +42,7 @@ class Extreme:
 
 
 def extreme(condition: Condition, plan: MatchPlan) -> Extreme | None:
-    """The condition so, if it is one."""
+    """The condition as an `Extreme`, if it is one."""
     expr = condition.expr
     if not isinstance(expr, Binary) or expr.operator not in _TURNED:
         return None

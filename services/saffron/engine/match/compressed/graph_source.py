@@ -1,6 +1,6 @@
 """The text of the kernel that builds the graphs of matches, one for each event that may end some.
 
-A graph's nodes are pairs (component, event) that some match may bind, in the order of events; its edges lead from a
+A graph's nodes are pairs (component, event) that some match may bind, in the order of events. Its edges lead from a
 node to those that a match may have bound just before it. The window bounds the first event, hence the graph. Where
 conditions read more than neighbours and the end, nodes of one pair are told apart by their slots.
 """
@@ -19,7 +19,7 @@ from saffron.engine.match.core.kernel_layout import Names, numbered
 from saffron.engine.match.core.source.lines import Lines
 from saffron.language.plan.match_plan import MatchPlan
 
-DONE, MORE_NODES, MORE_EDGES, MORE_ROOM = range(4)  # all done, or what must grow before the kernel goes on
+DONE, MORE_NODES, MORE_EDGES, MORE_ROOM = range(4)  # all done, or the array to grow before the kernel goes on
 NODES, EDGES, GRAPHS, AT, TRIES = range(5)  # places of `state`
 
 _ARGUMENTS = (
@@ -159,7 +159,7 @@ class GraphSource:
             out("    break")
 
     def _sources(self, c: int) -> list[tuple[int, Step, str]]:
-        """The components whose nodes may come before, by which step, of which events."""
+        """The components whose nodes may come before, the step and the events of each."""
         taking = [(c, Step.TAKE, f"TAKE_{c}")] if self.plan.components[c].closure else []
         return ([(c - 1, Step.BEGIN, f"BEGIN_{c}")] if c else []) + taking
 
@@ -180,7 +180,7 @@ class GraphSource:
 
     @contextmanager
     def _source(self, out: Lines, source: int, step: Step, c: int) -> Iterator[None]:
-        """For each node that may come before."""
+        """Write a loop over the nodes that may come before; its body is that of the `with`."""
         out(f"for q in range(n{source}):")
         with out.block():
             out(f"i = place[start + of[{source}, q]]")

@@ -48,16 +48,16 @@ class Graphs:
         return Graph(self.components, *nodes, edges - edges[0], before)
 
     def counts(self) -> list[int]:
-        """How many matches each graph has, exactly."""
+        """The exact number of matches of each graph."""
         return counted(self.first_node, self.root, self.first_before, self.before)
 
     @property
     def shared(self) -> bool:
-        """Whether a graph has an event that may be bound to two components."""
+        """True if a graph has an event that may be bound to two components."""
         return bool(paths.shared(self.first_node, self.component, self.place))
 
     def sizes(self) -> tuple[int, int, int]:
-        """How many matches there are, how many events they bind, and how many beginnings of matches (themselves too).
+        """The numbers of matches, of their events, and of distinct beginnings of matches, matches included.
 
         MemoryError where they are too many to list.
         """
@@ -123,7 +123,7 @@ class Graph:
         return Graphs(self.components, np.zeros(1, np.int64), first, *nodes)
 
     def count(self) -> int:
-        """How many matches it has, exactly."""
+        """The exact number of matches."""
         return self._whole.counts()[0]
 
     def nodes(self) -> list[tuple[int, int, list[int]]]:
@@ -138,5 +138,5 @@ class Graph:
         ]
 
     def enumerate(self) -> Iterator[list[list[int]]]:
-        """Its matches one by one, in the order of results: places by component. Memory does not follow their number."""
+        """The matches of the graph in the order of results, as places by component; memory stays constant."""
         return enumeration.matches(self.nodes(), self.components)

@@ -1,4 +1,4 @@
-"""Nodes of one event told apart by their slots, while a graph is built (kernel helpers).
+"""Groups of nodes of one event by their slots, while a graph is built (kernel helpers).
 
 A context is a vector of slots, numbered within its graph. The pairs of an event and component are its edges: which
 context the new node would have, and which node comes before; those of one context make one node.

@@ -12,7 +12,7 @@ _GRAPHS = (int64[::1], boolean[::1], int64[::1], int32[::1])
 
 @kernel(boolean(int64[::1], uint8[::1], int64[::1]))
 def shared(first_node, component, place):  # type: ignore[no-untyped-def]
-    """Whether some event has nodes of two components in a graph."""
+    """True if some event has nodes of two components in a graph."""
     for graph in range(len(first_node) - 1):
         for node in range(first_node[graph] + 1, first_node[graph + 1]):
             if place[node] == place[node - 1] and component[node] != component[node - 1]:
@@ -22,7 +22,7 @@ def shared(first_node, component, place):  # type: ignore[no-untyped-def]
 
 @kernel(void(*_GRAPHS, float64[::1]))
 def sizes(first_node, root, first_before, before, total):  # type: ignore[no-untyped-def]
-    """total [3]: how many matches there are, how many events they bind, how many beginnings of matches; up to 2**53."""
+    """Write to `total` [3] the numbers of matches, events and distinct beginnings of matches; up to 2**53."""
     largest = 0
     for graph in range(len(first_node) - 1):
         largest = max(largest, first_node[graph + 1] - first_node[graph])
@@ -45,7 +45,7 @@ def sizes(first_node, root, first_before, before, total):  # type: ignore[no-unt
 
 @kernel(void(int64, int64, int64[::1], int32[::1], int64[::1], int64[::1]))
 def _turn(start, stop, first_before, before, begin, after):  # type: ignore[no-untyped-def]
-    """after[begin[k] : begin[k + 1]]: the nodes that may follow node k of a graph, ascending."""
+    """Write the nodes that may follow node k of a graph, ascending, to after[begin[k] : begin[k + 1]]."""
     size = stop - start
     begin[: size + 2] = 0
     for edge in range(first_before[start], first_before[stop]):

@@ -1,4 +1,4 @@
-"""The kernel text by which conditions read a graph while it is built, and which tells nodes of one event apart."""
+"""The kernel text of conditions on a graph while it is built, and of the slots that distinguish nodes of one event."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def value_at(names: Names, name: str, kind: Kind, place: str) -> str:
 
 
 class Tests:
-    """Texts of the conditions of a plan, and of the slots of new nodes; `names` then says what they read."""
+    """Texts of the conditions of a plan, and of the slots of new nodes; `names` collects the columns that they read."""
 
     def __init__(self, slots: Slots, names: Names) -> None:
         self.slots = slots
@@ -67,14 +67,14 @@ class Tests:
         self.names = names
         self._automaton = Automaton(slots.plan, ())
         read = (leaf for condition in slots.plan.conditions for leaf in leaves(condition.expr))
-        self._paired = {  # of these lists extremes are asked that float64 does not hold
+        self._paired = {  # lists with extremes that float64 does not hold
             (leaf.component, leaf.name)
             for leaf in read
             if isinstance(leaf, Aggregate) and leaf.function in OF_EXTREME.values()
         }
 
     def at(self, step: Step, component: int) -> list[str]:
-        """What must hold at a step; node x is the one that is extended, or `key` has the slots of the end's own."""
+        """The conditions at a step, as text. Node x is extended; at the end, `key` has the slots."""
         if step is Step.FINISH:
             values = [(slot, f"key[{k}]") for k, slot in enumerate(self.slots.of[component])]
         else:
@@ -114,13 +114,13 @@ class Tests:
             yield old if slot.component != component else self._moved(slot, old, values)
 
     def kept(self, step: Step, component: int) -> bool:
-        """Whether all slots of the new node are those of the one that it extends."""
+        """True if all slots of the new node are those of the one that it extends."""
         source = component - (step is Step.BEGIN)
         new = self.opened(component) if step is Step.BEGIN else self.taken(component)
         return source >= 0 and list(new) == [text for _, text in self._values(source)]
 
     def _met(self, slot: Slot, step: Step, values: Sequence[tuple[Slot, str]]) -> str:
-        """1 where the event at hand meets what a slot SOME stands for."""
+        """1 where the event at hand meets the condition of a slot SOME."""
         return f"(1 if {self._test(self.slots.met(slot, step), values)} else 0)"
 
     def _initial(self, slot: Slot, values: Sequence[tuple[Slot, str]]) -> str:

@@ -1,4 +1,4 @@
-"""The slots of a graph's nodes: values that tell nodes of the same component and event apart."""
+"""The slots of a graph's nodes: values that distinguish nodes of the same component and event."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _LARGE = 2**31
 
 @dataclass(frozen=True)
 class Slots:
-    """All conditions of a flat plan that more than one event decides, and what they make nodes hold."""
+    """The conditions of a flat plan that read more than one event, and the slots that nodes need for them."""
 
     plan: MatchPlan
 
     @cached_property
     def extremes(self) -> dict[Slot, Extreme]:
-        """The condition that each slot SOME stands for."""
+        """The condition of each slot SOME."""
         found = ((number, extreme(one, self.plan)) for number, one in enumerate(self.plan.conditions))
         return {one.slot(number): one for number, one in found if one is not None}
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
-        """All that must hold of a path."""
+        """All conditions on a path."""
         automaton = Automaton(self.plan, ())
         found: list[Question] = []
         for number, condition in enumerate(self.plan.conditions):
@@ -53,7 +53,7 @@ class Slots:
 
     @property
     def possible(self) -> bool:
-        """Whether every condition can be asked of a path."""
+        """True if every condition can be evaluated on a path."""
         setting = [asked for one in self.extremes.values() for asked in one.asked(one.met)]
         return all(None not in read(one, self.plan) for one in (*self.questions, *setting))
 
@@ -78,14 +78,14 @@ class Slots:
         return max(map(len, self.of))
 
     def cap(self, slot: Slot) -> int | None:
-        """From which count on, in a slot LENGTH or NUMBER, all conditions on it have one answer; None: never."""
+        """The least count in a slot LENGTH or NUMBER from which on all conditions on it agree; None: none."""
         exprs = [one.condition.expr for one in self.questions if slot in read(one, self.plan)]
         exprs += [one.met for one in self.extremes.values() if slot in read(one.asked(one.met)[0], self.plan)]
         limits = [_limit(expr) for expr in exprs]
         return None if None in limits else max((one for one in limits if one is not None), default=None)
 
     def _carried(self, slot: Slot, component: int) -> bool:
-        """Whether the component after this one has it from this one's nodes; their own event they have anyway."""
+        """True if nodes of the next component take the slot from this one's; nodes have their own event anyway."""
         own = slot.component == component and slot.held is Held.LAST
         return slot.component <= component and not own
 

@@ -12,10 +12,10 @@ def keep_useful(
     start: int, stop: int, begun: int, edges: int,
     scratch: Any, component: Any, place: Any, root: Any, before: Any,
 ) -> tuple[int, int]:  # fmt: skip
-    """Nodes [start, stop), the last of which is the end; edges [begun, edges). Where both end afterwards.
+    """Keep the nodes of [start, stop) on a path to the last one, the end, and their edges [begun, edges).
 
-    `scratch`: two int64 arrays by node: first whether it is of use, then its new number; and where its edges begin,
-    counted from `begun`. Nodes that are kept keep their order.
+    Returns the new ends of both. `scratch`: two int64 arrays by node: first whether it is of use, then its new number;
+    and where its edges begin, counted from `begun`. Nodes that are kept keep their order.
     """
     number, entry = scratch
     count = stop - start

@@ -1,1 +1,1 @@
-"""What all match engines share: automaton, rows, runs, match buffer, keys, windows."""
+"""Parts that all match engines share: automaton, rows, runs, match buffer, keys, windows."""

@@ -28,19 +28,19 @@ class What(Enum):
     MEAN = 4
     NUMBER = 5  # how many were not null
     SUM = 6
-    MIN_REST = 7  # of the least value what is left behind the nearest float64 (`language.plan.pairs`)
+    MIN_REST = 7  # the least value less its nearest float64 (`language.plan.pairs`)
     MAX_REST = 8
     MIN = 9
     MAX = 10
-    NTH = 11  # the n-th event (n in `back`); it is told by the length before
+    NTH = 11  # the n-th event (n in `back`); the length before says whether it is this one
     LENGTH = 12
     FOLD = 13  # a user-defined aggregate so far
 
 
 ONE_VALUE = (What.FIRST, What.LAST, What.PREVIOUS, What.NTH, What.MIN, What.MAX)
-"""What is the value of one event, of the attribute's kind."""
+"""Features that are the value of one event, of the attribute's kind."""
 RESTS = {What.MIN_REST: What.MIN, What.MAX_REST: What.MAX}
-"""What is left of an extreme, and the extreme."""
+"""The feature of an extreme's rest -> that of the extreme."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Automaton:
         return [c for c in self.plan.conditions if c.component == component and c.edge is edge]
 
     def is_local(self, condition: Condition) -> bool:
-        """Whether only the event at hand decides: all that is read is its own component's first event, or b[i]."""
+        """True if only the event at hand decides: all that is read is its own component's first event, or b[i]."""
         if condition.edge is Edge.PROCEED:
             return False
         own = all(leaf.component == condition.component for leaf in leaves(condition.expr))
@@ -102,7 +102,7 @@ class Automaton:
         return own and all(current)
 
     def look_back(self, condition: Condition) -> int:
-        """How many events a closure must hold for the condition to have something to look back at; else it holds."""
+        """The number of events that a closure must hold before the condition can fail: it looks back so far."""
         own = (leaf for leaf in leaves(condition.expr) if isinstance(leaf, Attribute))
         return max((leaf.back for leaf in own if leaf.which is Which.PREVIOUS), default=0)
 
@@ -175,7 +175,7 @@ def leaves(expr: Expr) -> Iterator[Attribute | Aggregate | Length]:
 
 
 def attribute_feature(leaf: Attribute, plan: MatchPlan) -> Feature:
-    """Where a run keeps an attribute of an event that it bound."""
+    """The feature of a run that holds an attribute of a bound event."""
     if leaf.which in (Which.FIRST, Which.SINGLE) or not plan.components[leaf.component].closure:
         return Feature(leaf.component, What.FIRST, leaf.name, leaf.kind)
     if leaf.which is Which.PREVIOUS and leaf.back > 1:
@@ -197,7 +197,10 @@ _AGGREGATES = {
 
 
 def aggregate_features(leaf: Aggregate) -> tuple[Feature, ...]:
-    """Where a run keeps an aggregate. count(b[]) counts events, count(b[].x) those whose x is not null."""
+    """The features of a run that hold an aggregate.
+
+    count(b[]) counts events, count(b[].x) those whose x is not null.
+    """
     if leaf.name is None or leaf.kind is None:
         return (Feature(leaf.component, What.LENGTH),)
     if leaf.function not in BUILT_IN:

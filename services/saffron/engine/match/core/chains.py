@@ -1,14 +1,13 @@
 """The match buffer (N5): each event that a run binds is a node that points at the node before it.
 
-Runs share the nodes of what they have in common, so a node is one event in one way of having come that far. Nodes
-stand in a ring in the order of their events. A run lives no longer than its window, so the nodes of events older than
-the oldest window in force are out of reach all at once: the ring's tail moves on, without counting references. (The
-paper's stacks with version numbers store an event once and a pointer per distinct predecessor; this stores both
-together, 9 bytes.)
+Runs share the nodes of their common beginning, so that a node is one event after one chain of events. Nodes are in a
+ring in the order of their events. A run lives no longer than its window, so all nodes of events before the oldest
+window in force are dead at once: the ring's tail moves on, without reference counts. (The paper's stacks with version
+numbers store an event once and a pointer per distinct predecessor; this stores both together, 9 bytes.)
 
-The first event's node points at itself. A match is (start row, node before the last event or -1, last row). Those of
-runs that were merged (N7) share the chain from where that was: of it, only nodes after MARK_OF are the match's, before
-them come those of the chain of OWN_OF.
+The first event's node points at itself. A match is (start row, node before the last event or -1, last row). Matches of
+merged runs (N7) share the chain from the merge on. Only its nodes after MARK_OF are the match's; before them come those
+of the chain of OWN_OF.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ _NODES = (uint32[::1], uint32[::1], uint8[::1])
 
 @jitable
 def is_shared(node: Any, mark: Any) -> Any:
-    """Whether a node of the chain of merged runs came after they were; numbers are kept modulo 2^32."""
+    """True if a node of the chain of merged runs came after they were; numbers are kept modulo 2^32."""
     return ((node - mark) & 0xFFFFFFFF) < 0x80000000
 
 
 @kernel(int64(int64, int64, uint32[::1], int64[::1]))
 def _suffix(node, stop, node_before, into):  # type: ignore[no-untyped-def]
-    """Nodes from `node` back to, without, `stop` (-1: to the root), written in that order; how many."""
+    """Write the nodes from `node` back to `stop` (exclusive; -1: to the root) to `into`; returns their number."""
     ring = len(node_before) - 1
     count = 0
     while node != stop:
@@ -47,7 +46,7 @@ def _suffix(node, stop, node_before, into):  # type: ignore[no-untyped-def]
 
 @kernel(boolean(int64, int64, int64, int64, int64, *_NODES))
 def _before(a, b, base, last, meeting, node_row, node_before, node_part):  # type: ignore[no-untyped-def]
-    """Whether chain a, which parts from b after node `meeting` by the same event, comes first in order of all seqs."""
+    """True if chain a, which parts from b after node `meeting` by the same event, comes first in order of all seqs."""
     ring = len(node_row) - 1
     size_a, size_b, node = 1, 1, a
     while node != meeting:
@@ -65,7 +64,7 @@ def _before(a, b, base, last, meeting, node_row, node_before, node_part):  # typ
         if row_a != row_b:
             return row_a < row_b
         if part == 0 and step <= count_a and step <= count_b:
-            # The same events, told apart by their components: the one that went on earlier comes first.
+            # The same events, as different components: the one that went on earlier comes first.
             part = np.int64(node_part[path_b[count_b - step] & ring]) - np.int64(
                 node_part[path_a[count_a - step] & ring]
             )
@@ -76,7 +75,7 @@ def _before(a, b, base, last, meeting, node_row, node_before, node_part):  # typ
 
 @kernel(boolean(int64[:, ::1], int64, int64, int64, int64, *_NODES))
 def _in_order(found, i, j, tail, base, node_row, node_before, node_part):  # type: ignore[no-untyped-def]
-    """Whether match i comes before match j, which ends with the same event."""
+    """True if match i comes before match j, which ends with the same event."""
     if found[0, i] != found[0, j]:
         return found[0, i] < found[0, j]
     ring = len(node_row) - 1
@@ -156,7 +155,7 @@ def sort(found, start, stop, tail, base, node_row, node_before, node_part):  # t
 
 @kernel(void(int64[:, ::1], *_NODES, int64[:, ::1]))
 def measure(found, node_row, node_before, node_part, counts):  # type: ignore[no-untyped-def]
-    """counts [matches, components]: how many events each component of each match bound."""
+    """Write to `counts` [matches, components] the number of events that each component of each match bound."""
     ring = len(node_row) - 1
     for i in range(found.shape[1]):
         counts[i, found[3, i]] += 1
@@ -171,9 +170,9 @@ def measure(found, node_row, node_before, node_part, counts):  # type: ignore[no
 
 @kernel(void(int64[:, ::1], int64, *_NODES, int64[:, ::1], int64[::1]))
 def walk(found, row_mask, node_row, node_before, node_part, counts, rows):  # type: ignore[no-untyped-def]
-    """rows [events of all matches]: place of each bound event in the ring of rows, match by match, by component.
+    """Write to `rows` the place of each bound event in the ring of rows, match by match, by component.
 
-    counts [matches, components]: as `measure` gives them.
+    `counts` [matches, components]: from `measure`.
     """
     ring = len(node_row) - 1
     ends = np.empty(counts.shape[1], np.int64)

@@ -1,4 +1,4 @@
-"""The kernel of a query that says what each event can be to it."""
+"""The classifier of a query: a kernel that gives each event the bits of the components that it may be."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from saffron.language.plan.expressions import Expr
 
 @dataclass(frozen=True)
 class Classifier:
-    """Its text; none where the type of an event says all. `names`: columns and strings that it reads."""
+    """The text of a classifier, if types are not enough. `names`: the columns and strings that it reads."""
 
     sources: tuple[KernelSource, ...]
     names: Names
 
     def load(self, *, compiled: bool) -> Function | None:
-        """The kernel; None where the type says all."""
+        """The kernel; None where the type is enough."""
         return loaded(self.sources[0], compiled=compiled) if self.sources else None
 
 

@@ -22,7 +22,7 @@ OPENS = 1 << 61
 
 @dataclass(frozen=True)
 class TypeMasks:
-    """The bits that an event has by its type, before any condition is asked.
+    """The bits that an event has by its type, before conditions are evaluated.
 
     `named`: by event type that the pattern or OPEN ON names. `other`: of events of all other types.
     """

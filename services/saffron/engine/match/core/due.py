@@ -1,10 +1,10 @@
-"""Which runs of a key are over where their deadlines are in no order, at a small cost for each (kernel helpers).
+"""Expiry of runs whose deadlines are in no order, at a small cost for each run (kernel helpers).
 
-Lanes of many runs are not closed up whenever one expires: those that have stay where they are, stale, until enough are.
-Their deadlines come before OLDEST, those of all others do not; STALE says how many they are. So that it is known when
-the next run expires, and how many have, the deadlines that come next are listed in order: DUE of them, in the lanes at
-the end of the segment, which nobody uses. The last is HORIZON; later ones are in no list. When that has passed lanes
-are closed up, and the list is made anew.
+A key's lanes are not compacted whenever a run expires: expired runs stay in place, stale, until they are many. STALE
+counts them. Their deadlines are before OLDEST, those of live runs are not. The next DUE deadlines are kept in a sorted
+list, in unused lanes at the end of the segment, so that the next expiry and the number of expired runs are known. The
+last deadline of the list is HORIZON; later ones are not listed. When HORIZON has passed, lanes are compacted, and a new
+list is made.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from saffron.engine.match.core.runs import (
 MANY = 256
 """Fewer runs of a key are closed up at once: a list does not pay."""
 SHARE = 5
-"""One deadline of 2 ** SHARE is listed, and so many runs expire between two times that lanes are closed up."""
+"""The logarithm of the share: one deadline of 2 ** SHARE is listed, and as many runs expire between compactions."""
 
 
 @jitable
 def spare_lanes(runs: int) -> int:
-    """How many lanes are to be free behind so many runs: for the list, and for those that come while it is in use."""
+    """The number of free lanes behind so many runs: for the list, and for runs that come while it is in use."""
     return runs >> (SHARE - 2) if runs >= MANY else 0
 
 
 @jitable
 def _sift(ints: Any, first: int, i: int, size: int) -> None:
-    """Item i of a heap, the greatest item of which comes first, to its place."""
+    """Move item i of a max-heap to its place."""
     value = ints[DEADLINE, first + i]
     while 2 * i + 1 < size:
         child = 2 * i + 1
@@ -59,7 +59,7 @@ def _sift(ints: Any, first: int, i: int, size: int) -> None:
 
 @jitable
 def _list(ints: Any, segments: Any, slot: int) -> None:
-    """List the deadlines that come first among those of a key's runs, none of which is stale."""
+    """List the next deadlines of a key's runs, none of which is stale."""
     begin, end = segments[slot, BASE] + segments[slot, BEGIN], segments[slot, BASE] + segments[slot, CAPACITY]
     stop = begin + segments[slot, LENGTH]
     size = min(1 + (segments[slot, LENGTH] >> SHARE), end - stop)
@@ -82,7 +82,7 @@ def _list(ints: Any, segments: Any, slot: int) -> None:
 
 @separate(int64(FLOATS, INTS, HEADS, SEGMENTS, int64, int64))
 def lapse(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int) -> Any:
-    """Some of a key's runs are over at `now`; how many have not been counted yet."""
+    """Mark the runs of a key that expired before `now` as stale; returns the number of newly stale ones."""
     length, stale, due = segments[slot, LENGTH], segments[slot, STALE], segments[slot, DUE]
     if due > 0 and segments[slot, HORIZON] >= now:
         first = at = segments[slot, BASE] + segments[slot, CAPACITY] - due

@@ -1,4 +1,7 @@
-"""Which columns of rows hold an event's attributes. A number that no float64 is takes two (`language.plan.pairs`)."""
+"""Names of the columns of rows that hold events' attributes.
+
+A number that is no float64 takes two columns (`language.plan.pairs`).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _OWN = {"ts": Kind.INT, "type": Kind.STRING}
 
 
 def column_name(attribute: str) -> str:
-    """Where rows keep an attribute, or the rest of one; "ts" and "type" are every event's own."""
+    """The name of the column of an attribute, or of the rest of one; every event has "ts" and "type"."""
     if attribute in _OWN:
         return TS if attribute == "ts" else TYPE
     whole = rest_of_name(attribute)

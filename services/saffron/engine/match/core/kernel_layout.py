@@ -26,18 +26,20 @@ STATE_COUNTERS = 5
 FIRST_ROW, CHAIN, LAST_ROW, PART, LEAD, DEADLINE_OF, LOW, SERIAL, MARK_OF, OWN_OF = range(10)
 FOUND_ROWS = 10
 DUE_OF = OWN_OF
-"""Of general automata, whose runs do not merge: when the time of the NOT that ends the match was over; AT_ONCE: no
-NOT with a time ends it."""
+"""The row of general automata, whose runs do not merge: the time at which the NOT that ends the match was over.
+
+AT_ONCE: no NOT with a time ends the match.
+"""
 AT_ONCE = ALL_WINDOWS = -(2**62)
 STATE_BITS = 20
 """A run that is reported because its window is over has LEAD = -2 - (ordinal of its last event << these | state)."""
 
-# What a step kernel returns: everything done, or what must grow before it is called again (POOL + c for state c).
+# Return codes of a step kernel: everything done, or the array to grow before the next call (POOL + c for state c).
 DONE, GROW_NODES, GROW_FOUND, GROW_POOL = range(4)
 
 
 UNCOUNTED = 1 << 60
-"""Of an event's mask: it is a result of another query, and counts in nobody's contiguity."""
+"""A bit of an event's mask: the event is a result of another query, and is ignored by contiguity."""
 
 
 def begin_bit(component: int) -> int:
@@ -51,12 +53,12 @@ def take_bit(component: int) -> int:
 
 
 def counters(states: int) -> int:
-    """How many counters a query has."""
+    """The number of counters of a query."""
     return PER_STATE + STATE_COUNTERS * states
 
 
 def place(state: int, counter: int) -> int:
-    """Where a state's counter stands."""
+    """The index of a state's counter."""
     return PER_STATE + STATE_COUNTERS * state + counter
 
 
@@ -206,7 +208,7 @@ def initial(feature: Feature, names: Names) -> str:
 
 
 class Carried(Protocol):
-    """What `updated` asks of a reader: the text of what a run carries, and whether that is eight lanes."""
+    """A reader of a run's features for `updated`: the text of a feature, and whether the text is of eight lanes."""
 
     @property
     def wide(self) -> bool: ...

@@ -26,7 +26,7 @@ def hash_of(keys: Any, column: int) -> Any:
 
 @jitable(forceinline=True, _nrt=False)
 def place_of(keys: Any, i: int, table: Any, held: Any) -> Any:
-    """Where key keys[:, i] stands in the table, or the free place where it would."""
+    """The place of key keys[:, i] in the table, or the free place where it belongs."""
     mask = np.uint64(len(table) - 1)
     at = hash_of(keys, i) & mask
     while table[at] >= 0:

@@ -101,7 +101,7 @@ class Keys:
         return keys
 
     def renamed(self, held: NDArray[np.int64]) -> Keys:
-        """The same slots for keys of other words: int64 [attributes, capacity], different keys still differ."""
+        """Keys in the same slots with other words: int64 [attributes, capacity]. Different keys must stay different."""
         keys = Keys(0)
         keys._held, keys._free, keys._counters = held, self._free, self._counters
         keys._table = np.full_like(self._table, -1)

@@ -1,4 +1,4 @@
-"""Where merged runs keep what they are (kernel helpers): rows of lanes, of followers, and of followers' segments."""
+"""Row numbers of merged runs' arrays (kernel helpers): of lanes, of followers, and of followers' segments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ at the lane's head, the leader's own chain ends at node OWN instead; ALL: the tr
 
 FOLLOWER_ROWS = 2
 FOLLOWER_GROUP, FOLLOWER_MARK = FIRST_FEATURE, FIRST_FEATURE + 1
-"""The same of followers, whose chains end at their heads."""
+"""The rows GROUP and MARK of followers, whose own chains end at their heads."""
 
 ALL = -1
 

@@ -50,7 +50,7 @@ class Pool:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        """In the order in which step kernels take them."""
+        """The arrays in the order in which step kernels take them."""
         return self.floats, self.ints, self.heads, self.segments, self.spare
 
     @property
@@ -67,7 +67,7 @@ class Pool:
         return int(_live(self.ints, self.segments, now))
 
     def grow(self) -> None:
-        """More lanes: what the last failed reservation wanted, at least twice as many."""
+        """Add lanes: as many as the last failed reservation wanted, and at least twice as many as before."""
         self._resize(len(self.heads) + max(int(self.spare[WANTED]), len(self.heads)))
 
     def _resize(self, size: int) -> None:
@@ -101,7 +101,7 @@ class Pool:
         return found
 
     def widen(self, slots: int) -> None:
-        """Segments for so many keys."""
+        """Add segments up to this number of keys."""
         if slots > len(self.segments):
             self.segments = np.ascontiguousarray(np.pad(self.segments, ((0, slots - len(self.segments)), (0, 0))))
 
@@ -129,7 +129,7 @@ class Pool:
 
 
 def pools(states: Sequence[State], merging: int | None) -> list[Pool]:
-    """One for the runs of each state; behind them, if those of state `merging` merge (N7), one for their followers."""
+    """The pools of a plan: one for each state, and one for the followers of state `merging` (N7)."""
     rows = [len(state.ints) + (ROWS if index == merging else 0) for index, state in enumerate(states)]
     made = [Pool(len(state.floats), ints) for state, ints in zip(states, rows, strict=True)]
     return made if merging is None else [*made, Pool(0, FOLLOWER_ROWS, FOLLOWER_COLUMNS)]
@@ -145,7 +145,7 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic]) -> 
 
 @kernel(int64(int64[:, ::1], int64[:, ::1], int64))
 def _live(ints, segments, now):  # type: ignore[no-untyped-def]
-    """Lanes are looked at only of keys of which a run may be over: stale ones come before OLDEST."""
+    """The number of live runs. Only keys with possibly expired runs are scanned: stale lanes come before OLDEST."""
     count = 0
     for slot in range(len(segments)):
         length = segments[slot, LENGTH]

@@ -16,14 +16,15 @@ _SMALLEST = 1024
 
 SEQ, TS, TIME, TYPE, UNTIL, SLOT, NODE_AT = "#seq", "#ts", "#time", "#type", "#until", "#slot", "#node_at"
 """Names of the columns that every row has: position, event time, message time, type's code, last instant (ms or
-position) of the latest window that holds the event, key's slot, first node that this event's step may have made."""
+position) of the latest window that holds the event, key's slot, first node that this event's step may have made.
+"""
 
 LINKS = ("#mask", "#before")
-"""Of a query with NOT: what the event can be to it, and the number of the row before it of the same key, or -1."""
+"""Columns of a query with NOT: the event's mask, and the number of the same key's row before it, or -1."""
 
 RESULT, FIRES, DUE, COUNTED = "#result", "#fires", "#due", "#counted"
 RESULTS = (RESULT, FIRES, DUE, COUNTED)
-"""Of a query that reads results of others, of each event what `derived.Composed` says."""
+"""Columns of a query that reads other queries' results: the fields of `derived.Composed`."""
 
 _OWN: dict[str, type[np.generic]] = {
     SEQ: np.int64,
@@ -110,7 +111,7 @@ class Rows:
         return node if self.tail == self.head else int(self.columns[NODE_AT][self.tail & self.mask])
 
     def identities(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """int64 [n]: what tells these events apart: positions; of results of other queries 64 bits of their ids."""
+        """int64 [n]: identities of these events: positions; for results of other queries 64 bits of their ids."""
         seq = self.columns[SEQ][places].astype(np.int64)
         if RESULT not in self.columns:
             return seq

@@ -1,9 +1,9 @@
-"""Where runs live: per state one pool of lanes, in which each key has a contiguous segment (kernel helpers).
+"""The pools that hold runs: one for each state, in which each key has a contiguous segment of lanes (kernel helpers).
 
 A state's pool is three arrays with one column a lane: `floats` [features, lanes], `ints` [2 + features, lanes] (rows
-DEADLINE and START, then features) and `heads` [lanes] (the node of the event bound last). `segments` [keys, 8] says
-where each key's lanes are, `spare` [64] heads the lists of free segments by size class, linked through ints[DEADLINE].
-OLDEST is no later than the first deadline to come; of columns behind it see `due`.
+DEADLINE and START, then features) and `heads` [lanes] (the node of the event bound last). `segments` [keys, 8] holds
+the places of each key's lanes. `spare` [64] heads the lists of free segments by size class, linked through
+ints[DEADLINE]. OLDEST is no later than the first deadline to come; `due` has the columns behind it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ FIRST_FEATURE = 2
 TOP = 60  # spare[TOP]: lanes from here on were never used
 WANTED = 61  # spare[WANTED]: lanes that the last failed `reserve` asked for
 CLASSES = 64
-LANES = 8  # kernels read and write so many lanes at once: a pool is a multiple of that
+LANES = 8  # the lanes that kernels read and write at once: a pool is a multiple of it
 
 FLOATS, INTS, HEADS, SEGMENTS, SPARE = float64[:, ::1], int64[:, ::1], uint32[::1], int64[:, ::1], int64[::1]
 
 
 @jitable
 def size_class(lanes: int) -> int:
-    """The power of two that holds so many lanes."""
+    """The least power of two that holds so many lanes."""
     exponent = 0
     while (1 << exponent) < lanes:
         exponent += 1

@@ -138,7 +138,7 @@ _CODES = types.Array(types.int32, 1, "C", readonly=True)
 
 @kernel(void(_CODES, boolean[::1], boolean[::1]))
 def _mark(codes, create, wanted):  # type: ignore[no-untyped-def]
-    """Which codes stand where `create` is set; that of null, -1, comes last."""
+    """Set `wanted` at the codes of events with `create`; the code of null, -1, is the last place."""
     for i in range(len(codes)):
         wanted[codes[i]] |= create[i]
 
@@ -156,5 +156,5 @@ def _gather(codes, slots, found):  # type: ignore[no-untyped-def]
 
 
 def type_bits(column: Column, mask: Callable[[str], int]) -> NDArray[np.int64]:
-    """int64 [distinct types of the block]: each one's mask."""
+    """int64 [distinct types of the block]: the mask of each type."""
     return np.fromiter((mask(value) for value in column.values), np.int64, len(column.values))

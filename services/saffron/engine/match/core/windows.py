@@ -26,18 +26,18 @@ class Windows:
 
     @property
     def own(self) -> bool:
-        """Whether there are windows by themselves, in which matches lie: SLIDE or OPEN ON."""
+        """True if there are windows by themselves, in which matches lie: SLIDE or OPEN ON."""
         return self.window.slide is not None or self.window.opens is not None
 
     @property
     def most(self) -> int:
-        """In how many windows at most an event lies."""
+        """The greatest number of windows that hold one event."""
         if self.window.opens is not None:
             return int(self.openers.shape[1])
         return 1 if self.window.slide is None else self.window.size // self.window.slide + 1
 
     def open(self, positions: Instants, instants: Instants) -> None:
-        """Windows open at these events, which come after all that were opened before."""
+        """Record that windows open at these events (OPEN ON), which come after all earlier ones."""
         self.openers = np.concatenate([self.openers, np.stack([positions, instants])], axis=1)
 
     def expire(self, now: int) -> None:
@@ -63,8 +63,8 @@ class Windows:
     ) -> tuple[Instants, Instants, Instants] | None:
         """The windows of matches whose first events have these positions and instants, and whose last these instants.
 
-        (match, low, serial): for each window of each match in turn, its number, first instant, and what tells it
-        from other windows with the same bounds; None for WITHIN alone, where a match has no window of its own.
+        (match, low, serial) for each window of each match: the match's number, the window's first instant, and a serial
+        number that distinguishes windows of the same bounds. None for WITHIN alone, where a match has no window.
         """
         size, slide = self.window.size, self.window.slide
         if self.window.opens is not None:

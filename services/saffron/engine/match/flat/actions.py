@@ -105,7 +105,7 @@ class Actions:
     # ---- conditions, as far as an event's mask does not say already
 
     def leaving(self, state: State, lane: str = "q", *, wide: bool = False) -> str | None:
-        """Whether the run may bind the event to the next component; None if that cannot be said of eight at once."""
+        """The test whether the run may bind the event to the next component; None if eight lanes cannot do it."""
         c = state.index
         begins = self._conditions(c + 1, Edge.BEGIN, self._reader(state, c + 1, lane, wide))
         if not state.closure or begins is None:
@@ -114,11 +114,11 @@ class Actions:
         return None if proceeds is None else _both(proceeds, begins)
 
     def taking(self, state: State, lane: str = "q", *, wide: bool = False) -> str | None:
-        """Whether the run's closure may take the event; None if that cannot be said of eight at once."""
+        """The test whether the run's closure may take the event; None if eight lanes cannot do it."""
         return self._conditions(state.index, Edge.TAKE, self._reader(state, state.index, lane, wide))
 
     def proceeding(self, state: State, lane: str) -> str:
-        """Whether the run may leave its closure."""
+        """The test whether the run may leave its closure."""
         return self._conditions(state.index, Edge.PROCEED, self._reader(state, -1, lane, False)) or "True"
 
     def update(self, state: State, lane: str) -> None:

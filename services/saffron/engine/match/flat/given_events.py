@@ -1,4 +1,4 @@
-"""Where a step kernel's events come from: here stored rows that it is given."""
+"""The events of a step kernel that is given stored rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ARRAYS = (
 
 
 class Events(Protocol):
-    """The text of what differs by where events come from. `arrays`: as ARRAYS.
+    """The text that depends on the source of events. `arrays`: as ARRAYS.
 
     `constants`: what it names, beside those of the layout. `head`: lines behind the imports.
     """
@@ -43,7 +43,7 @@ class Events(Protocol):
         """The type of an attribute's values."""
 
     def prologue(self) -> None:
-        """Before the first event."""
+        """Write the code before the first event."""
 
     def event(self, contiguity: Callable[[], None]) -> None:
         """Write the code that reads an event: key, components, row, time. `contiguity`: writes the end of runs."""
@@ -52,14 +52,14 @@ class Events(Protocol):
         """Write the code that stores the row of the event."""
 
     def done(self) -> None:
-        """On to the next event."""
+        """Write the step to the next event."""
 
     def epilogue(self) -> None:
-        """Behind the last event."""
+        """Write the code behind the last event."""
 
 
 class GivenEvents(Events):
-    """`Events` that have their rows."""
+    """The `Events` of a kernel that is given stored rows, by their numbers."""
 
     arrays = ARRAYS
     constants: Mapping[str, object] = {}

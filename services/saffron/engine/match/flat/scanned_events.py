@@ -13,7 +13,7 @@ from saffron.engine.match.flat.given_events import ARRAYS, Events
 from saffron.schema.schema import Kind
 
 GROW_KEYS = -2
-"""What the kernel returns, besides what other step kernels do: the table of keys must grow."""
+"""A return code beside those of other step kernels: the table of keys must grow."""
 
 LEFT_OUT = -1
 """The mask of an event that is not to be delivered."""

@@ -13,7 +13,7 @@ from saffron.language.plan.pattern import Strategy
 
 
 def ends_with_first(plan: MatchPlan) -> bool:
-    """Whether a run is over with its first match, as no other match with the same first event is asked for (FIRST).
+    """True if a run ends with its first match, since FIRST needs no other match with the same first event.
 
     Only where a beginning has one run throughout: the only closure is the component before the last, a single event.
     """
@@ -42,7 +42,7 @@ class States:
 
     @property
     def once(self) -> bool:
-        """Whether the plan's runs end with their first match."""
+        """True if the plan's runs end with their first match."""
         return ends_with_first(self.text.plan)
 
     def state(self, state: State) -> None:
@@ -109,7 +109,7 @@ class States:
             body()
 
     def _forks(self, state: State) -> None:
-        """Each run that may leave its closure, or has met what it waited for, is copied to the next component."""
+        """Copy each run that may leave its closure, or has met what it waited for, to the next component."""
         self._where(
             state,
             self.actions.leaving(state),
@@ -204,7 +204,7 @@ class States:
             self.actions.found(f"I{c}[START, q]", f"node_before[np.uintp(H{c}[q]) & np.uintp(ring)]")
 
     def _copies(self, state: State) -> None:
-        """Skip-till-any: the run stays whatever happens; what takes the event is a copy."""
+        """Write skip-till-any: the run stays in any case; a copy of it takes the event."""
         out, c = self.text.out, state.index
 
         def body() -> None:

@@ -1,4 +1,4 @@
-"""The automaton of a plan of any shape: its table, and what a run carries besides its state."""
+"""The automaton of a plan of any shape: its table, and the features of its runs besides the state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Absence, Strategy
 
 _OWN = -1
-"""The component of what a run carries for itself."""
+"""The component of features of the run itself."""
 
 
 def own(name: str) -> Feature:
@@ -29,20 +29,20 @@ STATE, BOUND, FRESH, ORDINAL, MOMENT = (own(name) for name in ("state", "bound",
 """FRESH: components bound in the iteration under way; ORDINAL, MOMENT: of the event bound last."""
 
 WANTED = own("wanted")
-"""Of a patient run: the components of which an event can concern it, as bits."""
+"""The components of which an event can concern a patient run, as bits."""
 
 
 PENDING = tuple(own(name) for name in ("chain", "ended", "part", "lead", "low", "serial"))
-"""Of a match that a trailing NOT keeps waiting: what `found` will say of it, in the order of its rows CHAIN, LAST_ROW,
-PART, LEAD, LOW, SERIAL."""
+"""Features of a match that waits for a trailing NOT: rows CHAIN, LAST_ROW, PART, LEAD, LOW, SERIAL of `found`."""
 DUE, UNTIL = own("due"), own("until")
-"""Of such a match where a NOT lasts for a time: when that is over; under EVERY the last instant at which it may be."""
+"""Features of a match that waits for a NOT with a time: DUE, its end; UNTIL, under EVERY, the last instant for that."""
 LEADING, LED = own("leading"), own("led")
-"""Which leading NOTs the match has: 1 + their number, 0 for none; and the row before which they stand."""
+"""LEADING: 1 + the number of the match's leading NOTs, 0 for none. LED: the row before which they stand."""
 
 REPORTED, REFUSED = own("reported"), own("refused")
-"""WITH TIMEOUTS, of a run: up to when windows that closed have been told of it; whether a NOT has ruled out its match,
-which is no reason not to wait."""
+"""Features of a run WITH TIMEOUTS. REPORTED: the instant up to which closed windows reported the run.
+REFUSED: a NOT has ruled out its match; the run waits all the same.
+"""
 
 
 def mark(gap: int) -> Feature:
@@ -51,7 +51,7 @@ def mark(gap: int) -> Feature:
 
 
 def met(gap: int) -> Feature:
-    """The row before which a gap ends, of which a NOT is asked at the end; 0: it has not ended."""
+    """The feature with the row before which a gap ends, for NOTs evaluated at the end; 0: it has not ended."""
     return own(f"met{gap}")
 
 
@@ -87,7 +87,7 @@ class GeneralAutomaton:
 
     @property
     def patient(self) -> bool:
-        """Whether an event leaves all runs as they are that do not wait for it."""
+        """True if an event leaves all runs as they are that do not wait for it."""
         return WANTED in self.state.ints
 
     @cached_property
@@ -115,7 +115,7 @@ class GeneralAutomaton:
 
     @property
     def period(self) -> int:
-        """How often a match is reported that NOT ... EVERY ends, in ms; 0: once."""
+        """The interval (ms) at which a match that NOT ... EVERY ends is reported again; 0: it is reported once."""
         return next((one.duration or 0 for one in self.timed if one.every), 0)
 
     @property
@@ -127,7 +127,7 @@ class GeneralAutomaton:
 
     @property
     def lag(self) -> int:
-        """How long before its first event something may lie that must not be there, in ms, behind its own windows."""
+        """The time (ms) before a match's first event in which leading NOTs look, beyond the windows."""
         numbers = (number for gaps in self.leading for gap in gaps for number in gap.absences)
         return max((self.plan.absences[number].duration or 0 for number in numbers), default=0)
 
@@ -171,7 +171,7 @@ def build(plan: MatchPlan, derived: frozenset[str] = frozenset()) -> GeneralAuto
 
 
 def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[Feature]:
-    """The values that a run carries itself. A run is copied often, so it carries nothing that is not read."""
+    """The features of a run that are kept for the run itself, only those that are read: a run is copied often."""
     strategies = {*plan.begins, *plan.continues}
     carried = [STATE]
     if any(ending.trailing for ending in table.endings):
@@ -210,8 +210,10 @@ def _read(plan: MatchPlan, checks: tuple[Asked, ...]) -> Iterator[Feature]:
 
 
 def _looked_back(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> Iterator[Feature]:
-    """What else a run must have wherever a check is asked that looks back at a list: its length, to know whether there
-    is something, and its aggregates so far without the event that the check calls the current one."""
+    """Features for checks that look back at a list: its length, and its aggregates before the current event.
+
+    The length says whether there is something to look back at.
+    """
     for taken, asked in _moments(plan, table, checks):
         for one in asked:
             yield from (Feature(c, What.LENGTH) for c in one.taking if one.needed(c, taken) > 1)
@@ -221,7 +223,7 @@ def _looked_back(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> It
 
 
 def _moments(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> Iterator[tuple[int | None, Iterable[Asked]]]:
-    """Where a kernel asks which checks: the component whose event is being taken (None: of a whole match)."""
+    """(component whose event is taken, or None for a whole match) -> the checks that a kernel asks then."""
     for kind in table.kinds:
         yield kind.component, due(checks, kind.component, kind.over, kind.newly)
         for number in (number for gap in kind.gaps for number in gap.absences):
@@ -234,7 +236,7 @@ def _moments(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> Iterat
 
 
 def features_of(leaf: Attribute | Aggregate | Length) -> Iterator[Feature]:
-    """Where a run may find what an expression reads."""
+    """The features of a run that an expression may read."""
     if isinstance(leaf, Length):
         yield Feature(leaf.component, What.LENGTH)
     elif isinstance(leaf, Aggregate):
@@ -251,11 +253,11 @@ def features_of(leaf: Attribute | Aggregate | Length) -> Iterator[Feature]:
 
 
 def so_far(leaf: Aggregate) -> tuple[Feature, ...]:
-    """Where a run keeps f(b[..i-1]) when b[i] is among the events that it has."""
+    """The features of f(b[..i-1]) for a run that has taken b[i] already."""
     features = aggregate_features(leaf)
     return tuple(one if one.what in (What.FIRST, What.LENGTH) else replace(one, back=1) for one in features)
 
 
 def held(leaf: Attribute, what: What, back: int = 0) -> Feature:
-    """Where a run keeps an attribute of an event that it bound."""
+    """The feature of an attribute of a bound event."""
     return Feature(leaf.component, what, leaf.name, leaf.kind, back)

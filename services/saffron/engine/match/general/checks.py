@@ -1,4 +1,4 @@
-"""When each condition of WHERE is asked: at the first moment at which all that it reads can be read (`plan.Check`)."""
+"""The evaluation time of each condition of WHERE: the moment at which all that it reads is known (`plan.Check`)."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class Asked:
         return frozenset(leaf.component for leaf in leaves(self.expr) if _is_finished(leaf))
 
     def needed(self, component: int, taken: int | None) -> int:
-        """How many events of a component a run has when there is something to look back at; 0: nothing looks back.
+        """The number of a component's events from which on a run has something to look back at; 0: nothing looks back.
 
-        `taken`: the component whose event is being taken (None: the run is complete as it is). The event that the
-        check calls the current one is, of any other component, among those that the run has.
+        `taken`: the component whose event is being taken (None: the run is complete). The current event of the check is
+        not counted if it is of `taken`; of any other component it is one of those that the run has.
         """
         back = self.back(component)
         return back + 1 if back and component != taken else back
 
     def back(self, component: int) -> int:
-        """How many events of a component must come before the one being taken; else the check holds."""
+        """The number of a component's events that must come before the one being taken; with fewer, the check holds."""
         own = [leaf for leaf in leaves(self.expr) if leaf.component == component]
         backs = [leaf.back for leaf in own if isinstance(leaf, Attribute) and leaf.which is Which.PREVIOUS]
         backs += [1 for leaf in own if isinstance(leaf, Aggregate) and leaf.scope is Scope.BEFORE]
@@ -67,7 +67,7 @@ class Asked:
 
     @cached_property
     def is_local(self) -> bool:
-        """Whether the event being taken decides alone."""
+        """True if the event being taken decides alone."""
         return len(self.reads) <= 1 and all(
             isinstance(leaf, Attribute) and leaf.which in (Which.SINGLE, Which.CURRENT) for leaf in leaves(self.expr)
         )
@@ -115,5 +115,5 @@ def _is_finished(leaf: Attribute | Aggregate | Length) -> bool:
 
 
 def _is_whole(leaf: Attribute | Aggregate | Length) -> bool:
-    """Whether it reads a finished list, which may be empty."""
+    """True if the leaf reads a finished list, which may be empty."""
     return isinstance(leaf, Length) or (isinstance(leaf, Aggregate) and leaf.scope is Scope.CLOSED)

@@ -1,4 +1,4 @@
-"""How windows close for the runs of a plan WITH TIMEOUTS: what `expiry.close_all` is told."""
+"""The arguments of `expiry.close_all`: the windows of a plan WITH TIMEOUTS, and the rows of its runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ Closing = tuple[int, int, int, int, int, int]
 
 
 def closing(automaton: GeneralAutomaton) -> Closing:
-    """The kind of window, its size and slide, the first instant at which one may begin; rows of runs: the ordinal of
-    the event bound last, and up to when the run has been reported."""
+    """(kind of window, size, slide, first instant at which one may begin, row ORDINAL, row REPORTED).
+
+    The rows are of runs: the ordinal of the event bound last, and the instant up to which the run has been reported.
+    """
     window, features = automaton.plan.window, automaton.state.ints
     kind = ALONE if window.slide is None and window.opens is None else OPENED if window.slide is None else SLIDING
     lowest = 0 if window.events else -(2**62)

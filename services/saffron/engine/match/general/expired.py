@@ -1,4 +1,4 @@
-"""The runs of a block whose window is over: apart from the matches, among which the kernels find them."""
+"""The runs of a block whose window is over, separated from the matches, among which kernels list them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Expired:
 
     @property
     def found(self) -> Ints:
-        """int64 [FOUND_ROWS, n]."""
+        """int64 [FOUND_ROWS, n]: the expired runs so far."""
         found: Ints = np.concatenate([np.zeros((FOUND_ROWS, 0), np.int64), *self._parts], axis=1)
         return found
 
@@ -54,6 +54,6 @@ class Expired:
 
     @staticmethod
     def states(found: Ints) -> Ints:
-        """[n] the states in which they waited."""
+        """[n] the states in which the runs waited."""
         states: Ints = (-2 - found[LEAD]) & ((1 << STATE_BITS) - 1)
         return states

@@ -1,8 +1,7 @@
 """Runs whose window is over where those without a match are reported too (WITH TIMEOUTS): kernel helpers.
 
-Runs are not kept by window, so a run is reported for each window that holds its first event, as it stands when that
-window closes: before the key's next event, or at the end of a block. Behind `REPORTED` a run keeps up to when that was
-done.
+Runs are not kept by window. So a run is reported for each window that holds its first event, as it is when that window
+closes: before the key's next event, or at the end of a block. Behind `REPORTED` a run keeps up to when that was done.
 """
 
 from __future__ import annotations
@@ -56,9 +55,11 @@ def close_all(
     floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int, pending: int, found: Any, matches: int,
     nodes: Any, rows: Any, openers: Any, window: Any, ordinal_row: int, reported_row: int, due: Any,
 ) -> int:  # fmt: skip
-    """As `close`, for the end of every window: runs in states before `pending` are found as well, in the form of a
-    match with LEAD = -2 - (ordinal of the last event, state). `rows`: instants, positions, mask; `window`: kind, size,
-    slide, first window."""
+    """Close every window that ended, as `close` does, and report runs in states before `pending` as timed out.
+
+    Such a run is listed as a match with LEAD = -2 - (ordinal of the last event, state). `rows`: instants, positions,
+    mask; `window`: kind, size, slide, first window.
+    """
     length = segments[slot, LENGTH]
     base = segments[slot, BASE] + segments[slot, BEGIN]
     instants, positions, mask = rows

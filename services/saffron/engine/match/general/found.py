@@ -1,7 +1,7 @@
 """Matches in the order of results; one found in several ways (choices are unions) is one.
 
-The order is by the last event, the first, all in turn; of matches of the same events by those of each component in
-turn, one that is not bound behind all others: of two sides of an OR, the first comes first.
+The order is by the last event, then the first, then all in turn. Matches of the same events are ordered by the events
+of each component in turn. An unbound component comes last: of two sides of an OR, the first comes first.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from saffron.engine.match.core.nodes import Nodes
 Ints = NDArray[np.int64]
 
 _NOT_BOUND = 2**62
-"""In a key, in place of the rows of a component that has none: behind them all."""
+"""The row in a sort key for a component without events: it comes after all rows."""
 
 
 def settle(found: Ints, components: int, base: int, nodes: Nodes) -> int:
-    """Put what stays of matches first, in order, in place; how many that are. `base`: the oldest row."""
+    """Sort matches in place, equal ones once; returns their number. `base`: the oldest row."""
     count = int(found.shape[1])
     if count < 2:
         return count
@@ -97,7 +97,7 @@ def _write(found, components, base, node_row, node_before, node_part, ends, keys
 
 @kernel(int64(int64[::1], int64[::1], int64, int64))
 def _difference(keys, ends, i, j):  # type: ignore[no-untyped-def]
-    """Below 0 if key i comes first, 0 if both are equal."""
+    """The order of keys i and j: below 0 if i comes first, 0 if they are equal."""
     a = ends[i - 1] if i > 0 else 0
     b = ends[j - 1] if j > 0 else 0
     while a < ends[i] and b < ends[j]:
@@ -110,7 +110,7 @@ def _difference(keys, ends, i, j):  # type: ignore[no-untyped-def]
 
 @kernel(int64(int64[::1], int64[::1], int64[::1]))
 def _sort(keys, ends, order):  # type: ignore[no-untyped-def]
-    """order [n]: the matches by their keys, equal ones once; how many (merge sort; mostly they are in order)."""
+    """Write the order of distinct matches to `order`; returns their number (merge sort; mostly in order)."""
     n = len(ends)
     for i in range(n):
         order[i] = i

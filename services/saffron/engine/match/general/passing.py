@@ -13,7 +13,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Passing:
-    """`instants`, `ordinals` [n], ascending: of each event. `clock`, `ordinal`: of the one before the first."""
+    """The events of a part as runs pass them.
+
+    `instants`, `ordinals` [n], ascending: of each event. `clock`, `ordinal`: of the event before the first.
+    """
 
     instants: Ints
     ordinals: Ints

@@ -15,7 +15,7 @@ from saffron.engine.match.general.expiry import close_all
 from saffron.engine.match.general.pending import close, reports
 
 Due = tuple[int, int]
-"""What `pending.close` is told about NOTs with a time."""
+"""The arguments of `pending.close` on NOTs with a time."""
 
 
 def sweep(pool: Pool, now: int, pending: int, found: NDArray[np.int64], matches: int, due: Due) -> int:
@@ -36,7 +36,7 @@ def sweep_all(
     nodes: Nodes, rows: tuple[NDArray[np.int64], NDArray[np.int64], int], openers: NDArray[np.int64], window: Closing,
     due: Due,
 ) -> int:  # fmt: skip
-    """The same of a plan WITH TIMEOUTS. `rows`: instants and positions of the stored events, and the ring's mask."""
+    """The `sweep` of a plan WITH TIMEOUTS. `rows`: stored events' instants and positions, and the ring's mask."""
     arrays = pool.floats, pool.ints, pool.heads, pool.segments
     return int(_sweep_all(*arrays, now, pending, found, matches, *nodes.arrays, *rows, openers, *window, *due))
 

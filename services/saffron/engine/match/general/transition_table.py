@@ -1,7 +1,7 @@
-"""The pattern as a table: states, their edges, and where an edge leads; what a kernel walks.
+"""The pattern as a table for kernels: states, their edges, and the targets of each edge.
 
-State 0 is where nothing is taken yet. A state is a stance of a position; where no edge waits under skip-till-next-match
-the stances of a position are one state, as a run then stays whatever happens or none does.
+State 0 is where nothing is taken yet. A state is a stance of a position. If no edge waits under skip-till-next-match,
+the stances of a position are one state, as then either every run stays or none does.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Kind:
 
     @property
     def waiting(self) -> tuple[Gap, ...]:
-        """The gaps that have such NOTs."""
+        """The gaps with NOTs that are evaluated later."""
         return tuple(gap for gap in self.gaps if self.later & set(gap.absences))
 
 
@@ -152,14 +152,14 @@ class Builder:
         return self._number((position, rest)) if rest else NOWHERE
 
     def _uncounted(self, edge: Edge) -> bool:
-        """Whether the edge may take a result of another query, and would not outlive it if that counted."""
+        """True if the edge may take a result of another query, and would not outlive it if that counted."""
         contiguous = self.strategy(edge) in (Strategy.STRICT, Strategy.PARTITION)
         return contiguous and any(name in self.derived for name in self.plan.components[edge.component].types.known)
 
     def _skips(self, position: Position | None, edges: tuple[Edge, ...], uncounted: list[Edge]) -> list[int]:
-        """Where a run is left by an event that does not count, at 2 * bits of the edges that took it + whether held.
+        """The states of a run after an event that does not count, at 2 * bits of the edges that took it + whether held.
 
-        The edges that did not take it go on waiting.
+        The edges that did not take the event go on waiting.
         """
         if not self.derived:
             return []
@@ -198,7 +198,7 @@ class Builder:
         return row, into
 
     def _later(self, edge: Edge) -> frozenset[int]:
-        """The NOTs before the edge's event that read what may come behind it; SaffronError in a repetition."""
+        """The NOTs before the edge's event that read later events; SaffronError in a repetition."""
         numbers = {number for gap in edge.gaps if gap.left for number in gap.absences}
         numbers = {number for number in numbers if not self.plan.absences[number].or_else}
         found = frozenset(number for number in numbers if self._reads_on(self.plan.absences[number], edge))

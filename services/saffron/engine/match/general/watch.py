@@ -1,9 +1,9 @@
-"""Transitions of runs that walk a table (P2): counted in a share of blocks, which are watched.
+"""Transitions of runs that walk a table (P2), counted in a share of blocks, which are watched.
 
-A run is in a state from the event behind the one that brought it there up to that with which it leaves, or the last one
-in its window. Each is counted as if it stayed to the end of the block or of its window, and what it did not stay is
-taken off when it leaves. Runs that an order dropped are censored: they just are not there any more. So are blocks of
-which the query does not see all events, or within a window behind such.
+A run is in a state from the event after the one that brought it there, up to the event with which it leaves, or the
+last in its window. Each run is counted as if it stayed to the end of the block or of its window; what it did not stay
+is subtracted when it leaves. Censored, and so not counted, are runs that an order dropped, blocks of which the query
+does not see all events, and blocks within a window behind such.
 """
 
 from __future__ import annotations
@@ -38,13 +38,15 @@ Ints = NDArray[np.int64]
 Cells = dict[tuple[int, int], int]
 
 ONE_IN = 256
-"""Blocks of which one is watched, by the hash of its first instant: there a query takes two to three times as long."""
+"""The number of blocks of which one is watched, by the hash of its first instant: it takes two to three times as
+long.
+"""
 
 FORKED, DIED = -2, -1
 """Besides states: successors of runs beyond one for each event, and runs that ended with nothing."""
 
 UNWATCHED = np.ones((ROWS, 1), np.int64)
-"""What a kernel is given where nothing is noted."""
+"""The log of a kernel that notes nothing."""
 
 _NOTES = 16  # for which there is room, by event and run
 
@@ -69,12 +71,12 @@ class Watch:
 
     @property
     def states(self) -> int:
-        """m, the completed state included."""
+        """The number m of states, the completed one included."""
         return len(self._states) + self._waiting + 1
 
     @property
     def counting(self) -> bool:
-        """Whether the block at hand is watched."""
+        """True if the block at hand is watched."""
         return self.on
 
     def censor(self, *, censored: bool) -> None:
@@ -85,7 +87,7 @@ class Watch:
         """Do nothing: this watch postpones nothing to the end of a block."""
 
     def restart(self) -> None:
-        """After a snapshot nothing has been counted."""
+        """Do nothing: after a snapshot nothing has been counted."""
 
     def take(self) -> tuple[Cells, int, int]:
         """The transitions since the last call by (state, next state), events, and ms that runs lived."""
@@ -94,12 +96,12 @@ class Watch:
         return cells, events, lived
 
     def share(self, one_in: int) -> None:
-        """From the next block on one of so many is watched; where all are, the block at hand too."""
+        """Watch one in `one_in` blocks from the next on; if all are watched, the block at hand too."""
         self.one_in = one_in
         self.on = one_in == 1 and not self._censored
 
     def clear(self) -> None:
-        """Begin to count anew."""
+        """Set all counts to 0."""
         self.events = 0
         self.lived = 0  # ms, by all partial matches together
         self._completed = 0
@@ -112,20 +114,20 @@ class Watch:
         self.pass_time(pool, clock, now)
 
     def pass_time(self, pool: Pool, clock: int, now: int) -> None:
-        """No event has come since `clock`: runs whose windows end before `now` are about to be freed."""
+        """Count the last lifetimes of runs whose windows end before `now`; no event has come since `clock`."""
         if self.on:
             _, deadlines = self._alive(pool, clock)
             self.lived += int((deadlines[deadlines < now] - clock).sum())
 
     def begin(self, pool: Pool, part: Passing, *, first: bool) -> None:
-        """These events are about to be taken, `first` in their block or not."""
+        """Begin a part, with the runs alive before it and a log. `first`: of its block."""
         if self.on:
             self._before = self._alive(pool, int(part.instants[0]) if first else part.clock)
             self.log = np.empty((ROWS, _NOTES * (len(part.instants) + len(self._before[0]) + _NOTES)), np.int64)
             self.log[WHAT, 0] = 1
 
     def end(self, part: Passing) -> None:
-        """They have been taken. Where more happened than there was room to note they are left out."""
+        """End a part: count the notes of its log. If the log was too small, the part is left out."""
         if not self.on:
             return
         log, self.log = self.log, UNWATCHED
@@ -139,7 +141,7 @@ class Watch:
         self._went(part, kinds, places, notes[DEADLINE_AT], notes[ORDINAL_AT])
 
     def complete(self, count: int) -> None:
-        """So many matches had waited for the end of their windows."""
+        """Count matches whose wait for the end of a window is over."""
         self._completed += count if self.on else 0
 
     def _alive(self, pool: Pool, since: int) -> tuple[Ints, Ints]:
@@ -213,7 +215,7 @@ class Watch:
         return taken
 
     def _waited(self, cells: Cells) -> None:
-        """Count what becomes of waiting matches. They are one step from the end: no event brings them nearer."""
+        """Count the transitions of waiting matches. They are one step from the end: no event brings them nearer."""
         first = len(self._states)
         waiting = range(first, first + self._waiting)
         came = {state: sum(count for (_, into), count in cells.items() if into == state) for state in waiting}

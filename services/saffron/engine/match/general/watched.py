@@ -1,6 +1,6 @@
-"""What runs of a table do, noted in blocks that are watched (P2; kernel helpers).
+"""The log of what runs of a table do in watched blocks (P2; kernel helpers).
 
-Nothing is noted of events that leave a run as it is, and nothing is added up here: `watch` does that, block by block.
+Events that leave a run as it is are not noted. `watch` sums the log, block by block.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from typing import Any
 from saffron.engine.kernels.jit import jitable
 
 TOOK, ENDED, LEFT, HELD_ON, PASSED_ON, GONE_WITH, UNDONE = range(7)
-"""By an edge an event was taken, or a match found or begun to wait. A run left a state: for another by taking an event,
-for one that waits for less after a take or without one, or ended with nothing. A match that waited was refused."""
+"""Kinds of notes. Of an edge: TOOK, a run took an event by it; ENDED, a match was found or began to wait. Of the state
+that a run left: LEFT, for another by taking an event; HELD_ON and PASSED_ON, for one that waits for less, after a take
+or without one; GONE_WITH, the run ended with nothing; UNDONE, a waiting match was refused.
+"""
 KINDS = 7
 
 WHAT, DEADLINE_AT, ORDINAL_AT = range(3)
 ROWS = 3
-"""Rows of a log: KINDS * (edge or state) + kind; the deadline of the run; the ordinal of the event. Place 0 of the
-first row says how many places are taken, itself included; beyond the last one notes are counted only."""
+"""Rows of a log: KINDS * (edge or state) + kind; the deadline of the run; the ordinal of the event.
+
+Place 0 of the first row is the number of places taken, itself included. Notes beyond the last place are only counted.
+"""
 
 
 @jitable

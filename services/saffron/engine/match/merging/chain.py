@@ -20,7 +20,7 @@ def whole(low: Any, node: int) -> Any:
 
 @jitable
 def _behind(head: int, mark: int, node: int, node_before: Any) -> Any:
-    """How many nodes of the trunk that ends at `head` come after `mark`."""
+    """The number of nodes after `mark` of the trunk that ends at `head`."""
     ring = len(node_before) - 1
     count = 0
     while head >= mark:
@@ -43,7 +43,7 @@ def _drawn(own: int, head: int, count: int, node: int, node_row: Any, node_befor
 
 @jitable
 def _again(own: int, source: int, count: int, node: int, node_row: Any, node_before: Any, node_part: Any) -> None:
-    """As `_drawn`, where nodes [source, source + count) are the same part of the trunk."""
+    """Do as `_drawn`, with nodes [source, source + count), which hold the same part of the trunk."""
     ring = len(node_row) - 1
     for k in range(count):
         place = (node + k) & ring
@@ -55,7 +55,7 @@ def _again(own: int, source: int, count: int, node: int, node_row: Any, node_bef
 
 @jitable
 def _needed(ints: Any, heads: Any, held: Any, segments: Any, slot: int, lane: int, node: int, node_before: Any) -> Any:
-    """How many nodes `draw` makes."""
+    """The number of nodes that `draw` makes."""
     head = whole(heads[lane], node)
     begin = segments[slot, BASE] + segments[slot, BEGIN]
     mark, count, needed = np.int64(ALL), 0, 0

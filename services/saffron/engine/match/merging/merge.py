@@ -36,7 +36,7 @@ _LARGE = 1e12
 
 @jitable
 def _hash(floats: Any, ints: Any, lane: int) -> Any:
-    """Equal for runs that agree."""
+    """A hash of a run's features, equal for runs that agree."""
     value = np.uint64(GOLDEN)
     for row in range(FIRST_FEATURE, ints.shape[0] - ROWS):
         value = chained(value, np.uint64(ints[row, lane]))
@@ -49,7 +49,7 @@ def _hash(floats: Any, ints: Any, lane: int) -> Any:
 
 @jitable
 def _agree(floats: Any, ints: Any, one: int, other: int) -> bool:
-    """Whether two runs have the same computation state: null is as good as null, 0 as -0."""
+    """True if two runs have the same computation state: null is as good as null, 0 as -0."""
     for row in range(FIRST_FEATURE, ints.shape[0] - ROWS):
         if ints[row, one] != ints[row, other]:
             return False
@@ -62,9 +62,9 @@ def _agree(floats: Any, ints: Any, one: int, other: int) -> bool:
 
 @jitable
 def _pair(floats: Any, ints: Any, base: int, length: int, held: Any, end: int) -> Any:
-    """held[START, end + i]: the last of the runs that agree with run i of the key (or i). Whether there are any such.
+    """Write the last run that agrees with run i of the key (or i) to held[START, end + i]; True if any two agree.
 
-    held[DEADLINE, end...] serves as a table: both are lanes that nobody uses.
+    held[DEADLINE, end...] serves as a hash table: both are unused lanes.
     """
     size = 1
     while 2 * size <= 2 * length:
@@ -105,7 +105,7 @@ def _follow(held: Any, held_heads: Any, segments: Any, slot: int, run: Any, orde
 
 @jitable
 def _larger(held: Any, segments: Any, slot: int, one: int, other: int) -> bool:
-    """Whether group `one` has more followers."""
+    """True if group `one` has more followers than group `other`."""
     begin = segments[slot, BASE] + segments[slot, BEGIN]
     more = 0
     for f in range(begin, begin + segments[slot, LENGTH]):
@@ -224,7 +224,7 @@ def merge(
 
 @separate(int64(int64[:, ::1], uint32[::1], int64[:, ::1], int64, int64))
 def disband(held: Any, held_heads: Any, segments: Any, slot: int, group: int) -> Any:
-    """Forget the followers of a group of a key; how many of them were not stale (see `due`)."""
+    """Remove the followers of a group of a key; returns the number that were not stale (see `due`)."""
     begin, length = segments[slot, BASE] + segments[slot, BEGIN], segments[slot, LENGTH]
     at, stale = begin, segments[slot, STALE]
     for f in range(begin, begin + length):

@@ -30,11 +30,11 @@ class MergingText:
 
     @property
     def defers(self) -> bool:
-        """Whether matches of merged runs are read off the trunk; else their chains are drawn before."""
+        """True if matches of merged runs are read off the trunk; else their chains are drawn before."""
         return deferring(self.text.automaton.plan, self.text.merging)
 
     def whole(self, state: State) -> None:
-        """Write the part of the chain of which the match that was just found consists."""
+        """Write the chain of the match that was just found."""
         if self.text.merges(state) and self.defers:
             out = self.text.out
             out("found[MARK_OF, matches] = 0 if mark == ALL else mark")
@@ -98,7 +98,7 @@ class MergingText:
             out("    Gm[slot, BEGIN] = 0")
 
     def compare(self, *, ordered: bool) -> None:
-        """Before a run may enter the state, now and then: those that agree become one."""
+        """Write the code that merges equivalent runs, now and then, before a run may enter the state."""
         state, out = self.text.merged, self.text.out
         if state is None:
             return
@@ -122,7 +122,7 @@ class MergingText:
                 out("livem += e")
 
     def draw(self, leaving: str) -> None:
-        """Before an event that may end matches of merged runs: their chains, drawn on."""
+        """Write the code that draws the chains of merged runs before an event that may end matches of them."""
         state, out = self.text.merged, self.text.out
         if state is None or self.defers:
             return

@@ -24,11 +24,11 @@ def _copy(text, begin, end, out, at):  # type: ignore[no-untyped-def]
 def assemble(  # type: ignore[no-untyped-def]
     ids, frame, frame_at, heads, head_ends, counts, places, closures, events, event_ends, tails, tail_ends, out, ends
 ):
-    """Write the results. Of result i, in turn: frame piece 0, id, head i, events by component, tail i.
+    """Write the results: for each, frame piece 0, id, head, events by component, tail.
 
-    frame: piece 0 opens a result, pieces 1.. c + 1 open component c (its key and, for a closure, the bracket);
-    `frame_at` [pieces + 1]. places: [events of all results] which event's text; `event_ends`, as `head_ends` and
-    `tail_ends`, say where each text ends.
+    `frame`: piece 0 opens a result, piece c + 1 opens component c (its key and, for a closure, the bracket); `frame_at`
+    [pieces + 1]. `places`: the text of each event of all results. `event_ends`, `head_ends`, `tail_ends`: the ends of
+    texts.
     """
     at, k = 0, 0
     for i in range(counts.shape[0]):

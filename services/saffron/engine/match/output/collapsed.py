@@ -20,12 +20,12 @@ from saffron.engine.operators.identity import digits
 
 Ints = NDArray[np.int64]
 
-CHUNK = 1 << 15  # about so many names and numbers are in one message
+CHUNK = 1 << 15  # names and numbers in one message, about
 _LARGEST = 2**63
 
 
 class CollapsedMatches(Matches):
-    """As `Matches`, a result for each chunk of each graph. A chunk is nodes [begin, stop) of its graph."""
+    """Results of graphs, one for each chunk, written as `Matches` are. A chunk is nodes [begin, stop) of its graph."""
 
     def __init__(
         self, runs: QueryRuns, collapsed: Collapsed, name: str, partition: int, position: Ints | None = None

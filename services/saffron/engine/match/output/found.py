@@ -1,4 +1,4 @@
-"""The entries of the block at hand: what the kernels found, by window."""
+"""The entries of the block at hand: matches of the kernels, by window."""
 
 from __future__ import annotations
 

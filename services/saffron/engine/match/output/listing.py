@@ -1,4 +1,4 @@
-"""Listing the matches that a result of OUTPUT COMPRESSED stands for, from its JSON alone."""
+"""The listing of the matches of an OUTPUT COMPRESSED result, from its JSON alone."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ def whole(results: Iterable[Result]) -> Iterator[Result]:
 
 
 def listed(result: Result) -> Iterator[dict[str, Any]]:
-    """The bindings of each match, one after another, in the order of results: by variable a seq, a list of them for
-    those that stand for several events, or None. Memory does not follow their number."""
+    """The bindings of each match in the order of results: by variable a seq, a list of seqs for a closure, or None.
+    Memory does not follow their number.
+    """
     variables: Sequence[str] = result["variables"]
     names = [variable.removesuffix(_LIST) for variable in variables]
     # The node that closes a graph whose matches end as different variables is behind all events.

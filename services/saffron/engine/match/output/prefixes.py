@@ -1,4 +1,4 @@
-"""The events of matches of flat plans, written out fast: what a match shares with an earlier one is copied from it.
+"""The events of matches of flat plans, written fast: events shared with an earlier match are copied from it.
 
 In a flat plan the chain of a match (see `chains`) is its events in the order of components. Matches of one run follow
 each other along one chain, so that from the second on only the events since the last match are walked.
@@ -38,9 +38,12 @@ def written(
 
 @kernel(void(int64[:, ::1], uint32[::1], uint8[::1], boolean, int32[::1], int64[:, ::1], int64[:, ::1]))
 def _measure(found, node_before, node_part, merging, latest, counts, sources):  # type: ignore[no-untyped-def]
-    """sources [3, matches]: the earlier match whose events before its last one begin this one, or -1; how many nodes
-    are walked; how many events it has. latest: by place in the ring of nodes, the last match whose chain ends there;
-    `merging`: by place of the first row, the last match that begins there."""
+    """Find the events that matches share, by walking their chains. All arrays are results.
+
+    `sources` [3, matches]: the earlier match whose events before its last one begin this one, or -1; the number of
+    nodes walked; the number of events. `latest`: the last match whose chain ends at a place of the ring of nodes; under
+    `merging` the last match that begins at a row's place.
+    """
     ring, rows, last = len(node_before) - 1, len(latest) - 1, counts.shape[1] - 1
     for i in range(found.shape[1]):
         node, mark = found[CHAIN, i], found[MARK_OF, i]

@@ -1,4 +1,4 @@
-"""Matches of one query as JSON (docs/language.md, "Results"): written only when asked for, a slice at a time."""
+"""Matches of one query as JSON (docs/language.md, "Results"), rendered on demand, a slice at a time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from saffron.schema.table_names import LOOKUP_MARK
 Ints = NDArray[np.int64]
 
 _FEW = 16
-"""Places are sorted where they are fewer than one in so many of all that there are."""
+"""The ratio of all places to given ones beyond which the given ones are sorted."""
 
 
 class Written(ABC):
@@ -67,7 +67,7 @@ class Written(ABC):
 
     @property
     def stored(self) -> Rows:
-        """The events that places are places of."""
+        """The rows in which places are."""
         return self._runs.rows
 
     def events_of(self, chosen: Ints) -> tuple[Ints, Ints]:
@@ -106,7 +106,7 @@ class Written(ABC):
         return cut(out[: result_ends[-1]], result_ends)
 
     def addresses(self, chosen: Ints) -> list[Address] | None:
-        """Where these entries go, if PUBLISH says so."""
+        """The topics and keys to which PUBLISH sends these entries; None without PUBLISH."""
 
         def values(key: Expr) -> list[bytes]:
             return Tails(self._runs, *self._taken(chosen), self._value).values(key)
@@ -121,7 +121,7 @@ class Written(ABC):
 
     @property
     def _seed(self) -> str:
-        """Where ids begin."""
+        """The text from which ids of results are hashed."""
         return self._runs.plan.text
 
     @abstractmethod
@@ -134,10 +134,10 @@ class Written(ABC):
 
     @abstractmethod
     def _span(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[Ints, Ints, Ints]:
-        """Of each match the place of its first event, and its first and last instant."""
+        """The place of each match's first event, and its first and last instant."""
 
     def _tails(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[NDArray[np.uint8], Ints]:
-        """What follows the events of each, from the brace that closes them on, and where each ends."""
+        """The text after each result's events, from the closing brace on, and the end of each text."""
         return Tails(self._runs, counts, places, self._value).texts()
 
     def _ids(self, chosen: Ints, counts: Ints, seqs: Ints) -> NDArray[np.uint64]:
@@ -153,14 +153,14 @@ class Written(ABC):
         return ids
 
     def _repeated(self, chosen: Ints) -> list[Ints]:
-        """[n] what tells several reports of one match apart, if there can be some."""
+        """[n] each: numbers that distinguish several reports of one match; no column if there are none."""
         return []
 
     def _events(self, pieces: Pieces, used: Ints) -> tuple[NDArray[np.uint8], Ints]:
         """The events at these places as JSON, one after another, and where each ends.
 
-        Under an inferred schema an event has what it came with: what is null is left out, so that no result depends on
-        which attributes of other events were known by then. What other queries look up in tables is left out as well.
+        Under an inferred schema null attributes are left out, so that no result depends on the attributes of other
+        events that were known by then. What other queries look up in tables is left out as well.
         """
         columns, strings, schema = self._runs.rows.columns, self._runs.strings.values, self._runs.schema
         seq, ts = pieces.numbers(columns[SEQ][used]), self._times(pieces, used)
@@ -191,7 +191,7 @@ class Written(ABC):
         return pieces.join(order)
 
     def _heads(self, chosen: Ints, first: Ints, start: Ints, end: Ints) -> tuple[NDArray[np.uint8], Ints]:
-        """From after the id to before the events: query, partition, key, start, end, window."""
+        """The text between id and events of each result: query, partition, key, start, end, window."""
         runs, plan, pieces = self._runs, self._runs.plan, Pieces()
         opening = b'","query":' + orjson.dumps(self._name) + b',"partition":%d,"key":{' % self._partition
         order: list[NDArray[np.int64] | int] = []

@@ -98,7 +98,7 @@ def known(runs: QueryRuns, entries: Entries, block: Block) -> list[Known]:
 
 
 def _phases(deadline: Ints, counted: NDArray[np.generic]) -> list[tuple[int, NDArray[np.bool_]]]:
-    """Which matches were known with an event of the stream, or by a deadline in time, and which when a count was."""
+    """Matches by the kind of instant with which they are known: DUE, an event or a deadline in time; FULL, a count."""
     full = (deadline != AT_ONCE) & (counted != 0)
     return [(DUE, ~full), (FULL, full)] if full.any() else [(DUE, ~full)]
 

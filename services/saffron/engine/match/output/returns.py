@@ -1,4 +1,4 @@
-"""RETURN items, and any expression of a plan, evaluated on a finished match (`plan.Binary` says what they mean)."""
+"""RETURN items, and any expression of a plan, evaluated on a finished match (`plan.Binary` defines the meaning)."""
 
 from __future__ import annotations
 

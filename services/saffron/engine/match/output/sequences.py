@@ -1,4 +1,4 @@
-"""The matches found in a block as sequence numbers alone: what callers need that make no JSON of them."""
+"""The matches found in a block as sequence numbers alone, for callers that make no JSON."""
 
 from __future__ import annotations
 

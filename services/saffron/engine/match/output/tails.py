@@ -41,7 +41,7 @@ class Tails:
         self._starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).reshape(counts.shape)
 
     def texts(self, **behind: Floats) -> tuple[NDArray[np.uint8], Ints]:
-        """From after the events to the end of each result, one after another, and where each ends.
+        """The text after the events of each result, one after another, and the end of each text.
 
         `behind`: numbers [n] that stand behind the "return" object, by name.
         """
@@ -83,7 +83,7 @@ class Tails:
         return bool((self._counts[:, leaf.component] >= least).all())
 
     def _column(self, leaf: Attribute) -> tuple[Kind, NDArray[np.generic]]:
-        """The attribute's values, one a match."""
+        """The values of an attribute, one a match, with its kind."""
         begin = self._starts[:, leaf.component]
         if leaf.which is Which.LAST:
             begin = begin + self._counts[:, leaf.component] - 1
@@ -97,7 +97,7 @@ class Tails:
     def _lengths(self, expr: Expr) -> Ints | None:
         if isinstance(expr, Length) or (isinstance(expr, Aggregate) and expr.name is None):
             lengths = self._counts[:, expr.component].copy()
-            return lengths if lengths.all() else None  # of what is not bound it is null
+            return lengths if lengths.all() else None  # the value of an unbound component is null
         return None
 
     def _numbers(self, expr: Expr) -> Floats | None:
@@ -108,7 +108,7 @@ class Tails:
             right = self._numbers(expr.right) if left is not None else None
             if compute is None or left is None or right is None:
                 return None
-            with np.errstate(all="ignore"):  # what overflows or is undefined is null, as match by match
+            with np.errstate(all="ignore"):  # values that overflow or are undefined are null, as match by match
                 return compute(left, right)  # type: ignore[no-any-return]
         if isinstance(expr, Unary) and expr.operator == "-":
             operand = self._numbers(expr.operand)

@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 
 class TimedOutRuns(Matches):
-    """As a match, but what RETURN would say: `"timeout": true` and the variables that could have come next."""
+    """Results of timed-out runs: matches with `"timeout": true` and the next variables, without RETURN."""
 
     def __init__(self, runs: QueryRuns, over: TimedOut, name: str, partition: int, position: Ints) -> None:
         super().__init__(runs, over.entries, name, partition, position)

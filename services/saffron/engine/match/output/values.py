@@ -1,4 +1,4 @@
-"""What results are written from; an attribute of a stored event as Python has it."""
+"""The values that results are written from, and attributes of stored events as Python objects."""
 
 from __future__ import annotations
 

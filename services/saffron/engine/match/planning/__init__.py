@@ -1,1 +1,1 @@
-"""Which engine runs a match plan, and why: decided from the plan and the stream's schema alone, without any kernel."""
+"""The choice of the engine that runs a match plan, from the plan and the schema alone, with its reason."""

@@ -61,7 +61,7 @@ def engine_of_runs(plan: MatchPlan, schema: Schema, *, merges: bool = True) -> E
 
 
 def _all_begin(plan: MatchPlan) -> bool:
-    """Whether any event that can matter begins a run: there is nothing to pass over."""
+    """True if any event that can matter begins a run: there is nothing to pass over."""
     automaton = Automaton(plan, ())
     chosen = any(automaton.is_local(condition) for condition in automaton.conditions(0, Edge.BEGIN))
     first = plan.components[0].types

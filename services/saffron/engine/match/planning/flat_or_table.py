@@ -1,4 +1,4 @@
-"""Which match plans run as a table of states that a kernel walks; the others are flat."""
+"""The test whether a match plan runs as a table of states that a kernel walks; other plans are flat."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def table_reason(plan: MatchPlan) -> str:
 
 
 def walks_table(plan: MatchPlan) -> bool:
-    """Whether runs of a plan walk a table of states, whatever its events are."""
+    """True if runs of a plan walk a table of states, whatever its events are."""
     return bool(table_reason(plan))
 
 
 def counts_events(plan: MatchPlan) -> bool:
-    """Whether the query asks which events stand next to each other."""
+    """True if the query asks which events stand next to each other."""
     return bool({Strategy.STRICT, Strategy.PARTITION} & {plan.strategy, *plan.begins, *plan.continues})
 
 
 def reads_numbered(plan: MatchPlan) -> bool:
-    """Whether a condition reads b[n], or an aggregate over b[..i]."""
+    """True if a condition reads b[n], or an aggregate over b[..i]."""
     found = [leaf for check in plan.checks for leaf in leaves(check.expr)]
     nth = any(isinstance(leaf, Attribute) and leaf.which is Which.NTH for leaf in found)
     return nth or any(isinstance(leaf, Aggregate) and leaf.scope is Scope.THROUGH for leaf in found)

@@ -16,12 +16,12 @@ from saffron.schema.schema import Schema
 
 
 def is_uncertain(plan: MatchPlan, schema: Schema) -> bool:
-    """Whether the plan is matched by confidence: it asks for it, or the stream's times are imprecise."""
+    """True if the plan is matched by confidence: it asks for it, or the stream's times are imprecise."""
     return plan.confidence is not None or bool(schema.times)
 
 
 def refusal(plan: MatchPlan, schema: Schema) -> str:
-    """The reason why a plan cannot run over imprecise time, with what to write instead; "" if it can."""
+    """The reason why a plan cannot run over imprecise time, with a hint; "" if it can."""
     if schema.derived:
         return "results of others have no intervals of time: leave CONFIDENCE out, or the type that INTO makes"
     found = next(_refusals(plan, schema), None)
@@ -68,7 +68,7 @@ def _leaves(plan: MatchPlan) -> Iterator[Attribute | Aggregate]:
 
 
 def is_ordered(plan: MatchPlan, component: int) -> bool:
-    """Whether anything reads the order of a closure's events (a correlated closure)."""
+    """True if anything reads the order of a closure's events (a correlated closure)."""
     for leaf in _leaves(plan):
         if leaf.component != component:
             continue

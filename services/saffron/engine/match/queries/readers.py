@@ -31,12 +31,12 @@ def plan_beside(queries: Queries, standing: Standing, schema: Schema, compiler: 
 
 
 def readable(queries: Queries, standing: Standing) -> Derived:
-    """The types made by other queries that a query which is bound anew may read now."""
+    """The types made by other queries that a query may read when it is bound anew."""
     return still_made(standing.derived or {}, made_by(_others(queries, standing).values()))
 
 
 def must_widen(queries: Queries, reader: Standing) -> bool:
-    """Whether other queries now make other kinds of values than those that a reader was bound to."""
+    """True if other queries now make other kinds of values than those that a reader was bound to."""
     known, made = reader.derived or {}, readable(queries, reader)
     return any(made[one] != known[one] for one in known)
 

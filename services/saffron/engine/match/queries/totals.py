@@ -43,7 +43,7 @@ def states(queries: Queries) -> dict[str, int]:
 
 
 def watch(queries: Queries, one_in: int) -> None:
-    """Count transitions in one block of so many from the next one on."""
+    """Count transitions in one of `one_in` blocks from the next one on."""
     for runs in _runs(queries).values():
         if runs.transitions is not None:
             runs.transitions.share(one_in)

@@ -52,7 +52,7 @@ def adopt_keys(keys: Keys, key: Sequence[str], old: Schema, new: Schema) -> Keys
 
 
 def adopt_pool(pool: Pool, old: State, new: State) -> None:
-    """Change the runs of a state to the features of the new state; what stands behind the features stays."""
+    """Change the runs of a state to the features of the new state; rows behind the features stay."""
     values = {_place(one): (one, pool.floats[at]) for at, one in enumerate(old.floats)}
     values |= {_place(one): (one, pool.ints[FIRST_FEATURE + at]) for at, one in enumerate(old.ints)}
     lanes = len(pool.heads)

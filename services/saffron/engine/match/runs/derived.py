@@ -1,9 +1,9 @@
-"""Results of a query as events to other queries (INTO, N11): where they stand, and what they carry.
+"""Results of a query as events to other queries (INTO, N11): their place in the stream, and their content.
 
-A result stands behind the last event of its match, with its time; one that is known only when its window has closed
-(trailing NOT, LONGEST, ...) behind the last event in the window, at the window's last instant. It has the position of
-the event that it stands behind, but counts as none: `merged` puts such events among those of the stream, as a reader is
-given them, and tells them apart by `Composed.result`.
+A result comes behind the last event of its match, with that event's time. A result that is known only when its window
+has closed (trailing NOT, LONGEST, ...) comes behind the last event in the window, at the window's last instant. It has
+the position of the event before it, but is not counted as one. `merged` inserts such events for a reader, and marks
+them by `Composed.result`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 Array = NDArray[np.generic]
 
 OF_STREAM = 0
-"""The `result` of an event that is none."""
+"""The `result` of an event that is no result."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def merged(part: Range, made: Sequence[Made], schema: Schema) -> Range:
 
 
 def _has(columns: Columns, schema: Schema) -> bool:
-    """Whether the columns are those of the schema: results may have made an attribute's kind wider."""
+    """True if the columns are those of the schema: results may have made an attribute's kind wider."""
     held = {name: column.kind for name, column in columns.attributes.items()}
     return all(held.get(name) is kind.column for name, kind in schema.kinds.items())
 

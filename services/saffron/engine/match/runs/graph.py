@@ -126,13 +126,13 @@ class Linking(Source):
         self._listed = 0
 
     def forget_runs(self) -> None:
-        """No match holds both an event from before and one from after."""
+        """Mark all stored events as useless: no match holds an event from before and one from after this call."""
         self.list_found()  # those of the block at hand stay readable
         self.runs.rows.columns[_MASK][:] = 0
 
     @property
     def told_apart(self) -> bool:
-        """Whether graphs may have several nodes of one event and component."""
+        """True if graphs may have several nodes of one event and component."""
         return self._builder.slots > 0
 
     @property

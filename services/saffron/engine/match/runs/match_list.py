@@ -61,7 +61,7 @@ class MatchList(Part):
             self.buffer = np.zeros((FOUND_ROWS, _FIRST_SIZE), np.int64)
 
     def widen(self, size: int) -> None:
-        """Make room for so many matches."""
+        """Make room for `size` matches."""
         while size > self.buffer.shape[1]:
             self.buffer = np.ascontiguousarray(np.pad(self.buffer, ((0, 0), (0, self.buffer.shape[1]))))
 
@@ -84,7 +84,10 @@ class MatchList(Part):
             chains.sort(self.buffer, start, stop, int(runs.counters[NODE_TAIL]), runs.rows.tail, *runs.nodes.arrays)
 
     def sweep(self, now: int, pending: int) -> None:
-        """List the runs that waited in state `pending` for windows that have ended before instant `now`."""
+        """List the matches that waited (in states from `pending` on) for windows that have ended before instant `now`.
+
+        WITH TIMEOUTS it also lists the runs whose windows have ended.
+        """
         runs = self.runs
         pool, windows, program = runs.pools[0], runs.store.windows, runs.program
         if runs.watch is not None:

@@ -1,4 +1,4 @@
-"""The partial matches that have matched before: told by their first event, of queries whose matches may share it."""
+"""A column of rows that marks first events of matches: a partial match with such a first event may match again."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from saffron.language.plan.pattern import Strategy
 Ints = NDArray[np.int64]
 
 MATCHED = "#matched"
-"""A column of rows, there once a match was found: the position of the row's event if a match begins with it. Rows that
-come later hold what stood at their place before, which is another position."""
+"""The column's name: int64, the position of the row's event if a match begins with it. It exists after the first match.
+
+Rows are reused: a stale value is the position of an earlier event, and so differs from the row's own.
+"""
 
 
 def may_match_again(plan: MatchPlan) -> bool:
-    """Whether something can go on from the first event of a match of a flat plan."""
+    """True if a flat plan can find several matches with one first event."""
     ways = {plan.strategy, *plan.begins, *plan.continues}
     return Strategy.ANY in ways or any(component.closure for component in plan.components)
 

@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 
 class Part:
-    """A part of runs that reads what they hold. It refers to them weakly, as they hold the part.
+    """A part of runs that reads their state. It refers to them weakly, as they hold the part.
 
     Arrays of runs that nobody holds are therefore freed at once. In a cycle they would stay until Python's collector
     runs, and the next runs would take memory that is in no cache.
@@ -38,14 +38,14 @@ class Part:
 
 
 class Source(Part, ABC):
-    """Where matches come from: it takes events and writes what it finds into the list of its runs."""
+    """A source of matches: it takes events and writes the matches found into the list of its runs."""
 
     @abstractmethod
     def advance(self, part: Range, opened: Iterable[int] | None) -> None:
         """Take the next events: see `Runs.advance`."""
 
     def list_found(self) -> None:
-        """Write what was found, where that is put off until somebody reads the list."""
+        """Write the deferred matches into the list, when somebody reads it."""
 
     def enumerated(self) -> tuple[Ints, Ints] | None:
         """[n, components] how many events each match bound, and the places of all; None: they are read off the list."""
@@ -55,7 +55,7 @@ class Source(Part, ABC):
         """Forget the matches of the last block, which have been published."""
 
     def forget_runs(self) -> None:
-        """No match holds both an event from before and one from after; matches of the block stay readable."""
+        """Forget partial matches, so that no match spans this call. Matches of the block stay readable."""
 
 
 class Reporter(Part, ABC):
@@ -72,7 +72,7 @@ class Reporter(Part, ABC):
 
     @abstractmethod
     def pause(self) -> None:
-        """Keep what was decided up to here to be reported: all runs are about to be forgotten."""
+        """Keep decided results to be reported: all runs are about to be forgotten."""
 
     def forget_matches(self) -> None:
         """Forget the matches of the last block, which have been published."""

@@ -41,17 +41,23 @@ from saffron.language.plan.pattern import Strategy
 
 @dataclass(frozen=True)
 class Program:
-    """`step`, `classify` (None: the type says all): kernels. `*_names`: columns and strings that each of them reads.
+    """The compiled form of a match plan: its kernels, and the arrays and facts that they need.
 
-    `states`: the pools of runs that `step` needs; `tables`: arrays that it takes after them. `begins`: the bits of
-    events that may begin a run, `founds`: of those from which on a key is known. `every`: it is to be told of all
-    events of a key, wanted or not. `pending`: the first state of runs that are matches waiting for the end of their
-    window; None where nothing waits for that. `late`: there are such matches. `closing`: how windows close for the runs
-    of a plan WITH TIMEOUTS. `uncounted`: results of other queries are to be marked so in their masks. `merging`: the
-    state whose equivalent runs merge (N7); the pool of their followers is one more after those of `states`. `trailing`:
-    of a table, by ending which trailing NOTs its matches wait for, -1 for none. `due`: see `pending.close`.
-    `leads`: how many ms before a match's first event a NOT with a time looks. `builder`: of a plan that is
-    run as graphs, the kernel that builds these, which is `step` too. `sources`: the text of both kernels.
+    - `step`, `classify` (None: an event's type is enough): kernels. `sources`: their texts. `step_names`,
+    `classify_names`:
+      the columns and strings that each reads. `builder`: of a plan run as graphs, the kernel that builds them, also
+    `step`.
+    - `states`: the pools of runs that `step` needs. `tables`: the arrays after them.
+    - `begins`: the bits of events that may begin a run. `founds`: of those from which on a key is known. `every`:
+    `step`
+      takes all events of a key, wanted or not.
+    - `pending`: the first state of matches that wait for the end of their window; None without any. `late`: there are
+    such
+      matches. `trailing`: of a table, the trailing NOTs that matches wait for, by ending; -1 for none. `due`: see
+      `pending.close`.
+    - `closing`: the windows of a plan WITH TIMEOUTS. `leads`: the time (ms) that a NOT looks back from the first event.
+    - `uncounted`: results of other queries are marked so in their masks.
+    - `merging`: the state whose equivalent runs merge (N7). The pool of their followers is behind those of `states`.
     """
 
     plan: MatchPlan
@@ -78,26 +84,26 @@ class Program:
 
     @property
     def flat(self) -> bool:
-        """Whether runs are in the pool of the component bound last; else all are in one, and walk a table."""
+        """True if runs are in the pool of the component bound last; else all are in one, and walk a table."""
         return not self.tables
 
     def may_begin(self, component: int) -> bool:
-        """Whether an event may begin a run by being bound to this component."""
+        """True if an event may begin a run by being bound to this component."""
         return bool(self.begins & (begin_bit(component) if self.flat else 1 << component))
 
     @property
     def defers(self) -> bool:
-        """Whether matches of merged runs are read off the chain that these share."""
+        """True if matches of merged runs are read off the chain that these share."""
         return deferring(self.plan, self.merging)
 
     @property
     def waits(self) -> bool:
-        """Whether some results are known only when a window has closed."""
+        """True if some results are known only when a window has closed."""
         return Choice.waits(self.plan, late=self.late)
 
     @property
     def lag(self) -> int:
-        """How long after its own windows an event may still be needed, in the window's clock."""
+        """The time after its own windows in which an event may still be needed, in the window's clock."""
         return max(self.leads, Choice.lag(self.plan, late=self.late))
 
 

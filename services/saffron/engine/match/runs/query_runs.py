@@ -235,7 +235,7 @@ class QueryRuns(Runs):
             pool.widen(slots)
 
     def make_room(self, status: int) -> None:
-        """Grow what a kernel that stopped asks for."""
+        """Grow the arrays for which a kernel stopped."""
         if status == GROW_NODES:
             self.nodes.grow(int(self.counters[NODE_TAIL]), int(self.counters[NODE]))
         elif status == GROW_FOUND:

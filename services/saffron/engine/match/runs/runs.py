@@ -27,7 +27,7 @@ Array = NDArray[np.generic]
 
 
 class Runs(ABC):
-    """One match query over one partition: a store of events, and what finds matches among them."""
+    """One match query over one partition: a store of events, and a source of matches."""
 
     store: EventStore
     program: Any
@@ -51,7 +51,7 @@ class Runs(ABC):
 
     @property
     def keys(self) -> Keys:
-        """The keys of those."""
+        """The keys of the kept events."""
         return self.store.keys
 
     @property
@@ -62,7 +62,7 @@ class Runs(ABC):
     @property
     @abstractmethod
     def held(self) -> int:
-        """As many or more, at no cost."""
+        """An upper bound of `live`, at no cost."""
 
     @property
     @abstractmethod
@@ -71,7 +71,7 @@ class Runs(ABC):
 
     @property
     def droppable(self) -> QueryRuns | None:
-        """Its partial matches, as orders may drop them; None where it has none that stand for themselves."""
+        """The runs whose partial matches orders may drop; None where partial matches are no runs."""
         return None
 
     @property
@@ -81,14 +81,14 @@ class Runs(ABC):
 
     @property
     def states(self) -> int | None:
-        """How many states its transitions have, the match included; None where none are told."""
+        """The number of states of its transitions, the match included; None where none are reported."""
         return None
 
     # ---------------------------------------------------------------- events
 
     @abstractmethod
     def begin_block(self, now: int) -> None:
-        """Forget the last block's matches, and what no window holds at `now`, the instant of the next event."""
+        """Forget the last block's matches, and events that no window holds at `now`, the instant of the next event."""
 
     @abstractmethod
     def advance(self, part: Range, opened: Iterable[int] | None) -> None:
@@ -107,12 +107,14 @@ class Runs(ABC):
     @property
     @abstractmethod
     def unreported(self) -> bool:
-        """Whether `fired` may have something to say of the block at hand."""
+        """True if `fired` may have something to say of the block at hand."""
 
     @abstractmethod
     def fired(self, name: str, partition: int, block: Block) -> Sequence[Fired]:
-        """What it reports of the block at hand: to be asked once a block. What waited for the end of a window stands
-        before the event that is the first behind it."""
+        """The results of the block at hand; call it once a block.
+
+        A result that waited for the end of a window stands before the first event behind it.
+        """
 
     @abstractmethod
     def forget_matches(self) -> None:
@@ -120,7 +122,7 @@ class Runs(ABC):
 
     @abstractmethod
     def pause(self) -> None:
-        """Forget all runs, and the matches that wait; what was decided up to here is reported."""
+        """Forget all runs and waiting matches; decided results are reported."""
 
     # ---------------------------------------------------------------- state
 
@@ -134,12 +136,12 @@ class Runs(ABC):
 
     @abstractmethod
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Take over what `save` gave, into runs of the same program."""
+        """Restore the state of `save` into runs of the same program."""
 
     def string_codes(self) -> Iterator[NDArray[np.int32]]:
         """The codes of all strings that it holds."""
         return self.store.string_codes()
 
     def close(self) -> None:
-        """Let go of what the operator's strings hold for this query."""
+        """Release the operator's strings that this query holds."""
         self.store.close()

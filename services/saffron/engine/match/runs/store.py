@@ -82,7 +82,7 @@ class EventStore:
         return self._pinned.codes[0]
 
     def close(self) -> None:
-        """Let go of what the operator's strings hold for this query."""
+        """Release the operator's strings that this query holds."""
         self._pinned.release()
 
     def string_codes(self) -> Iterator[NDArray[np.int32]]:
@@ -98,11 +98,11 @@ class EventStore:
         return part.seq if self.plan.window.events else part.ts
 
     def clock(self) -> Ints:
-        """The rows' column of that."""
+        """The column of rows by which windows measure: positions or times."""
         return np.asarray(self.rows.columns[SEQ if self.plan.window.events else TS], np.int64)
 
     def classify(self, part: Range) -> Ints:
-        """[n] what each event can be to the query, as bits."""
+        """[n] the components that each event may be to the query, as bits."""
         program, codes = self._program, part.data("type")
         bits = type_bits(part.columns.type, program.type_masks.of)
         if program.classify is None or not bits.any():
@@ -192,7 +192,7 @@ class EventStore:
         self.plan, self.schema = fresh.plan, fresh.schema
 
     def saved(self) -> dict[str, Any]:
-        """Its state as flat arrays."""
+        """The store's state as flat arrays."""
         return {
             "touched": self.touched.copy(),
             **{f"rows.{name}": array for name, array in self.rows.arrays().items()},
@@ -200,7 +200,7 @@ class EventStore:
         }
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Take over what `saved` gave."""
+        """Restore the state of `saved`."""
         self.rows = Rows.restored(part_of(arrays, "rows"))
         self.keys = Keys.restored(part_of(arrays, "keys"))
         self.touched = np.array(arrays["touched"], np.int64)

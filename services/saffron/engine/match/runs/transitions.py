@@ -18,7 +18,7 @@ class Transitions(Protocol):
 
     @property
     def counting(self) -> bool:
-        """Whether transitions are counted and reported now."""
+        """True if transitions are counted and reported now."""
 
     def share(self, one_in: int) -> None:
         """Count one of `one_in` blocks from the next block on, where counting costs time."""
@@ -33,7 +33,7 @@ class Transitions(Protocol):
         """The transitions since the last call by (state, next state), events, and ms that runs lived."""
 
     def restart(self) -> None:
-        """Discard what was counted up to now: it is not reported."""
+        """Discard all counts so far."""
 
 
 class FlatTransitions(Part):
@@ -55,7 +55,7 @@ class FlatTransitions(Part):
         self._censored = self._totals() if censored else None
 
     def end_block(self) -> None:
-        """End a block: what was counted in a censored one counts as reported."""
+        """End a block; the counts of a censored block are discarded."""
         before, self._censored = self._censored, None
         if before is not None:
             totals = self._totals()

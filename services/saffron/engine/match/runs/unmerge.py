@@ -28,8 +28,10 @@ def _leader(ints, low, high, group):  # type: ignore[no-untyped-def]
 
 @jitable
 def _spread(floats, ints, heads, segments, held, held_heads, held_segments, slot, ordered):  # type: ignore[no-untyped-def]
-    """The followers of a key, drawn on, to lanes after those of its runs: from the last to the first, so that those and
-    the followers, if they stand in order of starts, stay so."""
+    """Move the followers of a key, with chains drawn, to lanes after those of its runs.
+
+    It goes from the last to the first, so that lanes in order of starts stay in order.
+    """
     base, length = segments[slot, BASE] + segments[slot, BEGIN], segments[slot, LENGTH]
     first, more = held_segments[slot, BASE] + held_segments[slot, BEGIN], held_segments[slot, LENGTH]
     i, f, total = base + length - 1, first + more - 1, length + more

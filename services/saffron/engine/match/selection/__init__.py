@@ -1,18 +1,23 @@
-"""Which of all matches are reported, and when: CONSUME, OUTPUT and WITH TIMEOUTS, behind the kernels.
+"""The selection of reported matches and of the time of report: CONSUME, OUTPUT and WITH TIMEOUTS, behind the kernels.
 
-A match is *known* with its last event, or, if a trailing NOT follows it, when its window closes. What chooses among
-matches does so in turn: ALL, FIRST and NON-OVERLAP in the order of results, LONGEST in that of first events. In its
-turn a match is taken unless its first event has one (FIRST, LONGEST), an event of it was consumed by one that was taken
-(CONSUME), or it overlaps with one (NON-OVERLAP, beside which CONSUME changes nothing). It is decided once no unknown
-one can come before it:
+A match is *known* with its last event, or, if a trailing NOT follows it, when its window closes. Matches are selected
+greedily in turns: ALL, FIRST and NON-OVERLAP in the order of results, LONGEST in that of first events. A match is taken
+in its turn, except where
 
-- LONGEST: when the window closes in which the first event lies;
+- its first event has a match already (FIRST, LONGEST),
+- a match that was taken has consumed one of its events (CONSUME),
+- it overlaps with a match that was taken (NON-OVERLAP, beside which CONSUME changes nothing).
+
+A match is decided once no unknown match can come before it:
+
+- LONGEST: when the window of the first event closes;
 - in a plan with a trailing NOT, FIRST without CONSUME: likewise;
 - in such a plan, CONSUME and COMPRESSED: when the window closes; without windows of its own, once the window that the
-  match's last event would begin is over (whatever comes before it begins earlier, so all is known by then);
+  match's last event would begin is over (all that comes before the match begins earlier, so all is known by then);
 - in such a plan, NON-OVERLAP: once the last window that holds the match's last event is over, as it chooses over all
-  windows of a key.
+  windows of a key;
+- in all other plans: when it is found.
 
-In all other plans each match is decided as it is found. What waits is reported in the order (deadline, order of
-results), before the event that is the first behind the deadline. Nothing of this depends on where blocks are cut.
+Waiting matches are reported in the order (deadline, order of results), before the first event behind the deadline. The
+boundaries of blocks have no effect.
 """

@@ -1,4 +1,4 @@
-"""One query's choice among its matches by OUTPUT and CONSUME. The package says when each match is decided."""
+"""The selection among one query's matches by OUTPUT and CONSUME; see the package for the time of each decision."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Choice:
         self._late = late
         self._windows = plan.window.slide is not None or plan.window.opens is not None
         output = plan.output
-        # What NON-OVERLAP takes shares no event anyway.
+        # Matches that NON-OVERLAP takes share no event anyway.
         consuming = () if output is Output.NON_OVERLAP else plan.consume
         longest = output is Output.LONGEST
         once = longest or output is Output.FIRST
@@ -41,12 +41,12 @@ class Choice:
 
     @staticmethod
     def waits(plan: MatchPlan, *, late: bool) -> bool:
-        """Whether any result of the plan is known only when a window has closed."""
+        """True if any result of the plan is known only when a window has closed."""
         return late or plan.timeouts or plan.output is Output.LONGEST
 
     @staticmethod
     def lag(plan: MatchPlan, *, late: bool) -> int:
-        """How long after its own windows an event may still be needed, in the window's clock."""
+        """The time after its own windows in which an event may still be needed, in the window's clock."""
         alone = plan.window.slide is None and plan.window.opens is None
         by_last = bool(plan.consume) or plan.output is Output.COMPRESSED
         across = plan.output is Output.NON_OVERLAP or (by_last and alone)
@@ -54,7 +54,7 @@ class Choice:
 
     @property
     def waiting(self) -> int:
-        """How many matches are not decided yet."""
+        """The number of matches that are not decided yet."""
         return len(self.undecided)
 
     @property
@@ -115,14 +115,14 @@ class Choice:
         return "consumed" if self._plan.output in (Output.ALL, Output.COMPRESSED) else "used"
 
     def saved(self, oldest: int) -> dict[str, Array]:
-        """Its state as flat arrays. `oldest`: the first row that is stored."""
+        """The state of the choice as flat arrays. `oldest`: the first row that is stored."""
         arrays: dict[str, Array] = {"undecided": self.undecided.saved()}
         if self.apart is not None:
             arrays["ends"] = self.apart.ends.copy()
         return arrays | {name: marks.saved(oldest) for name, marks in self._marks()}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Take over what `saved` gave. Until 0.1.0 matches waited in two places, "unconsumed" and "undecided"."""
+        """Restore the state of `saved`. Until 0.1.0 matches waited in two places, "unconsumed" and "undecided"."""
         waiting = [np.asarray(arrays[name], np.int64) for name in ("unconsumed", "undecided") if name in arrays]
         self.undecided.restore(np.concatenate(waiting, axis=1))
         if self.apart is not None:

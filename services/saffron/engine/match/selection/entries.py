@@ -42,17 +42,17 @@ class Entries:
 
     @property
     def windows(self) -> Ints:
-        """[n] what tells the entries' windows apart."""
+        """[n] identities of the entries' windows."""
         return np.zeros(len(self), np.int64) if self.serials is None else self.serials
 
     def due(self, deadline: Ints) -> Entries:
-        """These entries with another deadline, at which they become results."""
+        """The entries with other deadlines, at which they become results."""
         found = self.found.copy()
         found[DEADLINE_OF] = deadline
         return Entries(found, self.lows, self.serials)
 
     def packed(self) -> Ints:
-        """int64 [FOUND_ROWS, n]: all there is to them, the windows in the rows LOW and SERIAL."""
+        """int64 [FOUND_ROWS, n]: the entries as one array, with the windows in the rows LOW and SERIAL."""
         found = self.found.copy()
         if self.lows is not None and self.serials is not None:
             found[LOW], found[SERIAL] = self.lows, self.serials
@@ -60,12 +60,12 @@ class Entries:
 
 
 def unpacked(found: Ints, *, windows: bool) -> Entries:
-    """Entries from what `packed` gave. `windows`: whether they have windows of their own."""
+    """Entries from the array of `packed`. `windows`: whether they have windows of their own."""
     return Entries(found, found[LOW].copy(), found[SERIAL].copy()) if windows else Entries(found, None, None)
 
 
 def joined(entries: Sequence[Entries]) -> Entries:
-    """All of them, of one query, in turn."""
+    """All these entries of one query, one after another."""
     if len(entries) == 1:
         return entries[0]
     windows = entries[0].lows is not None

@@ -29,11 +29,11 @@ class Marks:
         return self.table
 
     def added(self, marks: int) -> None:
-        """So many of those that there was room for were set."""
+        """Count marks that were set in the room reserved for them."""
         self._room -= marks
 
     def live(self, oldest: int) -> Ints:
-        """int64 [marks, 3]."""
+        """int64 [marks, 3]: the marks of rows that are still stored."""
         return np.ascontiguousarray(self.table[self.table[:, ROW] >= max(oldest, 0)])
 
     def saved(self, oldest: int) -> Ints:
@@ -55,7 +55,7 @@ class Marks:
 
 @kernel(int64(int64[:, ::1], int64, int64))
 def place_of(table, value, window):  # type: ignore[no-untyped-def]
-    """Where a mark stands in a table, or the free place for it."""
+    """The place of a mark in a table, or the free place for it."""
     mask = len(table) - 1
     hashed = chained(chained(np.uint64(GOLDEN), np.uint64(value)), np.uint64(window))
     at = np.int64(hashed & np.uint64(mask))

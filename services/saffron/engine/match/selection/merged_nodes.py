@@ -1,7 +1,7 @@
 """Graphs made smaller: nodes of one event that are followed by the same are one (OUTPUT COMPRESSED).
 
-Each match keeps its one path: merged nodes end in the same ways, and if one beginning led to both of them, each match
-that goes on from there would have had two paths before.
+Each match keeps its one path, since merged nodes have the same endings. If one beginning led to both of them, each
+match from there would have had two paths before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 
 def merged(graphs: Graphs) -> Graphs:
-    """The same matches by as few nodes as merging from the end gives. Each match must have one path."""
+    """Graphs of the same matches with as few nodes as merging from the end gives. Each match must have one path."""
     nodes = np.arange(len(graphs.place))
     graph = np.repeat(np.arange(len(graphs)), np.diff(graphs.first_node))
     child = np.repeat(nodes, np.diff(graphs.first_before))
@@ -50,7 +50,7 @@ def merged(graphs: Graphs) -> Graphs:
 
 @kernel(boolean(int64[::1], int64[::1], int64, int64))
 def _alike(first_after, after, i, j):  # type: ignore[no-untyped-def]
-    """Whether the same nodes follow both."""
+    """True if the same nodes follow nodes i and j."""
     a, b = first_after[i], first_after[j]
     count = first_after[i + 1] - a
     if first_after[j + 1] - b != count:

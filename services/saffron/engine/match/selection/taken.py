@@ -1,4 +1,4 @@
-"""Matches taken in turn: each unless its first event has one already (FIRST, LONGEST) or serves another (CONSUME)."""
+"""A greedy selection of matches: one for each first event (FIRST, LONGEST), none with a consumed event (CONSUME)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Taken:
         return entries if kept.all() else entries.only(np.sort(order[kept]))
 
     def _turns(self, entries: Entries, counts: Ints) -> Ints:
-        """In which order each first event looks at its matches, the first events in the order in which they choose."""
+        """The order of turns: first events as they choose, and for each its matches, the largest first."""
         size = -counts.sum(axis=1)
         first = entries.found[FIRST_ROW]
         by_last = np.zeros(len(entries), np.int64)
@@ -77,7 +77,7 @@ class Taken:
     )
 )  # fmt: skip
 def _greedy(events, starts, counts, rows, first, windows, consuming, kept, added):  # type: ignore[no-untyped-def]
-    """kept [n]: whether each match, in turn, is taken. added [2]: how many events, and first events, were marked.
+    """Write to `kept` [n] whether each match is taken, to `added` [2] the numbers of marked events and first events.
 
     `events`, `starts`: tables of marks, empty where nothing is consumed, or a first event may have several matches.
     `rows`: events by match, then by component.

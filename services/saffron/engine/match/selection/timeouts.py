@@ -1,7 +1,7 @@
 """WITH TIMEOUTS: the runs that waited when their window ended and that no match continued.
 
-Runs with equal bindings, and the beginnings of matches, are told by a 64-bit hash of their events and components; the
-beginnings of all matches are remembered for as long as their window lasts.
+Runs with equal bindings, and beginnings of matches, are identified by a 64-bit hash of their events and components. The
+beginnings of all matches are remembered as long as their window lasts.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Timeouts:
         self._loose, self._every = loose, every
 
     def match(self, entries: Entries, stored: Stored) -> None:
-        """These are matches, all that there are in the block."""
+        """Mark the beginnings of the block's matches, which are all of them."""
         if len(entries):
             most = int(stored.counts(entries).sum())
             table = self.marks.reserve(most, stored.rows.tail)

@@ -36,7 +36,7 @@ class Waiting:
         return taken
 
     def saved(self) -> Ints:
-        """int64 [FOUND_ROWS, n]."""
+        """int64 [FOUND_ROWS, n]: the waiting entries, packed."""
         return self.held.packed()
 
     def restore(self, found: Ints) -> None:

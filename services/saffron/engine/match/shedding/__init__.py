@@ -1,4 +1,4 @@
-"""Carrying out what the shedder decided (P8): which partial matches an order drops, and how they leave their pools.
+"""The execution of drop orders (P8): the choice of partial matches to drop, and their removal from pools.
 
 A partial match is a run. Merged runs (N7) count each by itself, so an order leaves the same ones whether runs merge or
 not. Merged runs are split only where some of them have to go and others stay.

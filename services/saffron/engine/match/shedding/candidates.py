@@ -20,13 +20,13 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Candidates:
-    """Runs that are alive, int64 [n] each.
+    """The partial matches that an order may drop, int64 [n] each.
 
-    `pool`, `lane`: where a run is. `state`: as observed (0: nothing bound yet). `first`: position of the first event.
-    `rank`: its place among the runs of its key, which none shares that is equal in `first` and `state`. `left`: what is
-    left of its window, in ms or events. `last`: position of the event bound last, ANY_LAST where runs merge, of which
-    no two have a first event in common. `waited`: ms or events since the event bound last, or where that is not known
-    since the first one. `matched`: whether a match began as it does.
+    `pool`, `lane`: the place of a run. `state`: as observed (0: nothing bound yet). `first`: position of the first
+    event. `rank`: the place among the key's runs, unique for each `first` and `state`. `left`: the rest of its window,
+    in ms or events. `last`: position of the event bound last; ANY_LAST for merged runs, which differ by first event.
+    `waited`: ms or events since the event bound last, or, where that is unknown, since the first. `matched`: a match
+    has the same beginning.
     """
 
     pool: Ints

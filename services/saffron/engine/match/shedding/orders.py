@@ -1,4 +1,4 @@
-"""A drop order as its control record says it: how many partial matches stay, and what each of them is worth."""
+"""A drop order, read from its control record: the number of partial matches to keep, and the utility of each."""
 
 from __future__ import annotations
 

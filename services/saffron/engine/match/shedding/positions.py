@@ -1,4 +1,4 @@
-"""Where in its window an event stands, as eSPICE asks (papers G9)."""
+"""The position of an event in its window, as a feature of eSPICE (papers G9)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from saffron.language.plan.clauses import Window
 Ints = NDArray[np.int64]
 
 BINS = 10
-"""Places in SLIDE that are told apart: each, with each kind, is a cell of its own that must have been observed."""
+"""The number of positions that are distinguished in SLIDE: each, with each kind, is a cell that must be observed."""
 
 
 def position_bins(window: Window, instants: Ints) -> Ints:

@@ -19,7 +19,7 @@ Flags = NDArray[np.bool_]
 
 
 def remove(runs: QueryRuns, found: Candidates, gone: Flags) -> None:
-    """Drop those of a query's candidates that `gone` [n] says."""
+    """Drop the candidates of a query that are `gone` [n]."""
     merging = runs.program.merging
     merged = () if merging is None else (merging, len(runs.pools) - 1)
     for number, pool in enumerate(runs.pools):

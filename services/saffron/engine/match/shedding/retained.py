@@ -30,12 +30,12 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 ANY_LAST = -1
-"""The first event alone tells the partial match from others."""
+"""A `last` that matches any: the first event alone identifies the partial match."""
 MOST_NOTES = 1 << 16
 _FEW_NOTES = 1 << 10
-"""Among so many those of one order are looked for."""
+"""The most notes among which those of single orders are searched."""
 _TRUST = 4.0
-"""Lost partial matches beside which what was expected counts as much as what was seen."""
+"""The weight of the prior, in lost partial matches: then observed and expected loss weigh the same."""
 
 _ALL_ALIKE = 0.4
 _MOST_TIMES, _MOST = 12.0, 0.6
@@ -172,7 +172,7 @@ class Retained:
         return 1.0 + seen / (seen + _TRUST) * (ratio - 1.0)
 
     def record(self) -> dict[str, Any]:
-        """As JSON, for a snapshot."""
+        """The notes and sums as JSON, for a snapshot."""
         notes = [[first, *asdict(one).values()] for first, held in self.notes.items() for one in held]
         return {"notes": notes, "sums": [self.expected, self.lost, self.drawn, self.came, self.made]}
 

@@ -1,4 +1,4 @@
-"""Sums over the sample of first events that a shadow follows."""
+"""Sums over a shadow's sample of first events, and the size of that sample."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from dataclasses import dataclass
 
 SHARE, LEAST_SHARE = 0.04, 0.002
 ENOUGH = 256
-"""First events that true matches came of, beyond which the share falls as 1 / n."""
+"""The number of sampled first events with matches from which on the share falls as 1 / n."""
 BUDGET, AT_FIRST = 0.005, 4.0
-"""Of a query's own checks (events, and partial matches that they meet), what its shadow may take; while there is one,
-times as much until enough has been seen."""
+"""BUDGET: the checks of a shadow, as a share of its query's own (events, and partial matches that they meet).
+AT_FIRST: the factor on it until enough has been seen.
+"""
 
 
 @dataclass
 class Sampled:
-    """Sums over a sample of first events, each counted as many times as it stands for (1 / share).
+    """The measured loss of one query: sums over sampled first events, each weighted by 1 / share.
 
-    `true`: matches of the sample where nothing is dropped, and all reported matches while there was no shadow.
-    `missed`: those of them that the query did not report. `false`: reported matches of the sample that are not true.
+    `true`: matches that begin in the sample when nothing is dropped; without a shadow, all reported matches.
+    `missed`: true matches that the query did not report. `false`: reported matches of the sample that are not true.
 
-    `begun`: first events with any of these matches. `squares`: the same, times squared. `firsts`: the same, each
-    counted once. `compared`: matches that the query itself reported meanwhile, each counted once, in the sample or not.
+    `begun`, `squares`, `firsts`: first events with any of these matches, weighted, by squared weight, and unweighted.
+    `compared`: matches that the query reported meanwhile, unweighted, in the sample or not.
 
-    `events`: events that the shadow took. `met`: partial matches of its own that they met. `halvings` of the share: the
-    shadow cost too much so many times.
+    `events`: events that the shadow took. `met`: the shadow's partial matches that they met. `halvings`: times that the
+    share was halved because the shadow cost too much.
     """
 
     true: float = 0.0
@@ -54,7 +55,7 @@ class Sampled:
 
     @property
     def _early(self) -> float:
-        """1 until enough has been seen, and less after."""
+        """The factor on share and budget: 1 up to `ENOUGH` first events, then falling as 1 / n."""
         return min(1.0, ENOUGH / max(1, self.firsts))
 
     def add(self, true: int, missed: int, false: int, firsts: int) -> None:

@@ -21,9 +21,9 @@ Keys = NDArray[np.uint64]
 Vectors = Mapping[int, tuple[int, ...]]
 
 MOST_LISTED = 256
-"""Matches that one row lists, each for as many as it says."""
+"""The most matches listed in one row, each with its weight."""
 
-_MOST_BLOCKS = 4096  # counted without being asked for a row: nobody does
+_MOST_BLOCKS = 4096  # without a call of `row`: then the counts are not read
 _ALL = 1 << 64
 
 
@@ -51,7 +51,7 @@ class Seen:
 
     @property
     def waits(self) -> bool:
-        """Whether events have come that the query had not stored."""
+        """True if events have come that the query had not stored."""
         return self._last is not None
 
     def dropped(self, instant: int) -> None:
@@ -59,10 +59,10 @@ class Seen:
         self._clean = max(self._clean, instant + self._window.size + 1)
 
     def tell_again(self) -> None:
-        """Vectors that were told before may be asked for again."""
+        """Forget which vectors were reported: they may be needed again."""
         self._told.clear()
 
-    # ---------------------------------------------------------------- what comes
+    # ---------------------------------------------------------------- events and matches
 
     def events(self, part: Range, alive: int) -> None:
         """Count events. None of them is masked for the query, if they come after the instant of `dropped`.
@@ -119,10 +119,10 @@ class Seen:
             self._chosen_below //= 2
             self._matches = [one for one in self._matches if one[0] < self._chosen_below]
 
-    # ---------------------------------------------------------------- what is told
+    # ---------------------------------------------------------------- reports
 
     def row(self, vectors: Vectors) -> dict[str, Any] | None:
-        """The fields of a row of `observations.features` that say what was counted since the last one; None: nothing.
+        """The counts since the last row, as fields of `observations.features`; None: there are none.
 
         `vectors`: those known, by key.
         """
@@ -152,7 +152,7 @@ class Seen:
         return {key: round(count) for key, count in sorted(found.items())}
 
     def _news(self, vectors: Vectors, occurred: Keys) -> dict[int, list[int]]:
-        """The vectors of keys that have not been told yet."""
+        """The vectors of keys that were not reported yet."""
         new = {key: list(vectors[key]) for key in occurred.tolist() if key not in self._told and key in vectors}
         self._told.update(new)
         return new

@@ -1,4 +1,4 @@
-"""The measurement of loss by shadows: a second set of runs, which loses nothing, shows what the query misses.
+"""The measurement of loss by shadows: a second set of runs without drops, whose matches a query's are compared with.
 
 While something is dropped for a query, its shadow goes on from the runs that the query had before. All events come to
 the shadow, and no drop order reaches it. Of its partial matches it keeps only those whose first event is in a seeded
@@ -37,12 +37,14 @@ from saffron.language.plan.clauses import Output
 Ids = NDArray[np.uint64]
 
 MOST_HALVINGS, _PATIENCE = 8, 0.125
-"""How often the share is halved, each time when the shadow has taken by so much more than it may."""
+"""MOST_HALVINGS: the halvings of the share before a shadow ends. _PATIENCE: the excess over the allowed checks, for
+each halving so far, that leads to the next.
+"""
 _DRAW = "shadow"
 
 
 def can_shadow(runs: QueryRuns) -> bool:
-    """Whether the matches of a first event depend on no other first event.
+    """True if the matches of a first event depend on no other first event.
 
     That is so where nothing is chosen among matches, and no events are consumed but first ones.
     """
@@ -104,7 +106,7 @@ class Shadow:
         parts = [part.results for part in self.runs.fired(name, partition, block)] if self.runs.unreported else []
         ours = [one for one in parts if isinstance(one, Matches)]
         true, firsts = self._sampled(ours)
-        if traced.masked >= self.runs.clock:  # else the query's own matches tell of all
+        if traced.masked >= self.runs.clock:  # else the query's own matches are all true matches
             for part in ours:
                 traced.add(part, self._in_sample(part))
         found, also = self._sampled(reported)
@@ -181,7 +183,7 @@ class Shadows:
         reported: Sequence[Matches],
         traced: Traced,
     ) -> None:
-        """End a block: compare what a query found with its shadow. `traced`: takes some of the true matches."""
+        """End a block: compare a query's matches with its shadow's. `traced`: takes some of the true matches."""
         shadow = self._of.get(name)
         if runs is not None:
             budget = self._sums.get(name, Sampled()).budget if shadow is not None else sample.BUDGET
@@ -201,7 +203,7 @@ class Shadows:
             self._unclean.add(name)
 
     def _may_go_on(self, name: str) -> bool:
-        """Whether a query may have a shadow.
+        """True if a query may have a shadow.
 
         If the shadow has taken more checks than it may, it samples half as many first events from now on (`halvings`).
         After `MOST_HALVINGS` there is none.
@@ -215,7 +217,7 @@ class Shadows:
         return True
 
     def _is_clean(self, name: str) -> bool:
-        """Whether matches that have begun already can be compared, too.
+        """True if matches that have begun already can be compared, too.
 
         That is so where nothing that they need was dropped while the query had no shadow.
         """
@@ -237,13 +239,13 @@ class Shadows:
             self._ended.add(name)
 
     def suspend(self, names: Iterable[str]) -> None:
-        """End all shadows; what is dropped of these queries now goes by unseen."""
+        """End all shadows; further drops of these queries are not measured."""
         for name in list(self._of):
             self._end(name)
         self._unclean.update(names)
 
     def forget_all(self) -> None:
-        """End all shadows and their sums: a schema comes into force, by which what they hold is read otherwise."""
+        """End all shadows and their sums: a schema comes into force that changes their state."""
         for name in list(self._of):
             self._end(name)
         self._sums.clear()

@@ -1,8 +1,7 @@
-"""Traced matches: matches whose events are told, so that learned orders of events can be tried on them.
+"""Traced matches: samples of matches with the positions of their events, on which learned orders of events are tried.
 
-The orders were not learned from them. While something is dropped of a query, the traced matches are the true matches
-that its shadow samples. Where no event of the query has been dropped within a window, they are all matches that it
-reports: none is missing for want of an event.
+The orders were not learned from them. While something of a query is dropped, the traced matches are the true matches
+that its shadow samples. Once no event has been dropped for a window, they are all matches that it reports.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from saffron.engine.match.output.render import Matches
 from saffron.engine.match.runs.query_runs import QueryRuns
 
 MOST_TRACED, MOST_OF_ONE = 32, 64
-"""The events of so many matches are told, of each so many."""
+"""MOST_TRACED: matches of a query with listed events. MOST_OF_ONE: listed events of one match."""
 _WINDOWS = 2
-"""So long behind the last drop."""
+"""Windows after the last drop in which matches are traced."""
 
 
 @dataclass
 class Traced:
     """The traced matches of one query. `count`: their number. `newest`: positions of the events of the last ones.
 
-    `masked`: the instant up to which a dropped event may be missing. `until`: the instant after which all is as if
-    nothing had been dropped.
+    `masked`: the time up to which a dropped event may be missing from a match. `until`: the time up to which matches
+    are traced.
     """
 
     count: int = 0

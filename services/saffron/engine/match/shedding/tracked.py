@@ -1,9 +1,9 @@
-"""Partial matches tracked to the ends of their windows: their outcomes show how many matches their kind makes.
+"""Tracked partial matches: a sample followed to the ends of windows, to learn the matches made by each state and age.
 
-At the beginning of a share of blocks, some of a query's partial matches are noted with their state and age (see
-`ages`). They are counted when their windows are over. A drop order censors all notes, except those of partial matches
-that orders retain by their first events. After an event was dropped, the notes no longer describe the Markov chain.
-They still show how many matches an order of partial matches would have lost (`tried`).
+In some blocks, some of a query's partial matches are noted with their state and age (see `ages`). Their matches are
+counted until their windows end. A drop order for partial matches deletes all notes, except those of partial matches
+that orders retain by their first events. A dropped event censors the notes that exist: they no longer describe the
+Markov chain, but still test the order in which partial matches would be dropped (`tried`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Flags = NDArray[np.bool_]
 
 MOST_NOTES = 8192
 A_BLOCK = 128
-"""The most notes that one block makes of partial matches that orders retain, and as many of others."""
+"""The most notes that one block makes of partial matches that orders retain, and the most of others."""
 
 _FIRST, _LAST, _AT, _UNTIL, _CELL, _ALIKE, _FOUND, _LEFT, _WORTH, _CENSORED = range(10)
 _ROWS, _ROWS_BEFORE = 10, 7
@@ -32,23 +32,23 @@ _NOT_RANKED = float("nan")
 
 
 def are_tracked(first: Ints, share: float) -> Flags:
-    """[n] whether orders that track a share of partial matches retain each, by its first event: for all of its life."""
+    """[n] whether orders retain all partial matches with these first events, so that their outcomes are observed."""
     found: Flags = drawn(0, "", first) < share
     return found
 
 
 class Tracked:
-    """The notes of tracked partial matches of one query: int64 [10, n], in the order of their first events.
+    """A table of notes, one for each tracked partial match of a query: int64 [10, n], ordered by first event.
 
         _FIRST, _LAST   first and last event
-        _AT             position before which it was noted
-        _UNTIL          end of its window
+        _AT             position before which the note was made
+        _UNTIL          end of the window
         _CELL           state and age
         _ALIKE          number of partial matches with the same first and last event
-        _FOUND          matches since
-        _LEFT           rest of its window when it was noted
-        _WORTH          bits of its utility (NaN: no order has given it yet)
-        _CENSORED       whether an event was dropped since
+        _FOUND          matches since the note
+        _LEFT           rest of the window at the note
+        _WORTH          bits of the utility (NaN: no order has given it yet)
+        _CENSORED       1 if an event was dropped since the note
 
     `tried`: trials of the order of utility, since the start of this operator.
     """
@@ -63,11 +63,11 @@ class Tracked:
 
     @property
     def full(self) -> bool:
-        """Whether no note is made before others are over."""
+        """True if no note can be made before others end."""
         return len(self) + 2 * A_BLOCK > MOST_NOTES
 
     def have(self, first: Ints) -> Flags:
-        """[n] whether anything was noted that begins with these events."""
+        """[n] whether there is a note with each of these first events."""
         noted = self._notes[_FIRST]
         if not len(noted):
             return np.zeros(len(first), np.bool_)
@@ -77,9 +77,9 @@ class Tracked:
     def note(
         self, at: int, clock: int, window: int, found: Candidates, share: float, worth: Floats | None = None
     ) -> None:
-        """Note some of the candidates before event `at`, by a draw; first those that orders retain, `share` of all.
+        """Note a sample of the candidates before event `at`, first of those that orders retain, `share` of all.
 
-        `worth` [candidates]: their utility, None where no order has given it.
+        `worth` [candidates]: their utility; None where no order has given one.
         """
         chosen = _chosen(found, at, share)
         if not len(chosen) or int(found.state.max()) >= MOST_STATES:
@@ -95,7 +95,7 @@ class Tracked:
         self._notes = _by_first(np.concatenate([self._notes, notes], axis=1))
 
     def void(self, share: float = 0.0) -> None:
-        """Forget all notes but those that orders retain, `share` of all: a drop makes other outcomes unknown."""
+        """Delete all notes but those that orders retain, `share` of all: a drop makes other outcomes unknown."""
         if len(self):
             self._notes = self._notes[:, are_tracked(self._notes[_FIRST], share)]
 

@@ -11,4 +11,4 @@ WORK = Reference(
 )
 
 shape_in, work_in = reader(SHAPE), reader(WORK)
-"""What a kernel reads of a table that it was called with; as Python, of the tuple itself."""
+"""Readers of a named tuple's arrays from the table that a kernel is called with; in Python, of the tuple itself."""

@@ -1,4 +1,4 @@
-"""A new event: into the lists of its key, and what it can be of a match that it completes."""
+"""The arrival of a new event: it enters the lists of its key, and may complete matches as some component."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def enter(work, side, row):
 
 @inline
 def _may_be(shape, work, component, place):
-    """Whether a match can have the new event as `component`: something may stand before it, and after it."""
+    """True if a match can have the new event as `component`: something may stand before it, and after it."""
     counters = work.counters
     mask, slot = counters[MASK], work.slot[place]
     for other in range(component):

@@ -1,16 +1,16 @@
-"""The dynamic program over time (see the package): a level of the path from the one before it.
+"""The dynamic program over time (see the package): each level of the path is computed from the one before it.
 
 A level has the weights F(t) of the worlds in which the prefix ends at or before t, for t in FROM..TO (0 before,
-constant after), in one of two kinds:
+constant after). It has one of two kinds:
 
 PRODUCT: F(t) is WEIGHT times the product, over the path's events SPAN..UPTO, of the weight of each in BASE + 1..t.
-    So it is for an event that surely comes after all before it, for one that has one instant left, and for an
-    uncorrelated closure behind what ends at one instant. Nothing is stored but that: it takes no time to make.
-TABLE: the weights stand from SUM on in `values`. In an uncorrelated closure there is also the table of F by the instant
-    s at which what stands before the closure ends: GROUPS rows from BODY on, row 0 for all s that no event of the
-    closure reaches, row g for s = BASE + g - 1.
+    It serves an event that surely comes after all before it, one that has one instant left, and an uncorrelated closure
+    behind a prefix that ends at one instant. No values are stored, so that it takes no time to make.
+TABLE: the weights are stored in `values` from SUM on. An uncorrelated closure also has a table of F by the instant s at
+    which the prefix before the closure ends: GROUPS rows from BODY on, row 0 for all s that no event of the closure
+    reaches, row g for s = BASE + g - 1.
 
-TOP: where the level's values end. `low`, `high`: bounds of all times.
+TOP: the end of the level's values. `low`, `high`: bounds of all times.
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
@@ -57,7 +57,7 @@ def start(shape, work, level, top):
 
 @inline
 def room(work, level, lo, hi, loose, more):
-    """How many values the level after `level` needs at most, for an event in [lo, hi]."""
+    """The most values that the level after `level` needs, for an event in [lo, hi]."""
     levels = work.levels
     if more and loose:
         if levels[KIND, level] == PRODUCT:
@@ -267,7 +267,7 @@ def chance_of_order(shape, work, place, other, shift):
 
 @inline
 def _pairs(most, n):
-    """How many of n instants 0..n-1 lie before each of the instants up to `most`, together."""
+    """The number of pairs (t, x) with t in 1..most and x in 0..n-1 before t."""
     if most <= 0:
         return 0.0
     if most <= n:
@@ -277,7 +277,7 @@ def _pairs(most, n):
 
 @inline
 def _normalise(work, target, norm):
-    """Divide by a power of two what would grow out of float64."""
+    """Divide weights that would exceed float64 by a power of two."""
     if norm > _HUGE:
         norm *= _SHRINK
         for k in range(work.levels[SUM, target], work.levels[TOP, target]):

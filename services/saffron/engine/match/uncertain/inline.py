@@ -14,5 +14,5 @@ inline: Any = jit.jitable(forceinline=True, _nrt=False)
 
 
 def apart(result: types.Type, *more: types.Type) -> Callable[[jit.Function], jit.Function]:
-    """Is called: compiled once, with `shape`, `work` and what else it takes."""
+    """A decorator that compiles a function once, to be called with `shape`, `work` and more, not inlined."""
     return jit.separate(result(SHAPE, WORK, *more), later=True)

@@ -1,4 +1,4 @@
-"""In which order the single events of a match are bound, and by which equalities: what decides most, first."""
+"""The join order of a match's single events, and the equalities that they are joined by: the most selective first."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Joins:
 
 
 def joins_of(plan: MatchPlan) -> Joins:
-    """For a new event of each component."""
+    """The joins of a plan, for a new event of each component."""
     count = len(plan.components)
     ties = _ties(plan)
     order = np.full((count, count), -1, np.int64)
@@ -78,7 +78,7 @@ Ties = Mapping[tuple[int, int], tuple[tuple[str, str], ...]]
 
 
 def _ties(plan: MatchPlan) -> Ties:
-    """For pairs of single components the attributes that must be equal, each pair in both directions."""
+    """(component, other) -> attributes that must be equal, for single components, in both directions."""
     found: dict[tuple[int, int], tuple[tuple[str, str], ...]] = {}
     for condition in plan.conditions:
         expr = condition.expr
@@ -103,8 +103,11 @@ def _joins(plan: MatchPlan, left: Attribute, right: Attribute) -> bool:
 
 
 def _turns(plan: MatchPlan, begin: int, ties: Ties) -> list[int]:
-    """The single components but `begin`: first what an equality ties to one that is bound, then what will tie others;
-    the nearer to those bound, and the later in the pattern, first."""
+    """The join order of the single components after `begin`.
+
+    Components with an equality to a bound one come first, then those with an equality to an unbound one; of equal ones,
+    the nearest to a bound one, then the latest in the pattern.
+    """
     left = {k for k, component in enumerate(plan.components) if not component.closure} - {begin}
     bound, turns = {begin}, []
     while left:

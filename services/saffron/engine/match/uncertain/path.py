@@ -1,4 +1,4 @@
-"""The path at hand: which closure comes next on it, what can go on it, and its report as a match."""
+"""The path at hand: its next closure, the events that may extend it, and its report as a match."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def next_closure(shape, component):
 
 @inline
 def fits(shape, work, base, target, row, more):
-    """Whether the event of `row` can go on the path as `target`, as far as its bits and its bounds tell."""
+    """True if the event of `row` can go on the path as `target`, as far as its bits and its bounds tell."""
     counters = work.counters
     place = row & counters[MASK]
     if work.used[place] or not (work.mask[place] >> (2 * target + (1 if more else 0))) & 1:

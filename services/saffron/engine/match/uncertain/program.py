@@ -26,10 +26,12 @@ from saffron.language.plan.pairs import exact_match
 
 @dataclass(frozen=True)
 class UncertainProgram:
-    """`search`, `classify` (None: the type says all): kernels. `*_names`: columns and strings that each of them reads.
+    """The compiled form of a match plan over imprecise time.
 
-    `loose`: [components] whether it is an uncorrelated closure. `asks`: see `search_state.Shape`.
-    `joins`: how single events are found. `compiled`: whether the kernels are machine code. `sources`: their text.
+    - `search`, `classify` (None: an event's type is enough): kernels. `sources`: their texts. `compiled`: they are
+      machine code. `*_names`: the columns and strings that each of them reads.
+    - `loose` [components]: the component is an uncorrelated closure. `asks`: see `search_state.Shape`.
+    - `joins`: the order in which single events are found.
     """
 
     plan: MatchPlan
@@ -46,7 +48,7 @@ class UncertainProgram:
 
     @property
     def flat(self) -> bool:
-        """Whether an event's bits are those of flat plans."""
+        """True if an event's bits are those of flat plans."""
         return True
 
 

@@ -159,7 +159,7 @@ class UncertainRuns(Runs):
             counters[LONGEST_ROW] = self.rows.tail + (int(lengths.argmax()) if len(lengths) else 0)
 
     def pause(self) -> None:
-        """No event so far serves a match; those found stay readable."""
+        """Forget all events for matches to come; matches found stay readable."""
         self.work.heads[:] = -1
         self.work.buckets[:] = -1
 
@@ -170,7 +170,7 @@ class UncertainRuns(Runs):
         self.store.adopt(fresh.store)
         self.program = fresh.program
         self.shape, self._laws = fresh.shape, fresh._laws
-        unknown = np.zeros((len(self.program.joins.by), 0), np.int64)  # found anew with the next events
+        unknown = np.zeros((len(self.program.joins.by), 0), np.int64)  # found again with the next events
         self.work = self.work._replace(hashes=unknown)
         return True
 
@@ -191,10 +191,10 @@ class UncertainRuns(Runs):
             self._run(self._store(part, chosen, masks[chosen], slots))
 
     def end_part(self) -> None:
-        """No match waits for the end of a window."""
+        """Do nothing: no match waits for the end of a window."""
 
     def end_block(self, watermark: int, next_seq: int, *, end: bool) -> None:
-        """The same."""
+        """Do nothing: no match waits for the end of a window."""
 
     def _store(self, part: Range, chosen: NDArray[np.intp], masks: Ints, slots: Ints) -> Ints:
         """Keep the chosen events; their row numbers."""
@@ -274,7 +274,7 @@ class UncertainRuns(Runs):
             heads=np.array(arrays["heads"], np.int64, order="C"),
             links=links,
             used=np.zeros(self.rows.capacity, np.int8),
-            hashes=np.zeros((len(self.program.joins.by), 0), np.int64),  # found anew with the next events
+            hashes=np.zeros((len(self.program.joins.by), 0), np.int64),  # found again with the next events
         )
         self.work.counters[:] = 0
         self.work.counters[[LONGEST, LONGEST_ROW]] = arrays["longest"]

@@ -1,9 +1,9 @@
 """The search for the matches that a new event completes: its single events are bound (`skeleton`), then closures.
 
-The path has the match's events in the pattern's order. A *frame* is the level of a closure's event, or 0; the single
-events behind it, up to the next closure, stand above it: so that the confidence asked of each frame is that of a match
-where the closure is the last. Everything stands in `Work`, so that a search stops where an array is too small, or
-a condition is to be asked (`source` has the loop with the query's conditions), and goes on where it stopped.
+The path has the match's events in the pattern's order. A *frame* is the level of a closure's event, or 0. The single
+events behind the closure, up to the next closure, are the levels above it, so that a frame's confidence is that of a
+match whose last closure it is. All state is in `Work`. So a search stops where an array is too small or a condition is
+asked (`source` has the loop with the query's conditions), and resumes there.
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
@@ -73,7 +73,7 @@ from saffron.engine.match.uncertain.within import confidence, enough
 
 @apart(void)
 def _candidate(shape, work):
-    """Find the next event to put on the path, or go one frame back; the phase says what comes then."""
+    """Find the next event to put on the path, or go one frame back; the phase is the next step."""
     counters, levels = work.counters, work.levels
     depth = counters[DEPTH]
     target = levels[TARGET, depth]
@@ -162,7 +162,7 @@ def _put(shape, work):
 
 @apart(void, int64)
 def _placed(shape, work, status):
-    """The path has grown, or not; the phase says what comes next."""
+    """Go on after a try to extend the path; the phase is the next step."""
     counters, levels = work.counters, work.levels
     depth = counters[DEPTH]
     if counters[PHASE] == TURN:
@@ -191,7 +191,7 @@ def _placed(shape, work, status):
 
 @inline
 def _can_be_completed(shape, work, depth):
-    """Whether the new event is on the path, or may come behind all that is: HAS of the new frame says which."""
+    """True if the new event is on the path, or may come behind all that is: HAS of the new frame says which."""
     counters, levels = work.counters, work.levels
     level = depth + 1 if levels[TARGET, depth] == levels[PART, depth] else levels[END, depth] + 1
     has = levels[HAS, depth] or levels[PATH, level] == counters[ROW]
@@ -204,7 +204,7 @@ def _can_be_completed(shape, work, depth):
 
 @inline
 def _goes_on(shape, work, depth):
-    """Whether the closure after the new frame's has an event that may come behind it; more of its own delay that."""
+    """True if the closure after the new frame's has an event that may come behind it; more of its own delay that."""
     counters, levels = work.counters, work.levels
     frame = depth + 1 if levels[TARGET, depth] == levels[PART, depth] else levels[END, depth] + 1
     following = next_closure(shape, levels[PART, frame] + 1)

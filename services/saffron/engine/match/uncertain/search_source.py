@@ -27,7 +27,7 @@ from saffron.schema.schema import Kind
 
 
 def search_source(automaton: Automaton, names: Names) -> str:
-    """The module of `search`; `names` then says which columns and strings it reads."""
+    """The module of `search`; `names` collects the columns and strings that it reads."""
     asked = [_of_singles(automaton, names)]
     asked += [_of_closures(automaton, names, edge) for edge in (Edge.BEGIN, Edge.TAKE, Edge.PROCEED)]
     columns = [f"c{number}" for number in range(len(names.attributes))]
@@ -66,7 +66,7 @@ def search(shape_table, rows, work_table, {", ".join(read)}):
 
 
 def asks(automaton: Automaton) -> list[int]:
-    """For each component, which conditions there are (bits of `Shape.asks`)."""
+    """The kinds of conditions of each component, as bits of `Shape.asks`."""
     bits = [0] * len(automaton.plan.components)
     edges = {Edge.BEGIN: BEGINS, Edge.TAKE: TAKES, Edge.PROCEED: LEAVES_IT}
     for condition in automaton.plan.conditions:
@@ -82,7 +82,7 @@ def asks(automaton: Automaton) -> list[int]:
 
 
 def _of_singles(automaton: Automaton, names: Names) -> Lines:
-    """Conditions on single events alone, each asked when the last of them is bound."""
+    """Conditions on single events alone, each evaluated when the last of them is bound."""
     out = _opening()
     out("bound = work.counters[BOUND] | (1 << part)")
     for condition in automaton.plan.conditions:
@@ -95,7 +95,7 @@ def _of_singles(automaton: Automaton, names: Names) -> Lines:
 
 
 def _of_closures(automaton: Automaton, names: Names, edge: Edge) -> Lines:
-    """Conditions that read closures; those on a later single event are asked when the last of these is left."""
+    """Conditions that read closures; those on a later single event are evaluated when the last of these is left."""
     out = _opening()
     for component in range(len(automaton.plan.components)):
         texts = []
@@ -122,7 +122,7 @@ def _read(condition: Condition) -> set[int]:
 
 
 def _asked_by(automaton: Automaton, condition: Condition) -> tuple[int, Edge] | None:
-    """The closure, and its edge, at which a condition is asked; None: when single events are bound."""
+    """The closure and its edge at which a condition is evaluated; None: when single events are bound."""
     closures = [k for k in _read(condition) if automaton.plan.components[k].closure]
     if not closures:
         return None

@@ -36,8 +36,9 @@ BINDS, BEGINS, TAKES, LEAVES_IT = 1, 2, 4, 8
     LEVEL_ROWS,
 ) = range(20)  # fmt: skip
 NORM, CHANCE, WEIGHT, NORM_BEFORE, WEIGHT_ROWS = range(5)
-"""Rows of `weights`: by what the weights of a level must be divided; the confidence of the prefix; of a product, what
-stands before it weighs, and by what that must be divided."""
+"""Rows of `weights`. NORM: the divisor of a level's weights. CHANCE: the confidence of the prefix. WEIGHT and
+NORM_BEFORE, of a product: the weight before it, and the divisor of that weight.
+"""
 
 TABLE, PRODUCT = range(2)
 """Kinds of levels."""

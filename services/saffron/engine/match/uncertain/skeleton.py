@@ -1,4 +1,4 @@
-"""The single events of a match, bound before its closures: what decides first, first (see the package).
+"""The single events of a match, bound before its closures, the most selective first (see the package).
 
 Each step binds one component: from the list of its key, or where an equality ties it to one that is bound, from those
 of the same hash (`joins`). What is bound must be possible pair by pair, and closures between have a candidate.
@@ -40,7 +40,7 @@ from saffron.engine.match.uncertain.within import ROUNDING
 
 @inline
 def back(shape, work):
-    """Release what the step before this one bound."""
+    """Unbind the event of the step before this one."""
     counters = work.counters
     counters[STEP] -= 1
     counters[PHASE] = BIND
@@ -79,7 +79,7 @@ def _earliest(shape, work, target):
 
 @apart(boolean, int64, int64)
 def _in_order(shape, work, place, other):
-    """Whether the event at `place` comes before the one at `other`, and within the window, as often as a match must."""
+    """True if the event at `place` comes before the one at `other`, and within the window, as often as a match must."""
     size = shape.window[0]
     if work.hi[place] >= work.lo[other]:
         if work.lo[place] >= work.hi[other]:
@@ -95,7 +95,7 @@ def _in_order(shape, work, place, other):
 
 @inline
 def _may_bind(shape, work, target, place, row):
-    """Whether the event fits, with each that is bound and the new one, as often as a match must."""
+    """True if the event fits, with each that is bound and the new one, as often as a match must."""
     counters = work.counters
     if work.used[place] or row == counters[ROW] or not (work.mask[place] >> (2 * target)) & 1:
         return False
@@ -117,7 +117,7 @@ def _may_bind(shape, work, target, place, row):
 
 @inline
 def _has_candidates(shape, work, step):
-    """Whether each closure that this step encloses has a candidate; `entry` is then where its list begins."""
+    """True if each closure that this step encloses has a candidate; `entry` is then where its list begins."""
     counters = work.counters
     slot = work.slot[counters[ROW] & counters[MASK]]
     for closure in range(len(shape.closure)):

@@ -1,4 +1,4 @@
-"""The confidence of the path at hand, with what WITHIN alone takes away (see the package)."""
+"""The confidence of the path at hand, without the part that WITHIN excludes (see the package)."""
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROUNDING = 1e-12
 
 @inline
 def _beginning(shape, work, depth):
-    """How many events of the path decide when it begins, if all others surely happen after them; else 0."""
+    """The number of leading events of the path that surely come before all others; 0: not sure."""
     levels, mask = work.levels, work.counters[MASK]
     count, latest = 1, work.hi[levels[PATH, 1] & mask]
     if shape.loose[0]:
@@ -40,7 +40,9 @@ def _beginning(shape, work, depth):
 
 @apart(float64, int64, int64)
 def _apart_from(shape, work, depth, count):
-    """The confidence where the path begins with `count` events apart from the others: by each instant of the first."""
+    """The confidence of a path whose `count` first events surely come before the others, by each instant of the
+    first.
+    """
     first = work.levels[PATH, 1] & work.counters[MASK]
     lo, hi = work.lo[first], work.hi[first]
     everything = _not_before(shape, work, count, lo)
@@ -116,5 +118,5 @@ def confidence(shape, work, depth):
 
 @inline
 def enough(shape, chance):
-    """Whether a match may have this confidence: a part in 10^12 is for the rounding of long sums."""
+    """True if a match may have this confidence: a part in 10^12 is for the rounding of long sums."""
     return chance > 0.0 and chance >= shape.least[0] * (1.0 - ROUNDING)

@@ -20,7 +20,7 @@ from saffron.engine.models.features.event_model import EVENTS, EventModel
 from saffron.records.envelope import ModelError, Version, seal, unseal, version_of
 
 MOST_BYTES = 900_000
-"""Of a part: a broker's default limit for messages is 1 MiB."""
+"""The greatest size of a part. A broker's default limit for messages is 1 MiB."""
 MOST_PARTS = 64
 
 _TYPES: dict[str, np.dtype[Any]] = {"u8": np.dtype("<u8"), "f8": np.dtype("<f8"), "i4": np.dtype("<i4")}

@@ -14,7 +14,7 @@ from saffron.engine.models.features.list_sample import ListSample
 
 
 def with_refusals(half: Half) -> Half:
-    """`half` with an abandoned partial match, of which no event is known, for each that is estimated."""
+    """`half` with estimated abandoned partial matches, whose events are unknown but for the last."""
     refusers, matches = sum(half.refusing.values()), sum(half.matches.lists().values())
     begun, events = sum(half.occurrences.get(key, 0) for key in half.begun), sum(half.occurrences.values())
     if not refusers or not begun or not events:

@@ -28,15 +28,15 @@ class EventShedding:
 
     @property
     def by_features(self) -> bool:
-        """Whether an event's features alone say what it is worth."""
+        """True if an event's features alone determine its utility."""
         return self.shedder != BY_POSITION
 
     def at(self, share: float) -> Cut:
-        """The cut that drops this share of events, with what it loses."""
+        """The cut that drops this share of events, with its loss."""
         return self.model.curves[self.shedder].at(share)
 
     def utilities(self, features: Features, positions: NDArray[np.integer] | None = None) -> Floats:
-        """float64 [n]: what each event is worth; `positions`: bins of positions in the window, which eSPICE needs."""
+        """float64 [n]: the utility of each event; `positions`: bins of positions in the window, which eSPICE needs."""
         if not self.by_features:
             return self._by_position(features, positions)
         return self._worth.of(features)[features.slots]

@@ -1,11 +1,11 @@
-"""The time that dropping an event saves in the long run: its own time, and that of partial matches (not in papers G3).
+"""The estimated time that dropping an event saves: its own processing, and that of partial matches (not in papers G3).
 
-An event takes one check, and one more for each partial match alive. An event that begins a partial match makes every
-later event dearer, as long as the partial match lives. An event that a match needs lets a partial match go on to its
-end; without it, the partial match would stay for the next event of that kind.
+An event costs one check, and one more for each partial match alive. An event that begins a partial match makes every
+later event cost a check more while the partial match lives. Dropping an event of a match costs time instead: the
+partial match stays alive until the next event of that kind.
 
-Both follow from means. With A partial matches alive at an event and L begun at it, a partial match lives for A / L
-events (Little's law). An event of a kind that has the share f of all comes again after 1 / f events.
+Both effects are estimated from means. With A partial matches alive at an event and L begun per event, a partial match
+lives for A / L events (Little's law). A kind with share f of all events comes every 1 / f events.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from saffron.engine.models.features.feature_counts import WEIGHT, Half
 Floats = NDArray[np.float64]
 
 LEAST = 0.1
-"""Of an event's own time: what its drop saves at least, whatever it would have ended."""
+"""The least time that a drop saves, as a share of the event's own time."""
 
 
 def times_saved(half: Half, contents: Mapping[int, int]) -> dict[int, float]:
-    """The time that dropping an event saves, by its content (see `content_keys`); 1 is the event's own time.
+    """The time that dropping an event saves, by its content (see `content_keys`), in units of the event's own time.
 
-    Empty where nothing is known of partial matches. `contents`: the content of each key.
+    Empty where no partial matches were observed. `contents`: key -> its content.
     """
     occurred, begun, contributed = (
         _by_content(counts, contents) for counts in (half.occurrences, half.begun, half.contributions)

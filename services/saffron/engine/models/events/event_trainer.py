@@ -1,4 +1,4 @@
-"""The trainer of event models: from what was counted to tables, trees and thresholds. Equal counts, equal model."""
+"""The trainer of event models: from counts to tables, trees and thresholds. Equal counts, equal model."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _contents(
 
 
 def _by_key(learned: Learned, half: Half, vectors: Mapping[int, tuple[int, ...]]) -> dict[int, float]:
-    """Utilities of all keys of `half` by what was learned, perhaps elsewhere; as `EventModel.by_key`."""
+    """Utilities of all keys of `half` by a model, perhaps of another half; see `EventModel.by_key`."""
     keys = _keys_of(half)
     own = learned.keys.of(np.array(keys, dtype=np.uint64))
     known = [index for index, key in enumerate(keys) if np.isnan(own[index]) and key in vectors]
@@ -196,7 +196,7 @@ def _curves(
 def _tried(
     worth: Worth, learned: Learned, half: Half, vectors: Mapping[int, tuple[int, ...]]
 ) -> tuple[Curve, int] | None:
-    """The curve of one half's events under what the other taught, and the weight of its matches."""
+    """The curve of one half's events under the model of the other half, and the weight of its matches."""
     values = worth(learned, half, vectors)
     if values is None:
         return None
@@ -211,7 +211,7 @@ def _curves_by_position(
     taught: Sequence[Learned],
     vectors: Mapping[int, tuple[int, ...]],
 ) -> tuple[Curve, list[tuple[Curve, int]]]:
-    """As with the others: that of all, and of one half's positions tried on the other's matches."""
+    """eSPICE's curve of all observations, and one of each half tried on the other half's matches."""
 
     def curve(half: Half, table: Floats, known: Learned) -> Curve:
         return position_curve(half, table, known.kinds, known.overall, _refused(half, vectors))

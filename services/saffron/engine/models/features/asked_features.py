@@ -36,7 +36,7 @@ class Asked:
 
 
 def asked_of(plans: Sequence[Plan]) -> Asked:
-    """All that these queries ask."""
+    """The comparisons, types and attributes in the conditions of these queries."""
     asked = Asked()
     for one in plans:
         asked.types |= dict.fromkeys(type_names(component.types for component in one.components))
@@ -62,7 +62,7 @@ def _conditions(one: Plan) -> Iterator[Expr]:
 
 
 def _ask(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
-    """Note what a condition asks; of what is not understood, the attributes."""
+    """Note the comparisons of a condition; of a part that is not understood, its attributes."""
     match expr:
         case Binary(operator="and" | "or", left=left, right=right):
             _ask(asked, left, key)
@@ -113,7 +113,7 @@ def _compare(asked: Asked, attribute: Attribute, operator: str, value: object, k
 
 
 def comparison_in(expr: Binary, key: frozenset[str]) -> Comparison | None:
-    """A comparison of numbers that one event has by itself; None where it is none, or a key's value is among them."""
+    """A comparison of numbers of one event; None where it is none, or reads an attribute of the key."""
     if expr.operator not in OPERATORS:
         return None
     places = {(one.component, one.which, one.back) for one in attributes_in(expr)}
@@ -168,7 +168,7 @@ def attributes_in(expr: Expr) -> Iterator[Attribute]:
 
 
 def is_constant(expr: Expr) -> bool:
-    """Whether it is a literal, or a negative one."""
+    """True if an expression is a literal, or a negated one."""
     return isinstance(expr, Const) or (
         isinstance(expr, Unary) and expr.operator == "-" and isinstance(expr.operand, Const)
     )

@@ -1,4 +1,4 @@
-"""Choosing features (papers G1): what queries ask of an event, as finely as a sample of the stream can be counted."""
+"""The choice of features (papers G1): the values that queries compare, in bins as fine as a sample can be counted."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ PANE = Pane(10)
 
 _FINEST = 1 << 12
 _GRAINS = ((1.0, 7), (1.3, 7), (1.3, 3), (1.7, 3), (2.5, 3), (2.5, 1), (math.inf, 1), (0.0, 1), (0.0, 0))
-"""From fine to coarse: the growth of frequency bins (1.0: a bin for each number, inf: whether there is one, 0.0: none
-at all), and how many edges an attribute has that is compared with something other than constants."""
+"""Levels of detail from fine to coarse: (growth of frequency bins, edges of an attribute not compared with constants).
+
+Growth 1.0 gives a bin to each number; inf tells only zero from more; 0.0 leaves frequencies out.
+"""
 
 
 def choose_features(
@@ -61,7 +63,7 @@ def choose_features(
 
 
 def covers(spec: FeatureSpec, plans: Sequence[Plan], schema: Schema) -> bool:
-    """Whether features chosen by another sample of the stream have all that these queries name, compare and ask of an
+    """True if features chosen by another sample of the stream have all that these queries name, compare and ask of an
     event.
 
     Only quantiles, and other values that are told apart, come from the sample.
@@ -101,7 +103,7 @@ def _named(column: Column, values: Container[object]) -> list[Value]:
 
 
 def _frequency_edges(growth: float, pane: Pane, sample: int) -> Iterator[int]:
-    """1, and on from one to the next by `growth`, by one at least, up to what a pane can hold."""
+    """The edges of frequency bins: from 1 on, each `growth` times the last, or one more, up to the size of a pane."""
     most = min(pane.length if pane.events else sample, _FINEST)
     if growth <= 0:
         return
@@ -129,12 +131,12 @@ def _attributes(asked: Asked, schema: Schema, sample: Columns, quantiles: int) -
 
 
 def _cuts(asked: Asked, name: str) -> set[float]:
-    """Where the truth of what is asked of a number by constants changes."""
+    """The numbers at which a comparison of an attribute with a constant changes its truth."""
     return {edge for operator, constant in asked.cuts.get(name, {}) for edge in _edges_at(operator, constant)}
 
 
 def _edges_at(operator: str, constant: float) -> set[float]:
-    """Where the truth of a comparison with a constant changes."""
+    """The numbers at which a comparison with a constant changes its truth."""
     above = math.nextafter(constant, math.inf)
     return {"<": {constant}, ">=": {constant}, "<=": {above}, ">": {above}}.get(operator, {constant, above})
 

@@ -26,7 +26,7 @@ Counts = tuple[Floats, Floats]
 """Contributions, in means of all events, and events, by key or content."""
 
 PRIOR = 16.0
-"""Events of the rate behind its own that a key is seen with before, if nothing says how many: contributions clump."""
+"""The assumed weight of the prior rate, in events, if nothing is learned: contributions clump."""
 _TRIED = 4.0 ** np.arange(-1, 13)
 _LEAST = 1e-12
 
@@ -66,7 +66,7 @@ def _grouped(counts: Counts, place: NDArray[np.intp], groups: int) -> Counts:
 
 
 def _foretelling(halves: Sequence[Counts], before: Sequence[Floats]) -> float:
-    """With how many events seen before the one half foretells the other best."""
+    """The prior weight, in events, with which each half predicts the other best (maximum likelihood)."""
     if not halves:
         return PRIOR
     one, two = halves
@@ -78,6 +78,6 @@ def _foretelling(halves: Sequence[Counts], before: Sequence[Floats]) -> float:
 
 
 def _likelihood(rates: Floats, seen: Counts) -> float:
-    """The logarithm of it, but for what the rates do not change."""
+    """The log-likelihood, without terms that the rates do not change."""
     contributed, occurred = seen
     return float((contributed * np.log(np.maximum(rates, _LEAST)) - occurred * rates).sum())

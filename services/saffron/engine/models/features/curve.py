@@ -57,7 +57,7 @@ class Curve:
     false: Floats
 
     def at(self, share: float) -> Cut:
-        """The cut that drops this share of events; linear between points in what it loses."""
+        """The cut that drops this share of events; its loss is linear between points."""
         share = min(max(share, 0.0), 1.0)
         lost, false = (float(np.interp(share, self.share, values)) for values in (self.lost, self.false))
         if not len(self.end) or share <= 0:
@@ -87,7 +87,7 @@ def curve_of(utility: Mapping[int, float], counts: Mapping[int, int], matches: L
 
 
 def levels_of(values: Floats, sizes: Floats) -> tuple[Floats, Floats, Floats]:
-    """`lower`, `upper` and `end` of the levels of ascending values, of which there are so many events each."""
+    """(lower, upper, end) of the levels of ascending `values`; `sizes`: the events of each value."""
     if not len(values):
         return np.empty(0), np.empty(0), np.empty(0)
     distinct, first = np.unique(values, return_index=True)
@@ -117,7 +117,7 @@ def lost_at(at: Ints, ties: Floats, level: Mapping[int, int], matches: Lists) ->
 
 
 def false_at(at: Ints, ties: Floats, level: Mapping[int, int], abandoned: Lists, matches: int) -> Floats:
-    """Abandoned partial matches that live on there, to so many (weighted) matches; the greatest up to each point."""
+    """The weight of abandoned partial matches that live on at each point, over `matches`; made ascending."""
     grouped: dict[tuple[int, int, int], int] = {}
     for keys, weight in abandoned.items():
         own = [level[key] for key in keys[:-1]]

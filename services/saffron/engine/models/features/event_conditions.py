@@ -29,11 +29,11 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 OPERATORS = tuple(_COMPARE)
 MIRRORED = {"<": ">", "<=": ">=", "=": "=", "!=": "!=", ">": "<", ">=": "<="}
-"""The operator that says the same with its sides exchanged."""
+"""Operator -> the equivalent one with its sides exchanged."""
 
 
 class ConditionError(ValueError):
-    """Not a condition; the message says what is wrong with it."""
+    """An invalid condition; the message has the reason."""
 
 
 def _quotient(a: Floats, b: Floats) -> Floats:
@@ -101,14 +101,14 @@ class Comparison:
         return "" if known else f"a condition computes with {sorted({name for name, _ in _COMPUTE})}"
 
     def holds(self, numbers: Callable[[str], Floats]) -> NDArray[np.bool_]:
-        """bool [n]: where it is true; `numbers`: an attribute's values [n], NaN for null."""
+        """bool [n]: whether the comparison is true; `numbers`: an attribute's values [n], NaN for null."""
         with np.errstate(all="ignore"):
             left, right = (_value(part, numbers) for part in (self.left, self.right))
             true: NDArray[np.bool_] = _COMPARE[self.operator](left, right) & ~(np.isnan(left) | np.isnan(right))
         return true
 
     def body(self) -> list[Any]:
-        """As JSON, which `of` reads."""
+        """The comparison as JSON, which `of` reads."""
         return [_body(self.left), self.operator, _body(self.right)]
 
     @classmethod

@@ -1,15 +1,14 @@
-"""The published model of the utility of a query's events (papers G3-G6), and its look-ups.
+"""The published model of a query's event utilities (papers G3-G6), and its look-ups.
 
-It has the utilities by which each shedder orders events:
+A utility is the value of an event: the shedder drops events of low utility first. Each shedder has its own look-up:
 
-    gspice-h        the utility of the key, from a hash table
-    gspice-tree     a decision tree over the vector
+    gspice-h        a hash table from the event's key
+    gspice-tree     a decision tree over the event's vector
     gspice-forest   ten such trees
-    espice          the utility of the kind and of the position in the window
+    espice          a table by kind and position in the window
 
-The paper does not say what a key is worth that was never observed. Here it is worth the mean of the events with its
-kind, attributes and conditions, whatever their pane. If there were none, it is worth the mean of its kind; if there
-were none of its kind either, the mean of all events.
+The paper gives no utility for a key that was never observed. Here it is the mean over events of the same content
+(kind, attributes and conditions, in any pane); else the mean over events of its kind; else the mean of all events.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ Vectors = NDArray[np.int16]
 
 @dataclass(frozen=True)
 class Table:
-    """Values by ascending key: uint64 [n], float64 [n]."""
+    """A sorted map from keys to values: `keys` uint64 [n], ascending, and `values` float64 [n]."""
 
     keys: Keys
     values: Floats
@@ -56,13 +55,13 @@ class EventModel:
     """The learned utilities of one query's events (G3 to G6).
 
     `keys`: utility by key. `contents`: utility by `content_keys`, without the pane. `kinds` [codes]: utility by kind,
-    NaN if none was seen. `overall`: utility of all events. `contributions`, `content_contributions`: contribution to
-    matches by key and by content, relative to the mean of all events. The time that a drop saves makes a utility of a
-    contribution.
+    NaN for a kind that was never seen. `overall`: mean utility of all events. `contributions`, `content_contributions`:
+    contribution to matches by key and by content, relative to the mean of all events. A utility is a contribution per
+    time that the drop saves.
 
-    `tree`, `forest`: None after too few events. `positions` [codes, bins]: utility by kind and position, NaN if none
-    was seen. `curves`: order -> its thresholds. `matches`, `observations`: numbers of matches and events that the model
-    was learned from. Its key in the topic is "QUERY/events".
+    `tree`, `forest`: None after too few events. `positions` [codes, bins]: utility by kind and position, NaN if unseen.
+    `curves`: order -> its thresholds. `matches`, `observations`: numbers of matches and events that it was learned
+    from. Its key in the topic is "QUERY/events".
     """
 
     query: str
@@ -96,7 +95,7 @@ class EventModel:
         return found
 
     def contributed(self, keys: Keys, vectors: Vectors) -> Floats:
-        """float64 [n]: how often events are parts of matches, the mean of all being 1, as where nothing is known."""
+        """float64 [n]: the rate at which events are parts of matches, relative to the mean; 1 for an unknown event."""
         found = self.contributions.of(keys)
         found[self._by_content(found, self.content_contributions, vectors)] = 1.0
         return found
@@ -109,7 +108,7 @@ class EventModel:
         return unseen[np.isnan(found[unseen])]
 
     def by_position(self, kinds: NDArray[np.integer], bins: NDArray[np.integer]) -> Floats:
-        """float64 [n]: utilities of eSPICE, by codes of kinds and bins of positions (the last one holds all beyond)."""
+        """float64 [n]: utilities of eSPICE by code of the kind and bin of the position; the last bin is open."""
         if not self.positions.shape[1]:
             return np.full(len(kinds), self.overall)
         found: Floats = self.positions[kinds, np.minimum(bins, self.positions.shape[1] - 1)]

@@ -39,7 +39,7 @@ class KindCodes:
         return codes
 
     def _strings(self, index: int, column: Column) -> NDArray[np.int32]:
-        """Places of strings, by their codes; what is in no combination, and null, has the last place."""
+        """Places of strings by their codes; null, and strings in no combination, have the last place."""
         recent = self._recent[index]
         if recent is None or recent[0] is not column.values:
             places = self._places[index]

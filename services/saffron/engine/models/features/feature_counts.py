@@ -1,7 +1,7 @@
 """Counts of events by their features (papers G2): occurrences, contributions to matches, and the matches themselves.
 
-Every count is a sum of integers, kept in two halves of the observations. A utility learned from one half is tried on
-the other. So the loss that a model promises is not measured on what it was fitted to.
+Every count is an integer sum over one of two halves of the observations. A utility learned from one half is tried on
+the other, so that the promised loss of a model is not measured on the data it was fitted to.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import Any
 from saffron.engine.models.features.list_sample import ListSample
 
 WEIGHT = 1024
-"""Weights of matches, and contributions, are counted in these parts of one."""
+"""The fixed-point scale of match weights and contributions: an integer count of WEIGHT is one match."""
 MOST_KEYS = 1 << 18
 
 
 @dataclass
 class Half:
-    """Sums over half of the observations, and what is estimated from them.
+    """Sums over one half of the observations.
 
-    `occurrences`: events by key. `contributions`: by key, in parts (see `WEIGHT`). `begun`: the contributions of a
-    match's first event, in parts. `refusing`: the occurrences by which a NOT may refuse, whether or not there was
-    something to refuse. `met`: partial matches alive when an event came, added up over all events. `matches`: the keys
-    of each match, ascending. `abandoned`: the keys of each abandoned partial match, and last the key of the event that
-    refused it; it is not observed, but filled in by `event_refusals`. `positions`: (code of a kind, bin of the position
-    in a window) -> [contributions, occurrences], for eSPICE.
+    `occurrences`: events by key. `contributions`: parts of matches by key (see `WEIGHT`). `begun`: the contributions of
+    first events of matches. `refusing`: events by which a NOT may refuse, with or without a partial match to refuse.
+    `met`: partial matches alive at an event, summed over all events. `matches`: the ascending keys of each match.
+    `abandoned`: the keys of each abandoned partial match, and last the key of the event that refused it;
+    `event_refusals` estimates these. `positions`: (code of a kind, bin of the position in a window) -> [contributions,
+    occurrences], for eSPICE.
     """
 
     occurrences: dict[int, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Half:
             self.halve()
 
     def halve(self) -> None:
-        """Forget half of everything, so that what comes weighs more than what was (integers stay integers)."""
+        """Halve all sums, so that new observations weigh more than old ones (integers stay integers)."""
         for counts in (self.occurrences, self.contributions, self.begun, self.refusing):
             _halve(counts)
         self.met //= 2
@@ -81,20 +81,21 @@ class FeatureCounts:
     rows: int = 0
 
     def add(self, row: Mapping[str, Any], half: int | None = None) -> bool:
-        """Add a row of `observations.features`. False, and nothing is added, if it is of another query, version or
-        spec.
+        """Add one observation, a row of `observations.features`.
 
-            {"query", "query_version", "spec",
-             "occurrences": {key: events},
-             "met": partial matches alive at each of these, added up,
-             "begun": {key: matches whose first event it was},
-             "refusing": {key: events that a NOT may refuse by},
-             "matches": [[key, ...], ...], "weight": matches for each one listed,
-             "features": {key: vector},
-             "positions": [[code of a kind, bin, contributions, occurrences], ...]}
+        Returns False, and adds nothing, for a row of another query, version or specification. Fields:
 
-        A missing field is empty; a missing weight is 1. `half`: the half (0 or 1) to add to; None: the halves take
-        turns.
+            "query", "query_version", "spec"    the identity of the counts
+            "occurrences"   {key: events}
+            "met"           partial matches alive at these events, summed
+            "begun"         {key: matches whose first event has the key}
+            "refusing"      {key: events by which a NOT may refuse}
+            "matches"       [[key, ...], ...]: the keys of each listed match
+            "weight"        matches that each listed one stands for; 1 if missing
+            "features"      {key: vector}
+            "positions"     [[code of a kind, bin, contributions, occurrences], ...]
+
+        Other missing fields are empty. `half`: the half (0 or 1) to add to; None alternates between them.
         """
         identity = row["query"], int(row["query_version"]), row.get("spec", self.spec)
         if identity != (self.query, self.query_version, self.spec):
@@ -118,7 +119,7 @@ class FeatureCounts:
         return sum(sum(half.occurrences.values()) for half in self.halves)
 
     def whole(self) -> Half:
-        """Both halves together."""
+        """The sums of both halves."""
         together = Half(
             occurrences=added(half.occurrences for half in self.halves),
             contributions=added(half.contributions for half in self.halves),
@@ -136,7 +137,7 @@ class FeatureCounts:
 
 
 def added(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
-    """Counts by key of all parts together."""
+    """The sums of several counts by key."""
     together: dict[int, int] = {}
     for part in parts:
         for key, number in part.items():

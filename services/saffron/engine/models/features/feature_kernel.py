@@ -38,7 +38,7 @@ _state_in = reader(STATE)
 
 @inlined
 def _count(kind, by, state):  # type: ignore[no-untyped-def]
-    """One event more, or one less, of a kind in the pane."""
+    """Add `by` (1 or -1) to the count of a kind in the pane, and update the pane's key."""
     counts, frequency_bin, numbers = state.counts, state.frequency_bin, state.numbers
     last = len(frequency_bin) - 1
     before = frequency_bin[min(counts[kind], last)]

@@ -20,7 +20,7 @@ Keys = NDArray[np.uint64]
 Vectors = NDArray[np.int16]
 
 MOST_KEYS = 1 << 18
-"""Distinct keys remembered; a block that finds more begins anew."""
+"""The most distinct keys remembered; a block with more begins with none."""
 _FIRST_KEYS = 256
 
 
@@ -45,7 +45,7 @@ class Features:
 
 
 class FeatureKeys:
-    """The features of one partition's stream. However it is cut into blocks, each event has the same."""
+    """The features of one partition's stream, event by event. The boundaries of blocks have no effect."""
 
     def __init__(self, spec: FeatureSpec) -> None:
         self.spec = spec
@@ -135,7 +135,7 @@ class FeatureKeys:
 
 
 def rows_of(spec: FeatureSpec, vectors: Mapping[int, tuple[int, ...]], keys: Iterable[int]) -> Vectors:
-    """int16 [n, fields]: the vectors of these keys, all of which are there."""
+    """int16 [n, fields]: the vectors of these keys, which `vectors` must have."""
     return np.array([vectors[key] for key in keys], dtype=np.int16).reshape(-1, len(spec.fields))
 
 
@@ -153,7 +153,7 @@ def _padded(spec: FeatureSpec) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def _frequency_bins(spec: FeatureSpec) -> NDArray[np.int32]:
-    """int32: the bin of each frequency; the last one is that of all above."""
+    """int32: the bin of each frequency; the last bin also holds all greater ones."""
     most = max(spec.frequency_edges, default=0)
     return np.searchsorted(np.array(spec.frequency_edges), np.arange(most + 1), side="right").astype(np.int32)
 

@@ -31,7 +31,7 @@ Value = str | int | None
 
 
 class FeatureError(ValueError):
-    """A specification that does not fit together; the message says what."""
+    """An inconsistent specification; the message has the reason."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class FeatureSpec:
 
     @property
     def fields(self) -> tuple[int, ...]:
-        """For each number of a vector, how many values it can have."""
+        """The number of values of each field of a vector."""
         frequencies = (len(self.frequency_edges) + 1,) * self.codes
         return (self.codes, *frequencies, *(one.bins for one in self.attributes), *(2 for _ in self.conditions))
 
@@ -98,11 +98,11 @@ class FeatureSpec:
 
     @property
     def identity(self) -> str:
-        """Tells specifications apart: what was counted under one says nothing under another."""
+        """The identity of the specification; counts of different specifications do not compare."""
         return digest(self.body())[:16]
 
     def body(self) -> dict[str, Any]:
-        """As JSON, which `of` reads."""
+        """The specification as JSON, which `of` reads."""
         return {
             "kinds": list(self.kinds),
             "known": [list(values) for values in self.known],

@@ -15,11 +15,11 @@ Floats = NDArray[np.float64]
 Vectors = NDArray[np.int16]
 LEAF = -1
 MOST_DEPTH = 16
-"""Questions that one tree asks of an event at most: what a prediction may take."""
+"""The greatest depth of a tree: it bounds the time of a prediction."""
 MOST_ROWS = 20_000
-"""About so many rows a tree of a forest is drawn from: what training may take, however long the stream was."""
+"""The approximate number of rows from which each tree of a forest is sampled: it bounds the time of training."""
 LEAST_EVENTS = 8
-"""Events that a leaf stands for at least: fewer would tell chance."""
+"""The least weight of a leaf, in events: smaller leaves fit noise."""
 TREES = 10
 """Trees of a forest, as in the paper."""
 
@@ -43,7 +43,7 @@ class Forest:
         return found
 
     def fits(self, fields: int) -> bool:
-        """Whether a walk from any root ends in a leaf and asks only fields that vectors have."""
+        """True if every path from a root ends in a leaf, and every node tests one of `fields` features."""
         count, inner = len(self.nodes), self.nodes[:, 0] != LEAF
         asked, after = self.nodes[inner, 0], self.nodes[inner, 2:]
         falls = (after > np.flatnonzero(inner)[:, None]) & (after < count)
@@ -60,15 +60,14 @@ def train_tree(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -> 
 
 
 def train_forest(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -> Forest:
-    """Ten trees, each of a random sample of the events, not of their vectors."""
+    """A forest of ten trees, each fitted to a bootstrap sample of events (see `copied`), not of distinct vectors."""
     return _flat(trees_of_samples(vectors, utility, weight, seed))
 
 
 def trees_of_samples(vectors: Vectors, utility: Floats, weight: Floats, seed: int) -> list[Any]:
-    """scikit-learn's trees of a forest, as its RandomForestRegressor would grow them of `copied` rows.
+    """scikit-learn's trees of a forest, equal to those of its RandomForestRegressor on the rows of `copied`.
 
-    A row that was drawn several times is given once, with a weight. That takes less time, the less the more copies
-    there are.
+    A row drawn several times is passed once, with a weight, which saves time.
     """
     from sklearn.tree import DecisionTreeRegressor
 
@@ -86,9 +85,10 @@ def trees_of_samples(vectors: Vectors, utility: Floats, weight: Floats, seed: in
 
 
 def copied(weight: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Rows (indices), each as often as its weight says, about `MOST_ROWS` all together; what a copy of each weighs.
+    """Row indices, each repeated by its weight, about `MOST_ROWS` in all; and the weight of one copy [rows].
 
-    A random sample then misses what is rare, as one of the events would, and not a third of all vectors.
+    A bootstrap sample of copies leaves out rare vectors only, as a sample of events would. A sample of distinct vectors
+    would leave out a third of them.
     """
     copies = np.maximum(1, np.round(weight * min(1.0, MOST_ROWS / weight.sum()))).astype(np.int64)
     rows = np.repeat(np.arange(len(weight)), copies)
@@ -96,13 +96,13 @@ def copied(weight: Floats) -> tuple[NDArray[np.int64], Floats]:
 
 
 def _grown(weight: Floats, seed: int) -> dict[str, Any]:
-    """The settings by which trees grow: a leaf stands for `LEAST_EVENTS` at least, since fewer would tell chance."""
+    """scikit-learn's settings of a tree: depth, least weight of a leaf (`LEAST_EVENTS` as a share), seed."""
     least = min(0.5, LEAST_EVENTS / float(weight.sum()))
     return {"max_depth": MOST_DEPTH, "min_weight_fraction_leaf": least, "random_state": seed % (1 << 32)}
 
 
 def _flat(trees: list[Any]) -> Forest:
-    """Trees of scikit-learn behind one another. They split whole numbers, so that thresholds may be rounded down."""
+    """A `Forest` from scikit-learn's trees. Features are integers, so thresholds may be rounded down."""
     nodes, values, roots, base = [], [], [], 0
     for tree in (one.tree_ for one in trees):
         inner = tree.children_left >= 0
@@ -120,7 +120,10 @@ def _flat(trees: list[Any]) -> Forest:
 
 @kernel(void(int16[:, ::1], int32[:, ::1], float64[::1], int32[::1], float64[::1]), _nrt=False)
 def predict(vectors, nodes, values, roots, found):  # type: ignore[no-untyped-def]
-    """Trees are added up in their order, as the library does, so that both give the same number."""
+    """Write the mean prediction of all trees for each vector into `found`.
+
+    Trees are summed in scikit-learn's order, so that both give the same bits.
+    """
     for i in range(len(vectors)):
         total = 0.0
         for root in roots:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from saffron.engine.kernels.hashing import mixed_one
 
 MOST_LISTS = 4096
-"""Different lists remembered; of more, those stay whose hash is below half of what it was."""
+"""The most lists remembered; beyond it, lists whose hash is in the lower half of the range stay."""
 
 Lists = Mapping[tuple[int, ...], int]
 """Keys of events -> weight."""
@@ -44,7 +44,7 @@ class ListSample:
 
     @property
     def length(self) -> float:
-        """Keys of a list, in the mean; 1 where there is none."""
+        """The mean number of keys of a list; 1 without lists."""
         weight = sum(self.held.values())
         return sum(len(keys) * own for keys, own in self.held.items()) / weight if weight else 1.0
 

@@ -1,4 +1,4 @@
-"""The age of a partial match: how long it has waited, whether it has matched before, and what is left of its window.
+"""The age of a partial match: its wait since the last event, whether it has matched before, and the rest of its window.
 
 P(state, events left), by powers of the transition matrix (P3), assumes that a partial match forgets how it came to its
 state. Streams are not like that. A partial match that has waited long for its next event, or has matched once, has
@@ -28,22 +28,24 @@ Tracked = Mapping[tuple[int, int], tuple[int, int]]
 LEFT_BINS, WAITED_BINS = 16, 4
 A_BIN = WAITED_BINS * 2
 AGES = LEFT_BINS * A_BIN
-"""An age is (bin of what is left * WAITED_BINS + bin of what was waited) * 2 + (matched before)."""
+"""The number of ages. An age is (bin of the rest * WAITED_BINS + bin of the wait) * 2 + (matched before)."""
 SHARES = 1024
-"""A match that may be of several alike counts for each in part: in so many parts, for sums are integers."""
+"""The parts of a match: a match of several alternatives counts for each in part, and sums are integers."""
 MOST_STATES = 256
 """The greatest number of states with factors by age; their tables are in every drop order."""
 
 _WAITED = (32, 8, 2)  # from 1/32, 1/8 and 1/2 of the window on it is the next bin
 _EVIDENCE = (2.0, 8.0, 32.0, 128.0, 512.0, inf)
-"""Matches beside which what is expected counts as much as what was seen: one of these."""
+"""Candidate weights of the prior, in matches: at that number observed matches weigh as much as expected ones."""
 FOLDS = 16
-"""Windows of the stream belong to one of so many folds by turns; the first eight folds are one half of it."""
+"""The number of folds, to which the windows of the stream belong by turns. The first eight folds are one half."""
 _HALVES = 2
 
 
 def ages(left: Ints, waited: Ints, matched: Flags, window: int) -> Ints:
-    """[n] of partial matches with so much `left` of a `window`, whose last event was so long ago; ms or events all."""
+    """[n] the ages of partial matches with `left` of a `window`, `waited` since their last event; all in ms or
+    events.
+    """
     bins = np.clip(left * LEFT_BINS // (window + 1), 0, LEFT_BINS - 1)
     waits = sum((waited * part >= window).astype(np.int64) for part in _WAITED)
     found: Ints = (bins * WAITED_BINS + waits) * 2 + matched
@@ -64,7 +66,7 @@ def population(followed: Tracked, states: int) -> Matrix:
 
 
 def by_left(table: Matrix, bin_size: int, window: float) -> Matrix:
-    """[LEFT_BINS, m] of a table [bins, m]: its values in the middle of each bin of what is left.
+    """[LEFT_BINS, m] of a table [bins, m]: its values in the middle of each bin of the rest of a window.
 
     `window`: its length in events.
     """
@@ -73,17 +75,16 @@ def by_left(table: Matrix, bin_size: int, window: float) -> Matrix:
 
 
 def lifts(followed: Tracked, expected: Matrix, *, most: float) -> Matrix:
-    """[m, AGES]: matches of each state and age, divided by those `expected` [LEFT_BINS, m] by the chain; [0, m] if not
-    learned.
+    """[m, AGES]: lifts, the matches of each state and age over those expected of them; [0, m] if nothing is learned.
 
-    `expected` is of the middle of each bin of what is left. Lifts are shrunk by empirical Bayes, in four steps: by
-    state; by what is left of the window; by waiting and having matched; by all of it. Each step starts from the lift
-    before it, as if a number of matches with that lift had been seen.
+    `expected` [LEFT_BINS, m]: the chain's expectation in the middle of each bin of what is left. No lift makes more
+    than `most` of it. Lifts are shrunk by empirical Bayes, in four steps: by state; by what is left of the window; by
+    waiting and having matched; by all of it. Each step starts from the lift before it, as if a number of matches with
+    that lift had been seen.
 
-    That number is learned, since partial matches match in clumps: two stretches of the stream have less in common than
-    one stretch shows. Lifts are learned from one half of the stretches and tried on the other. The number that tells
-    best is taken. If none does better than the chain alone, nothing is learned. No lift makes more than `most` of what
-    is expected.
+    That number is learned, since matches come in clumps: two stretches of the stream have less in common than one
+    stretch shows. Lifts learned from one half of the stretches are tried on the other, and the number with the least
+    error is taken. If none is better than the chain alone, nothing is learned.
     """
     states = expected.shape[1]
     if not followed or states > MOST_STATES:
@@ -120,7 +121,7 @@ def _learned(number: Floats, matches: Floats, by_chain: Floats, beside: float) -
 
 
 def _error(number: Floats, matches: Floats, by_chain: Floats, lift: Floats) -> float:
-    """Poisson deviance, but for what does not depend on the lift."""
+    """The Poisson deviance, without terms that do not depend on the lift."""
     wanted = number * by_chain * lift
     seen = matches > 0
     return float(wanted.sum() - (matches[seen] * np.log(np.maximum(by_chain[seen] * lift[seen], 1e-12))).sum())

@@ -1,4 +1,4 @@
-"""Whether what is counted now has moved from what a model rests on: by how much, and by more than chance would."""
+"""Tests of drift: measures of the change of counts since a model, and of whether chance explains it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _UNLIKELY = 8.0
 _ALONE = 10.0
 """Degrees of freedom of partial matches that do nothing at once, before any batch is seen."""
 _CHANGE = 4.0
-"""Two batches that are further from each other, in what is usual, are so for a change: it counts for no more."""
+"""The distance between two batches, over the usual one, that counts at most: more is a change."""
 _NEGLIGIBLE = 1e-3
-"""Of the largest expectation: one that is smaller changes nothing that is decided by it."""
+"""The share of the largest expectation below which an expectation decides nothing."""
 
 
 def matrix_drift(matrix: Matrix, in_use: Matrix) -> float:
@@ -40,8 +40,7 @@ def distribution_drift(counts: Mapping[int, int], in_use: Mapping[int, int]) -> 
 
 
 def expectation_drift(expected: Matrix, in_use: Matrix) -> float:
-    """The largest relative change between two tables of what is expected of partial matches; infinite if their shapes
-    differ."""
+    """The largest relative change between two tables of expectations; infinite if their shapes differ."""
     if in_use.shape != expected.shape:
         return float("inf")
     most = max(expected.max(initial=0.0), in_use.max(initial=0.0))
@@ -59,7 +58,7 @@ def mean_drift(expected: Matrix, in_use: Matrix, seen: Matrix) -> float:
 
 
 def is_beyond_chance(counts: Cells, in_use: Cells, clump: float) -> bool:
-    """Whether transitions since have other shares than those `in_use`, by more than chance. `in_use` is part of
+    """True if transitions since have other shares than those `in_use`, by more than chance. `in_use` is part of
     `counts`.
 
     `clump`: the number of partial matches that do the same at once, see `Clumps`. It is a G-test, added up over all
@@ -77,7 +76,7 @@ def is_beyond_chance(counts: Cells, in_use: Cells, clump: float) -> bool:
 
 @dataclass
 class Clumps:
-    """The number of partial matches that do the same at once: such a clump tells no more than one partial match would.
+    """The number of partial matches with the same transitions at once: a clump is one observation.
 
     It is measured by the distance between one batch and the next (Pearson's statistic over its degrees of freedom).
     That distance is by chance alone, unless the stream changes between the two. `statistic`, `freedom`: sums over
@@ -106,7 +105,7 @@ class Clumps:
 
     @property
     def size(self) -> float:
-        """Partial matches of a clump, in the mean, at least 1."""
+        """The mean number of partial matches of a clump, at least 1."""
         return max(1.0, (self.statistic + _ALONE) / (self.freedom + _ALONE))
 
 

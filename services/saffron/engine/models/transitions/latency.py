@@ -74,7 +74,10 @@ class LatencySamples:
 
 @dataclass(frozen=True)
 class LatencyFunction:
-    """offset + slope * phi(n) ns, `shape` naming phi in `SHAPES`; slope >= 0. `error`: as told in `fit`, ns."""
+    """The fitted latency: offset + slope * phi(n) ns, where `shape` names phi in `SHAPES`; slope >= 0.
+
+    `error`: ns, see `fit`.
+    """
 
     shape: str
     offset: float
@@ -93,9 +96,8 @@ def fit(sums: Sequence[Sequence[int]]) -> LatencyFunction | None:
     Each bin is a point (load / events, nanoseconds / events) that weighs as many events as it holds. A shape's error is
     the weighted root mean square of leave-one-out residuals: each bin is predicted from all others.
 
-    Nothing tells the cost of an event without partial matches where no bin has less than half of the mean n. Then all
-    time is taken to be that of partial matches, so that f has an inverse. Measurements after some were dropped correct
-    it (`Speed`).
+    If every bin has more than half of the mean n, the cost of an event without partial matches is unknown. All time is
+    then assigned to partial matches, so that f has an inverse. Measurements after a drop correct it (`Speed`).
     """
     table = np.array([row for row in sums if row[0] > 0], dtype=np.float64).reshape(-1, 3)
     if len(table) == 0:

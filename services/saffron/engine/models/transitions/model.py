@@ -246,7 +246,7 @@ def _table(rows: Any, states: int) -> Matrix:
 
 
 def _by_age(rows: Any, states: int) -> Matrix:
-    """Models that are older have none."""
+    """A table by state and age; [0, AGES] in older models, which have none."""
     if not rows:
         return np.zeros((0, AGES))
     found = np.array(rows, dtype=np.float64)
@@ -264,7 +264,7 @@ def _trials(body: Sequence[float]) -> Trials:
 
 
 def offsets_of(body: Any) -> Offsets:
-    """Positions as a record has them."""
+    """The offsets in a record's body."""
     return {topic: {part: int(offset) for part, offset in parts.items()} for topic, parts in body.items()}
 
 

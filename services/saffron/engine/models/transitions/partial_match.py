@@ -12,7 +12,7 @@ from saffron.engine.models.transitions.markov import Matrix
 from saffron.engine.models.transitions.model import TransitionModel
 
 LEAST_TIME = 0.01
-"""tau counts as at least this share of the mean: what costs next to nothing gains nothing by being dropped."""
+"""The least tau, as a share of its mean: a partial match that costs next to nothing saves nothing by being dropped."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def _short(factors: Matrix) -> list[list[float]]:
 
 
 def _mean(models: Sequence[TransitionModel], tables: Sequence[Matrix]) -> float:
-    """Over bins and states in which partial matches live, by what they met; 1 where there is nothing to go by."""
+    """The mean of tables over bins and states of partial matches, weighted by events met; 1 without any."""
     total, weight = 0.0, 0.0
     for model, table in zip(models, tables, strict=True):
         met = np.array(model.met, dtype=np.float64)

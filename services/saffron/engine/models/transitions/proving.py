@@ -10,7 +10,7 @@ from saffron.engine.models.transitions.trials import LEAST_MATCHES, Trials, gain
 
 
 def cross_validated(followed: Tracked, expected: Matrix, times: Matrix, *, most: float) -> Trials:
-    """Trials of an order of utility by cross-validation: each fold of the stream is ranked by what all others teach.
+    """Trials of an order of utility by cross-validation: each fold of the stream is ranked by a model of all others.
 
     Folds with few matches are tried together. `expected`, `times` [LEFT_BINS, m]: matches of a partial match by the
     chain, and the time that it still takes. The lift of ages is learned anew without the fold. The chain, a few
@@ -36,7 +36,7 @@ def cross_validated(followed: Tracked, expected: Matrix, times: Matrix, *, most:
 
 
 def _groups(matches: list[float]) -> list[tuple[int, ...]]:
-    """Folds that are tried together, by the matches of each: what is left of too few is not tried."""
+    """Groups of folds to try together, with enough matches each; a rest with too few is not tried."""
     groups: list[tuple[int, ...]] = []
     folds: tuple[int, ...] = ()
     for fold in range(len(matches)):

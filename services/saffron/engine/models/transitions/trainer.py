@@ -1,6 +1,6 @@
-"""The one trainer: from summed counts to models. Spark's job and `replay` both end here.
+"""The trainer of models of partial matches and latency from summed counts, for Spark's job and for `replay`.
 
-Same sums, same model, to the byte: nothing here depends on time, order or the machine.
+Equal sums give the same model, to the byte: nothing depends on time, order or the machine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ LONGEST_WINDOW = 10_000_000
 class TransitionCounts:
     """The observations of one version of a query: transitions, their times, and outcomes of tracked partial matches.
 
-    `cells`: (from, to) -> count (P2). `costs`: samples of times. `followed`: see `ages.Tracked`.
+    `cells`: (from, to) -> count (P2). `costs`: samples of times. `followed`: (state, age with fold) -> tracked partial
+    matches, their matches (see `shedding.tracked`).
     """
 
     query: str
@@ -60,7 +61,7 @@ class TransitionCounts:
 
     @property
     def met(self) -> int:
-        """Events met by partial matches: all but those of state 0, in which nothing is bound yet."""
+        """Pairs of an event and a partial match that it met; state 0, in which nothing is bound yet, does not count."""
         return sum(self.met_by_state()[1:])
 
     @property
@@ -70,11 +71,11 @@ class TransitionCounts:
 
     @property
     def forks(self) -> bool:
-        """Whether runs split."""
+        """True if runs split."""
         return any(target == FORKED for _, target in self.cells)
 
     def met_by_state(self) -> list[int]:
-        """The number of events met in each state: all successors less those beyond the first."""
+        """[states]: pairs of an event and a partial match in the state; further successors of a split do not count."""
         met = [0] * self.states
         for (source, target), count in self.cells.items():
             met[source] += -count if target == FORKED else count
@@ -87,23 +88,23 @@ class TransitionCounts:
 
     @property
     def is_sane(self) -> bool:
-        """Whether the sizes are within bounds, so that one wrong message stops nothing."""
+        """True if the sizes are within bounds, so that one wrong message stops nothing."""
         return 2 <= self.states <= MOST_STATES and self.window_size >= 1
 
     @property
     def is_trainable(self) -> bool:
-        """Whether it is known how many events a window holds, without which there is no completion table."""
+        """True if the number of events in a window is known, without which there is no completion table."""
         return self.met > 0 and (self.window_events or self.lived > 0)
 
     def add(self, source: int, target: int, count: int) -> bool:
-        """Add counts of one transition; False (and nothing added) if it is none that this automaton has."""
+        """Add counts of one transition; False, and nothing is added, if this automaton has no such transition."""
         if not (0 <= source < self.states and FORKED <= target < self.states and count > 0):
             return False
         self.cells[source, target] = self.cells.get((source, target), 0) + count
         return True
 
     def add_followed(self, state: int, age: int, number: int, matches: int) -> bool:
-        """Add counts of tracked partial matches; False (and nothing added) if they are none."""
+        """Add counts of tracked partial matches; False, and nothing is added, for invalid counts."""
         if not (0 < state < self.states - 1 and 0 <= age < FOLDS * AGES and number > 0 and matches >= 0):
             return False
         before = self.followed.get((state, age), (0, 0))
@@ -115,9 +116,9 @@ class TransitionCounts:
         self.costs.add({cell: count for cell, count in counts.items() if cell[1] != FORKED}, nanoseconds)
 
     def times(self) -> tuple[float, ...]:
-        """ns of an event that meets a partial match, by its state; empty where none were measured.
+        """[states]: ns of an event that meets a partial match, by its state; empty where no times were measured.
 
-        These are the fitted times of transitions, each by how often it was taken.
+        It is the mean of the fitted times of transitions, weighted by their counts.
         """
         costs = self.costs.fit()
         if not costs:
@@ -129,7 +130,7 @@ class TransitionCounts:
         return tuple(time / max(1, met) for time, met in zip(spent, self.met_by_state(), strict=True))
 
     def halve(self) -> None:
-        """Forget half of everything, so that what comes weighs more than what was (integers stay integers)."""
+        """Halve all sums, so that new observations weigh more than old ones (integers stay integers)."""
         self.events //= 2
         self.lived //= 2
         self.cells = {cell: count // 2 for cell, count in self.cells.items() if count > 1}
@@ -146,11 +147,11 @@ class TransitionCounts:
         return float(min(max(1.0, events), LONGEST_WINDOW))
 
     def matrix(self) -> Matrix:
-        """T_q of what was observed so far."""
+        """The transition matrix T_q of the observations so far."""
         return transition_matrix({cell: count for cell, count in self.cells.items() if cell[1] != FORKED}, self.states)
 
     def succession(self) -> Matrix:
-        """As `matrix`, with all successors of runs that split."""
+        """The succession matrix: all successors, those of runs that split included."""
         return succession_matrix(self.cells, self.met_by_state())
 
 
@@ -218,7 +219,7 @@ def lift_of(counts: TransitionCounts, chain: Chain) -> Matrix:
 
 
 def _most(counts: TransitionCounts) -> float:
-    """Matches of a partial match, at most."""
+    """The most matches of one partial match."""
     return MOST if counts.forks else 1.0
 
 
@@ -232,7 +233,7 @@ def _trials(counts: TransitionCounts, chain: Chain, remaining: Matrix) -> Trials
 
 
 def expected_by_age(counts: TransitionCounts) -> Matrix:
-    """[m, AGES]: matches expected of a partial match of each age, by the chain and what age adds."""
+    """[m, AGES]: matches expected of a partial match by state and age: the chain's expectation times the lift."""
     chain = chain_of(counts)
     by_chain, lift = np.repeat(chain.expected.T, A_BIN, axis=1), lift_of(counts, chain)
     return by_chain * lift if len(lift) else by_chain
@@ -251,7 +252,7 @@ def train_latency(
 
 
 def _remaining(counts: TransitionCounts, chain: Chain) -> Matrix:
-    """tau from the fitted times of transitions; [0, m] where no times were measured."""
+    """The table tau of remaining times, from the fitted times of transitions; [0, m] where no times were measured."""
     times = counts.times()
     if not times:
         return np.zeros((0, counts.states))

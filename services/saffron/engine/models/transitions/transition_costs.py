@@ -15,9 +15,9 @@ import numpy as np
 Cell = tuple[int, int]
 
 MOST_CELLS = 128
-"""Transitions of a sample that are told apart: there are as many products as their square. Others cost the mean."""
+"""The most transitions of a sample with costs of their own (products: its square). Others cost the mean."""
 _RIDGE = 1e-4
-"""Weight of the mean time, against columns of unit length: what the samples cannot tell apart costs the same."""
+"""The weight of the mean time, against columns of unit length: indistinguishable transitions cost the same."""
 
 
 @dataclass
@@ -87,7 +87,7 @@ class TransitionCosts:
         gram /= np.outer(length, length)
         moments = np.array([float(self.moments.get(cell, 0)) for cell in cells])
         target = moments / length + _RIDGE * mean * length
-        # sums that were halved are no exact sums of squares any more: what is below 0 was rounded
+        # halved sums are no exact sums of squares: values below 0 are rounding errors
         values, vectors = np.linalg.eigh(gram)
         root = np.sqrt(np.maximum(values, 0.0) + _RIDGE)
         scaled, _ = nnls(root[:, None] * vectors.T, (vectors.T @ target) / root)

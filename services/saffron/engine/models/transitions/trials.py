@@ -1,4 +1,4 @@
-"""Trials of a learned order: what dropping by it would have lost of matches that it was not learned from.
+"""Trials of a learned order: the loss of dropping by it, on matches that it was not learned from.
 
 A trial takes partial matches, or matches, whose outcome became known after they were ranked (prequential evaluation: A.
 P. Dawid, *Statistical theory: the prequential approach*, 1984). Its *gain* is a share of the losses of even dropping:
@@ -39,10 +39,10 @@ class Trials:
 
 
 def gain(worth: Floats, time: Floats, matches: Floats) -> float | None:
-    """The gain of dropping by ascending `worth`, at equal time saved; None without matches.
+    """The gain of dropping by ascending `worth` over even dropping, at equal time saved; None without matches.
 
-    `worth` [n]: by the order; `time` [n], 0 or more: what dropping each saves; `matches` [n]: what came of each. Those
-    of equal worth go evenly, each as much of it as any other. Even dropping loses the share that it saves.
+    `worth` [n]: by the order. `time` [n], 0 or more: saved by dropping each. `matches` [n]: made by each. Partial
+    matches of equal worth are dropped evenly. Even dropping loses the share of matches that it saves of the time.
     """
     whole, total = float(matches.sum()), float(time.sum())
     if whole <= 0 or total <= 0:

@@ -1,1 +1,1 @@
-"""How far learned orders are trusted."""
+"""The trust in learned orders, from trials."""

@@ -1,12 +1,11 @@
-"""How far a learned order is believed: as far as it has proved better than even dropping on what it was not learned
-from, of late.
+"""The belief in a learned order, 0 to 1: a test that it has lately done better than even dropping on unseen matches.
 
-Of trials (see `trials`) with gains g_1, ..., g_k, the newest last, let S be the sum of f^(k-i) g_i and V that of
-f^(2(k-i)) g_i^2, f being `FADE`. If the order were no better than chance, S / sqrt(V) would hardly exceed what a
-standard normal variable does (V. H. de la Pena, T. L. Lai, Q.-M. Shao, *Self-Normalized Processes*, 2009). Belief is
-S / sqrt(V) - 1, held between 0 and 1: the lower confidence limit of S at one standard error is above 0 where it begins,
-that at two where it is whole. One trial, and two of few matches, are not enough for any; and with all trials as good as
-each other before, and as bad behind a change, three of them end it.
+Let g_1, ..., g_k be the gains of trials (see `trials`), the newest last. S is the sum of f^(k-i) g_i, V that of
+f^(2(k-i)) g_i^2, with f = `FADE`. For an order that is no better than chance, S / sqrt(V) hardly exceeds a standard
+normal variable (V. H. de la Pena, T. L. Lai, Q.-M. Shao, *Self-Normalized Processes*, 2009). Belief is S / sqrt(V) - 1,
+clipped to [0, 1]. It begins where the lower confidence limit of S at one standard error is above 0, and is whole where
+that at two is. One trial, or two of few matches, give none. After a change that makes an order bad, three trials end a
+belief that equally good trials built.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from saffron.engine.models.transitions.trials import LEAST_MATCHES, Trials
 from saffron.engine.shed.drops.evenly import Even
 
 FADE = 0.85
-"""What is left of a trial's weight when another one has come."""
+"""The factor on a trial's weight for each later trial."""
 _BEGINS, _WHOLE = 1.0, 2.0
 """Standard errors."""
 _GRAIN = 8
-"""Belief is rounded to 1/8, so that what rests on it seldom changes."""
+"""The steps of belief, 1/8, so that its dependents seldom change."""
 _MOST_OF_MODEL = 16.0
-"""Trials that the matches behind a model of events make, at most: of more, each has more matches."""
+"""The most trials that the matches behind a model of events make; with more matches each trial has more."""
 SHARE = 0.25
-"""Of events that fit the query, at which a model of them is compared with even dropping while others, or none, go."""
+"""The share of fitting events at which a model is compared with even dropping while other shares are dropped."""
 SHARES = (SHARE, 0.5, 0.75)
 
 

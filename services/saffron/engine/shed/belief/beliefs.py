@@ -95,7 +95,7 @@ class Beliefs:
         return Believed(own.events.share(own.proved[1]), partial, ("events", *learned))
 
     def forget(self, query: str) -> None:
-        """Drop what is known of a query that is removed, or added again."""
+        """Forget a query that is removed, or added again."""
         self._queries.pop(query, None)
 
     def _of(self, query: str) -> _Query:

@@ -1,4 +1,4 @@
-"""How a share of the work to be saved is spread over queries, so that matches are wrong least, by weight."""
+"""The allocation of the work to be saved among queries, at the fewest wrong matches by weight."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from saffron.engine.shed.drops.loss_curve import LossCurve
 
 @dataclass(frozen=True)
 class Candidate:
-    """A query that may lose events. `worth`: its weight times its matches an event. `cost`: processing time that it
-    takes of an event, above 0, comparable between queries. `length`: events a match. `ratio`: matches that dropping
-    events has lost, as measured, for each that the curve said, where it was less. `errors` of each match lost: 1, the
-    missed match, up to 2 as another may be found in its stead, which is false (G10). `begun`: the share of partial
-    matches that do not begin, by the share of events that goes; None: it is told by what is lost. `spare`: the share of
-    events that the query cannot take, which go first and lose nothing, whatever the curve says of them."""
+    """A query that may lose events.
+
+    - `worth`: its weight times its matches an event. `length`: events a match.
+    - `cost`: the processing time of an event, above 0, comparable between queries.
+    - `ratio`: measured matches lost for each that the curve promises, at most 1.
+    - `errors`: of each lost match: 1, or up to 2 as a false match may be found in its stead (G10).
+    - `begun`: share of events dropped -> share of partial matches that do not begin; None: taken from the loss.
+    - `spare`: the share of events that the query cannot take. They go first and lose nothing.
+    """
 
     curve: LossCurve
     worth: float
@@ -31,8 +34,10 @@ class Candidate:
         return as_measured(self.curve.at(share), self.ratio)
 
     def left(self, share: float) -> float:
-        """What is left of its work where this share of events is dropped: fewer events, and fewer partial matches that
-        meet them, since those that a match needs begin and advance them too."""
+        """The share of its work that is left where this share of events is dropped.
+
+        Fewer events meet fewer partial matches, since the events that a match needs begin and advance them too.
+        """
         if self.begun is not None:
             return (1 - share) * (1 - self.begun.at(share))
         return float((1 - share) * (1 - self.curve.at(share)) ** (1 / self.length))

@@ -1,9 +1,9 @@
-"""Even dropping of a query's events: what is dropped where nothing is learned, or what is learned is not believed.
+"""Even dropping of a query's events: the means where nothing is learned, or the learned order is not believed.
 
-What the query cannot take goes first (`fitting`), which loses nothing. Of the others, events of a type go at a rate
-inversely proportional to how many of them a match needs for the time that they take. The papers' BL is the same by
-events instead of time. Here the pattern says how many are needed; none of it is learned. All events together take as
-long for themselves as the partial matches do that the first ones begin: work is the product.
+Events that the query cannot take go first (`fitting`), which loses nothing. Of the others, each type has a drop rate
+inversely proportional to the number that a match needs over the time that they take. The papers' BL uses events instead
+of time. The need is read off the pattern; nothing is learned. The time of all events by themselves is taken to equal
+that of the partial matches that first events begin.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Even:
-    """Even dropping of one query's events.
+    """The figures for even dropping of one query's events.
 
-    `spare`: the share of events that the query cannot take. `types`: those of its pattern; None stands for all others,
-    where it has ANY. By type: `frequency`, the share among events that the query can take; `needed`, the number of
-    components that take it; `begins`, whether a match can begin with it. `taken`: for each component that a match
-    binds, the indices of its types.
+    - `spare`: the share of events that the query cannot take.
+    - `types`: the types of its pattern; None stands for all others, if it has ANY.
+    - `frequency`: by type, the share among events that the query can take.
+    - `needed`: by type, the number of components that take it. `begins`: a match can begin with it.
+    - `taken`: for each component that a match binds, the indices of its types.
     """
 
     spare: float = 0.0
@@ -104,7 +105,7 @@ def types_of(plan: MatchPlan) -> tuple[str | None, ...]:
 
 
 def _takes(types: EventTypes, name: str | None) -> bool:
-    """Whether a component takes events of a type of `types_of`."""
+    """True if a component takes events of a type of `types_of`."""
     return types.others if name is None else name in types
 
 

@@ -1,4 +1,4 @@
-"""Dropping events of a block for a query (G4 to G6, G10): which ones, and what that loses.
+"""The drops of a block's events for a query (G4 to G6, G10): the choice of events, and the loss.
 
 A shedder's orders of events put those first that are worth least (`shedders`). Of several orders the one decides that
 errs least at the wanted share: in matches lost, and in those found that a dropped event would have refused. Without a
@@ -28,7 +28,7 @@ from saffron.engine.shed.drops.traits import Traits
 from saffron.language.plan.clauses import Window
 
 EVENTS_A_MATCH = 3.0
-"""Events of a match where no model says how many."""
+"""The assumed number of events of a match where no model has it."""
 _BEFORE = 16.0
 """Matches that a model's promise by position must rest on to count half. They clump, so that so many are few."""
 
@@ -125,16 +125,15 @@ class EventDrops:
         return np.where(self.taking.fits(query, len(contributed)), contributed, 0.0)
 
     def parts(self, query: str, by: Shedder, share: float, marks: Marks, length: float) -> float:
-        """Expected share (0 to 1) of the block's contributions to the query's matches that goes with the marked events.
+        """The expected share (0 to 1) of the last block's contributions to a query's matches in marked events.
 
-        The block is that which was applied last. `by`, `share`: shedder and share of events wanted, `marks` [n]: those
-        that go, `length`: events of a match.
+        `by`, `share`: shedder and wanted share of events. `marks` [n]: the events that go. `length`: events of a match.
 
-        By a threshold on features it is measured on this block, which is not like all that the threshold was learned
-        from: where its events are worth more, fewer go. By anything else it follows from the model's promise L:
-        1 - (1 - L)^(1 / length). If it was chosen among several, L is the least of their promises and so biased low,
-        the more the fewer matches it was learned from: it is seen with `_BEFORE` matches that the events' contributions
-        foretell, which ignore the position and are biased high.
+        A threshold on features is measured on the block itself: it was learned from other events, and fewer go where
+        the block's are worth more. Any other order counts by the promise L of the model: 1 - (1 - L)^(1 / length). If
+        the shedder chooses among several orders, L is the least of their promises, and so biased low, the more the
+        fewer matches it was learned from. It is then averaged with `_BEFORE` matches of the events' contributions,
+        which ignore the position and are biased high.
         """
         choice = self._of(query, by, share)
         if choice is not None and choice.by_features:

@@ -1,8 +1,8 @@
-"""Which events a query can take, by what it asks of one event alone.
+"""The events that a query can take, by its conditions on single events.
 
-An event that fits no component of a pattern, negated ones included, is in no match and refuses none: where what lies
-between is skipped, it may go for nothing. That follows from the query, and needs nothing to be learned. Features do not
-tell everything of an event: where they do not say that a condition fails, it may hold.
+An event that fits no component of a pattern, negated ones included, is in no match and refuses none. Where strategies
+skip events it may be dropped at no loss, with nothing learned. Features do not hold all of an event: a condition may
+hold unless they show that it fails.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SKIPS = {Strategy.NEXT, Strategy.ANY}
 
 
 def can_skip(one: MatchPlan) -> bool:
-    """Whether an event that the query cannot take changes none of its matches."""
+    """True if dropping an event that the query cannot take changes none of its matches."""
     return one.window.opens is None and {one.strategy, *one.begins, *one.continues} <= _SKIPS
 
 
@@ -150,7 +150,7 @@ def _as_named(value: object) -> str | int | None:
 
 
 def _in_bin(binned: Binned, number: int, operator: str, value: float) -> tuple[bool, bool]:
-    """Whether the comparison with a value must hold, and whether it may, in a bin of an attribute."""
+    """(must hold, may hold): the comparison with a value, for the values in a bin of an attribute."""
     edges = binned.edges
     if number > len(edges):
         return False, False  # null

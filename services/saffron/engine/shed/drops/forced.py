@@ -1,4 +1,4 @@
-"""Orders from outside to keep at most so many partial matches of one query."""
+"""Orders from outside to keep at most a number of partial matches of one query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from saffron.engine.events.block import Control
 from saffron.errors import InputError
 
 NO_UTILITY: Mapping[str, Any] = {"utility": [], "bin": 1, "per_ms": 0.0}
-"""What a drop order carries while no model of its query is in force: all partial matches are worth the same."""
+"""The utility table of a drop order without a model in force: all partial matches are worth the same."""
 
 
 @dataclass

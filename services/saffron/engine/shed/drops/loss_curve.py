@@ -30,14 +30,14 @@ class LossCurve:
         return cls(np.maximum.accumulate([lost(share) for share in SHARES.tolist()]))
 
     def towards_random(self, part: float, length: float) -> LossCurve:
-        """So far between this curve (0) and that where any event is as good as any other (1), of a match of so many."""
+        """The interpolation between this curve (`part` 0) and random dropping (1), for matches of `length` events."""
         if part == 0:
             return self
         at_random = np.maximum(self.lost, 1.0 - (1.0 - SHARES) ** length)
         return self.towards(LossCurve(at_random), part)
 
     def towards(self, other: LossCurve, part: float) -> LossCurve:
-        """So far between this curve (0) and another one (1)."""
+        """The linear interpolation between this curve (`part` 0) and another one (1)."""
         return self if part == 0 else LossCurve(self.lost + part * (other.lost - self.lost))
 
     def at(self, share: float) -> float:
@@ -45,7 +45,7 @@ class LossCurve:
         return float(np.interp(share, SHARES, self.lost))
 
     def of_each(self, length: float) -> LossCurve:
-        """The share of each of a match's events, of so many, that goes where all go alike."""
+        """The share of each of a match's `length` events that is dropped, if each is dropped independently."""
         return LossCurve(1.0 - (1.0 - self.lost) ** (1.0 / length))
 
     @cached_property
@@ -66,6 +66,6 @@ class LossCurve:
         )
 
     def _above(self, one: int, middle: int, other: int) -> bool:
-        """Whether the middle point is on or above the line between the two others."""
+        """True if the middle point is on or above the line between the two others."""
         left, right = SHARES[middle] - SHARES[one], SHARES[other] - SHARES[middle]
         return bool(self.lost[middle] * (left + right) >= self.lost[one] * right + self.lost[other] * left)

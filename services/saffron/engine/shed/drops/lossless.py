@@ -1,10 +1,9 @@
-"""How many events may go for nothing, once there is a queue.
+"""The share of events that can be dropped at no further loss, once there is a queue.
 
-A plan follows the load, and the load comes in bursts: of an event stream at 140 % most blocks have to lose a third of
-their events, and some nearly all. Where half of all events contribute to no match, those blocks lose matches for want
-of time that was spent on such events before. So the share that is to go is raised as far as no more is lost: the queue
-stays short, and time is left for the bursts. None go while hardly any wait, nor where too few matches were seen to know
-what is worth nothing: of a query that has had none, all events seem to be.
+Load comes in bursts: at a load of 140 % most blocks have to lose a third of their events, and some nearly all. If half
+of all events contribute to no match, time spent on such events earlier makes those blocks lose matches. So the share to
+be dropped is raised as far as the loss does not grow: the queue stays short, and time is left for bursts. Nothing is
+raised while hardly any events wait, or while too few matches were seen: before any match all events seem worthless.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from saffron.engine.shed.drops.allocation import Candidate, allocate
 from saffron.engine.shed.drops.loss_curve import SHARES
 
 LOST = 0.0005
-"""Of all matches, by weight: what may be lost more, since a curve that was learned is hardly ever flat."""
+"""The tolerated further loss, as a share of all matches by weight: a learned curve is hardly ever flat."""
 ENOUGH = 100.0
-"""Matches that a model rests on, from which on it is believed that what has no part in any loses nothing."""
+"""The number of matches behind a model from which on events without a part in any match count as worthless."""
 _STEPS = len(SHARES) - 1
 
 
@@ -31,11 +30,11 @@ class LosslessShares:
     _known: dict[int, float] = field(default_factory=dict)
 
     def forget(self) -> None:
-        """Models have changed."""
+        """Forget all shares, as models have changed."""
         self._known.clear()
 
     def share(self, share: float, queries: Callable[[], Mapping[str, Candidate]]) -> float:
-        """Not below `share`; `queries`, those that may lose events, are asked for where it is not known yet."""
+        """The greatest share without further loss, at least `share`. `queries`: those that may lose events."""
         place = floor(share * _STEPS)
         if place not in self._known:
             self._known[place] = lossless(place / _STEPS, queries())
@@ -43,7 +42,7 @@ class LosslessShares:
 
 
 def lossless(share: float, queries: Mapping[str, Candidate]) -> float:
-    """The greatest of `SHARES` at which no more than `LOST` is lost beyond what is at this one."""
+    """The greatest of `SHARES` whose loss exceeds that of `share` by at most `LOST`."""
 
     def lost(one: float) -> float:
         return sum(queries[name].worth * queries[name].lost(part) for name, part in allocate(queries, one).items())

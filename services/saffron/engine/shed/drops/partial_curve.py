@@ -1,12 +1,12 @@
 """The loss of dropping partial matches by the processing time that it saves, by the model alone (P3-P5).
 
-A partial match begins in state 1 with its whole window before it and walks the Markov chain. Dropping all whose utility
-is at or below a threshold takes it out where it first falls so low: lost is what it would still have matched, saved
-what it would still have cost. Over all thresholds this is the curve by which means of shedding compare.
+A partial match begins in state 1 with its whole window before it and walks the Markov chain. An order drops it when its
+utility first falls to a threshold. The loss is the matches that it would still have made, the saving the time that it
+would still have cost. The curve runs over all thresholds; means of shedding are compared by it.
 
-Where ages are known to tell partial matches apart (`ages`) the chain alone promises too much loss: those that
-have waited long go first, and hardly any of them would have matched. There the curve is that of the partial matches
-that were alive at any time, so many of each age, of which the least useful go at once.
+Where ages (`ages`) distinguish partial matches, the chain alone promises too much loss: those that have waited long go
+first, and hardly any of them would have matched. There the curve is over the partial matches alive at any time, by
+number of each age, the least useful first.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PartialCurve:
 
     @classmethod
     def of(cls, saved: Floats, lost: Floats, time: float, matches: float) -> PartialCurve:
-        """From what is saved and lost at each point, of so much time and so many matches in all."""
+        """The curve through points of time `saved` and matches `lost`, as shares of all `time` and all `matches`."""
         shares = (sums / whole if whole > 0 else np.ones_like(sums) for sums, whole in ((saved, time), (lost, matches)))
         rising = (np.maximum.accumulate(np.clip(np.concatenate([[0.0], one, [1.0]]), 0.0, 1.0)) for one in shares)
         return cls(*rising)
@@ -94,5 +94,5 @@ def _dropped(model: TransitionModel, low: NDArray[np.bool_], step: Matrix, times
 
 
 def _events_met(model: TransitionModel) -> Matrix:
-    """Where no times were measured every event met costs the same."""
+    """The remaining events of partial matches, which replace remaining times where none were measured."""
     return remaining_time_table(model.matrix, np.ones(model.states), model.bin_size, len(model.completion))

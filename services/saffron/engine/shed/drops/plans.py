@@ -1,4 +1,4 @@
-"""The plans of the match queries in force that may lose events: what they ask of one event tells events apart."""
+"""The plans of the match queries in force that may lose events; their conditions on single events classify events."""
 
 from __future__ import annotations
 
@@ -47,10 +47,13 @@ def _bound(view: View, schema: Schema, wanted: Mapping[str, int]) -> dict[str, M
 
 
 def _plan(text: str, schema: Schema, name: str) -> MatchPlan | None:
-    """None: it aggregates, or reads what others make, of which no event of the stream tells."""
+    """The plan of a query that may lose events.
+
+    None if it aggregates, or reads other queries' results: the stream's events do not show what it can take.
+    """
     try:
         plan = compile_text(text, schema, name)
-    except Exception as error:  # windowing says what is wrong with it
+    except Exception as error:  # windowing reports the error
         if not is_of_query(error):
             raise
         return None

@@ -1,4 +1,4 @@
-"""Rates of dropping that are inversely proportional to utilities: what is worth nothing goes first."""
+"""Drop rates inversely proportional to utilities; events of no utility go first."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How often events of a query come again: whether another event can take the place of one that is dropped.
+"""The rate at which an event is followed by one that can replace it: of its type and key, within a window.
 
-Without another event of its type and key within a window, none can: then a match that loses an event is missed, and no
-false one is found in its stead. Some keys are tracked, so that it costs little; a query without a key has one.
+Without such an event, a match that loses an event is missed, and no false match takes its place. Only some keys are
+tracked, to save time; a query without a key has one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ONE_IN = 8
 _MOST_HELD = 8_192
 """Types and keys that are held before any is forgotten."""
 _MOST_SEEN = 4_096.0
-"""Events, of which the older count half from then on."""
+"""The number of events from which on older events count half."""
 _GRAIN = 8
 
 
@@ -69,7 +69,7 @@ class Repeats:
 
 
 def _words(column: Column) -> Words:
-    """uint64 [n]: equal for equal values."""
+    """uint64 [n]: hashes of values, equal for equal values."""
     if column.kind.has_texts:
         table = np.array([*(crc32(value.encode("utf-8", "surrogatepass")) for value in column.values), 0], np.uint64)
         return mixed(table[column.data])

@@ -1,4 +1,4 @@
-"""Shedders: what a query loses under load, and by which orders (P5, G4 to G6). Each has the name that records give.
+"""Shedders: the means of dropping for a query, and their orders (P5, G4 to G6). Each has the name that records give.
 
 auto            events and partial matches, each by the order that loses least
 pspice          partial matches, by utility w P / tau
@@ -66,7 +66,7 @@ EventOrder = Callable[[EventModel], EventChoice | None]
 """The order that a model teaches; None where the model lacks it."""
 
 Tables = Callable[[Sequence[TransitionModel], Mapping[str, float]], Mapping[str, PartialMatchModel]]
-"""From transition models and weights of queries to utilities and losses, by query."""
+"""A function from transition models and weights of queries to utilities and losses, by query."""
 
 
 @dataclass(frozen=True)
@@ -116,4 +116,4 @@ SHEDDERS: Mapping[str, Shedder] = {
         Shedder("gspice-forest", (FOREST,), evenly=True),
     )
 }
-"""What users choose from, by name; of orders that promise the same the first one decides."""
+"""The shedders that users can choose, by name. Of orders with the same promise the first is used."""

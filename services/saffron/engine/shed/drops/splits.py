@@ -1,4 +1,4 @@
-"""How much to save by dropping events, and how much by dropping partial matches, where both are allowed."""
+"""The split of the time to be saved between dropping events and dropping partial matches, where both are allowed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from saffron.engine.shed.drops.allocation import Candidate, allocate, as_measure
 from saffron.engine.shed.drops.partial_curve import PartialCurve
 
 _STEPS = 32
-"""Splits that are compared: from events only to partial matches only, in so many steps."""
+"""The number of steps between the splits that are compared, from events only to partial matches only."""
 _HALVINGS = 12
-"""Where events begin to save it all is looked for: a step beside it would divide what they can save alone."""
+"""Steps of the bisection for the share up to which events alone save it all."""
 _ROUNDING = 1e-9
 _GRAIN = 32
 """Shares to be saved are rounded to 1/32, so that few splits are computed for as long as models stay."""
@@ -41,7 +41,7 @@ class Droppable:
 
 @dataclass
 class Splits:
-    """Divides what is to be saved between dropping events and dropping partial matches, at the fewest errors.
+    """The division of time to be saved between dropping events and dropping partial matches, at the fewest errors.
 
     A split is the part (0 to 1) of the saving that dropped events bring: 0 is partial matches only, 1 events only. Each
     is computed when it is first asked for, by the share of the time to be saved (in steps of 1/32), and kept until

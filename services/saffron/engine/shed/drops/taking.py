@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 _NEAR, _FAR = 512.0, 4_096.0
 """Events over which shares of them are means: where they go, and where means of shedding are compared."""
 _GRAIN = 64
-"""The latter are in steps of 1/64, so that what rests on them seldom changes."""
+"""The steps of shares, 1/64, so that their dependents seldom change."""
 _ANOTHER = 2.0**20
 """A number of [0, 1) that is drawn, times this, has a fraction that does not depend on it: of 53 bits the last 33."""
 
@@ -78,7 +78,7 @@ class Taking:
             self._weigh(own)
 
     def even(self, query: str) -> Even:
-        """Even dropping of its events."""
+        """The even dropping of a query's events."""
         own = self._queries.get(query)
         return UNKNOWN if own is None else own.even
 
@@ -105,9 +105,11 @@ class Taking:
         return np.ones(count, np.bool_) if own is None or len(own.fits) != count else own.fits
 
     def evenly(self, columns: Columns, query: str, share: float, marks: Marks, learned: float, drawn: Floats) -> Marks:
-        """[n] whether each event of the last block goes where this share is to, of which `marks`, the share `learned`,
-        goes by what was learned. `drawn`: a number of [0, 1) for each. What does not fit goes first, the rest by
-        type."""
+        """[n] whether each event of the last block is dropped, at `share` in all.
+
+        `marks`: the events that a learned order drops, at the share `learned`. `drawn`: a number of [0, 1) for each
+        event. Events that do not fit the query go first, the rest by type.
+        """
         fits, spare = self.fits(query, len(columns)), self.spare_now(query)
         if share <= spare:
             return ~fits & (drawn * spare < share)

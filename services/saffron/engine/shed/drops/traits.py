@@ -44,8 +44,11 @@ class Traits:
 
     @property
     def by(self) -> Shedder:
-        """The shedder that acts on it. An aggregate query is exempt unless one that drops events is named for it, and
-        any query is if one of partial matches is named for it that has none."""
+        """The shedder that acts on the query.
+
+        It is EXEMPT for an aggregate query, unless one that drops events is named for it, and for a query without
+        partial matches for which a shedder of partial matches is named.
+        """
         if self.shedder.partial is None:
             return self.shedder
         exempt = self.aggregate or (not self.partial and not self.shedder.events)
@@ -53,7 +56,7 @@ class Traits:
 
     @property
     def errors(self) -> float:
-        """How many errors a match is that dropped events lose: it is missed, and its substitute is false (G10)."""
+        """The number of errors of a match that loses an event: it is missed, and a substitute is false (G10)."""
         return 2.0 if self.replaces else 1.0
 
     @property
@@ -66,7 +69,7 @@ class Traits:
         return self.by.partial if self.partial else None
 
     def misfit(self, model: TransitionModel) -> str:
-        """How a model differs from one of this query; "" where nothing says that it is of another."""
+        """The difference between a model and this query, as text; "" where none is known."""
         return "" if self.window is None else model.misfit(self.states, (self.window, self.counts))
 
 
@@ -78,7 +81,7 @@ def traits_of(record: Mapping[str, Any], shedders: Mapping[str, Shedder] = SHEDD
     shedder = shedders.get(shedder_of(record), AUTOMATIC)
     try:
         bound = bind(str(record["text"]), None, name=str(record["name"]), aggregates=frozenset(registered()))
-    except Exception as error:  # windowing says what is wrong with it
+    except Exception as error:  # windowing reports the error
         if not is_of_query(error):
             raise
         return Traits(shedder)

@@ -50,7 +50,7 @@ class View:
         return {query: (self._traits(query), self.slots[query]) for query in running}
 
     def misfit(self, model: TransitionModel) -> str:
-        """How a model differs from one of its query in force; "" where it is of this one, or of another version."""
+        """The difference between a model and its query in force, as text; "" for none, or another version."""
         if self.queries.get(model.query) != model.query_version:
             return ""
         return self.traits[model.query].misfit(model)
@@ -68,7 +68,7 @@ class View:
             self._checkpoint(control.body)
 
     def _traits(self, query: str) -> Traits:
-        """Over imprecise time no query has partial matches."""
+        """The traits of a query. Over imprecise time it has no partial matches."""
         imprecise = self.schema is not None and bool(self.schema.get("times"))
         return replace(self.traits[query], partial=False) if imprecise else self.traits[query]
 

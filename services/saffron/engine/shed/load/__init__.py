@@ -1,1 +1,1 @@
-"""How much waits, and how long it takes: the overload detector (P7, G7)."""
+"""The overload detector: the work that waits, and the time that it takes (P7, G7)."""

@@ -1,4 +1,4 @@
-"""How fast events come and how many wait, from the times at which their blocks were appended to the log."""
+"""The rate of events and the number that wait, from the times at which their blocks were appended to the log."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ class Arrivals:
         return (self._recent - self._blocks[0][1]) / max(end - first, 1e-9) if end > first else 0.0
 
     def waiting(self, queueing: float, now: float) -> float:
-        """Events that wait when the oldest has waited `queueing` ms: those announced, or what has come since then."""
+        """The events that wait when the oldest has waited `queueing` ms: those announced, or those that came since."""
         return max(float(self.known), self.rate(now) * queueing)

@@ -1,8 +1,8 @@
 """Credits: how far the shedder may run ahead of the readers of its output, so that the queue stands in front of it.
 
-For each chain the readers (matcher, greta) say in their `load` how far they have applied. Among readers that have
-active queries and are alive, the slowest one rules; a reader that has gone silent is no longer waited for: it
-finds its backlog in the topic when it comes back, and until then holds back its own queries only.
+For each chain the readers (matcher, greta) say in their `load` how far they have applied. The slowest of the readers
+that are alive and have active queries limits the flow. A silent reader is not waited for: it delays its own queries
+only, and finds its backlog in the topic when it comes back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Credits:
     """Book-keeping of one chain. Positions are next sequence numbers; times are the caller's clock, in ms."""
 
     def __init__(self, window: int, *, start: int = 0, patience_ms: int = 3000) -> None:
-        """At most `window` events in flight; a reader silent for longer than `patience_ms` counts as dead.
+        """Allow `window` events in flight; a reader silent for longer than `patience_ms` counts as dead.
 
         `start`: position up to which the output was written when this member took over.
         """
@@ -61,7 +61,7 @@ class Credits:
         return max(0, self._forwarded - max((*known, self._start)))
 
     def admits(self, events: int, now_ms: int) -> bool:
-        """Whether a block of `events` events may go now; one larger than the whole window goes when nothing flies."""
+        """True if a block of `events` events may go now; one larger than the whole window goes when nothing flies."""
         in_flight = self.in_flight(now_ms)
         return in_flight == 0 or events == 0 or in_flight + events <= self._window
 

@@ -1,10 +1,10 @@
-"""The decision of a block (P7, G7): which share of its events to drop, and how many partial matches to keep.
+"""The decision of a block (P7, G7): the share of its events to drop, and the number of partial matches to keep.
 
-Algorithm 1 of pSPICE with the block as its unit: a block is in time if its oldest event's queueing latency, what is in
-flight, and its own processing fit LB - b_s; if not, as many partial matches are kept as leave it that time. As printed
-nothing is left of them once the queue alone has reached LB - b_s: one pause of the machine would cost all. Between
-LB - b_s and LB a block therefore gets a falling share of the time in which its events came, and a tenth of it in the
-last quarter and beyond, so that the queue shrinks by itself and the safety buffer is what it is for.
+It is algorithm 1 of pSPICE with the block as its unit. A block is in time if three times fit LB - b_s: the queueing
+latency of its oldest event, the work in flight, and its own processing. If not, as many partial matches are kept as
+fit. As printed in the paper, none are kept once the queue alone has reached LB - b_s: one pause of the machine would
+cost all. So between LB - b_s and LB a block gets a falling share of the time in which its events came, and a tenth of
+it in the last quarter and beyond. The queue then shrinks by itself, and the safety buffer serves its purpose.
 """
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.load.speed import Speed
 
 _LEAST_LEFT = 0.1
-"""Of the time in which a block's events came, what it may take even beyond the bound."""
+"""The least budget of a block, even beyond the bound, as a share of the time in which its events came."""
 _UNTOUCHED = 0.25
-"""Of the safety buffer: no more is given once only this is left, so that it is there for what nobody foresees."""
+"""The part of the safety buffer that is kept for surprises: below it only the least budget is given."""
 _MOST_OF_BUFFER = 0.4
-"""The time that is left of the safety buffer is not spent on one block."""
+"""The most of the safety buffer that one block may use."""
 _NOTHING_MS = 1e-6
-"""Where events are to save all that must be, rounding leaves no part of it to partial matches."""
+"""The rounding error (ms) up to which partial matches have nothing to save."""
 _WORTHWHILE = 0.5
-"""Of what a block must save: where all partial matches together save less, they stay if events can save it all. Hardly
-any time depends on them, and they would be lost to the rest of their windows."""
+"""The least share of a block's saving for which partial matches are dropped, if events can save all of it. Below it
+hardly any time depends on them, and they would be lost to the rest of their windows.
+"""
 _MOST_BUFFER = 0.5
-"""Of the bound."""
+"""The greatest safety buffer, as a share of the bound."""
 
 
 @dataclass(frozen=True)
 class Situation:
-    """A block as it is taken, and as one reader will meet it. Times in ms.
+    """A block and the state that one reader will meet it in. Times in ms.
 
-    `queueing`: l_q of its oldest event, and what its results will wait for their commit. `events`: its own. `rate`:
-    events a ms that come. `waiting`: events that wait, its own included. `flying`: work forwarded and not yet done.
-    `alive`: n. `droppable`: the part of n whose time is saved where all partial matches go that may. `met`: how many
-    partial matches its events are expected to meet, which is n where nothing is in flight. `reach`: the share of the
-    time that is saved where all events go that may: other queries keep theirs.
+    `queueing`: l_q of its oldest event, and the wait of its results for their commit. `events`: its own. `rate`: events
+    a ms that come. `waiting`: events that wait, its own included. `flying`: work forwarded and not yet done. `alive`:
+    n. `droppable`: the part of n whose time dropping all partial matches that may go would save. `met`: the partial
+    matches that its events are expected to meet, n if nothing is in flight. `reach`: the share of the time that
+    dropping all events that may go would save, as other queries keep theirs.
     """
 
     queueing: float
@@ -74,9 +75,9 @@ OfShare = Callable[[float], float]
 class Decider:
     """Decides for block after block. `dropping`: events are being dropped (G7's hysteresis). `mean`: an event's ms.
 
-    Events begin to be dropped when the block's latency reaches `start` of the bound, and cease when it is below half of
-    that; in between the share follows the backlog, and falls to 0 by itself when the load does. Those that lose nothing
-    go above half of that, too, so that all that the queue may hold is there for a burst.
+    Dropping of events begins when the block's latency reaches `start` of the bound, and ends below half of that. In
+    between the share follows the backlog, and falls to 0 when the load does. Those that lose nothing go above half of
+    that, too, so that all that the queue may hold is there for a burst.
     """
 
     settings: Overload
@@ -92,11 +93,11 @@ class Decider:
         dropping events saves, where both may be dropped; partial matches save the rest. `lossless`: share of the time
         -> the greatest one that dropping events saves while it loses no more.
 
-        The plan for an interval says which share of the time must be saved. A late block may need more, which is
-        divided as the plan is. Without a plan events save all of it, if they may: a dropped partial match would be lost
-        to the rest of its window, for the sake of one block. More events than the split says go only if that loses
-        nothing, or if the block does not fit its budget even without the partial matches that may go; these stay where
-        all of them would save less than half of what must be, and events can save all of it.
+        The plan for an interval sets the share of the time to be saved. A late block may need more, which is divided as
+        the plan is. Without a plan events save all of it, if they may: for the sake of one block a partial match would
+        be lost to the rest of its window. More events than the split says are dropped in two cases: it loses nothing,
+        or the block exceeds its budget even without its droppable partial matches. These stay if all of them would save
+        less than half of what must be saved, and events can save all of it.
         """
         settings = self.settings
         each = speed.processing(at.met)
@@ -133,13 +134,16 @@ class Decider:
         return self.mean
 
     def _buffer(self, at: Situation, speed: Speed) -> float:
-        """b_s: the share that was set, or what blocks have taken longer than expected of late, or what is in flight, on
-        which nothing that is decided has an effect any more."""
+        """The safety buffer b_s (ms), up to half of the bound: the greatest of three times.
+
+        They are the share that was set, the recent excess of blocks over their expected times, and the work in flight,
+        which no decision affects any more.
+        """
         settings = self.settings
         return min(_MOST_BUFFER * settings.bound, max(settings.bound - settings.limit, speed.overshoot, at.flying))
 
     def _budget(self, at: Situation, buffer: float) -> float:
-        """How long the block may take."""
+        """The time (ms) that the block may take."""
         bound = self.settings.bound
         waited = at.queueing + at.flying
         above = (bound - waited) / buffer

@@ -14,9 +14,9 @@ from saffron.engine.shed.load.speed import Speed
 from saffron.engine.shed.load.taken import Taken
 
 READER = "matcher"
-"""Whose partial matches can be dropped."""
+"""The reader whose partial matches can be dropped."""
 _MEMORY_MS = 200.0
-"""Of a reader's processing time, over which is remembered what each of its queries takes."""
+"""The memory of each query's cost, in ms of a reader's processing time."""
 _SILENT_MS = 3_000
 """The time (ms) without a report after which a reader counts as gone, if others report: nothing is decided for it."""
 
@@ -89,7 +89,7 @@ class Detector:
         return seen
 
     def forget(self, query: str) -> None:
-        """Drop what is known of a query that is removed, or added again."""
+        """Forget a query that is removed, or added again."""
         self._taken.forget(query)
 
     def forwarded(self, next_seq: int, events: int, partial_matches: float, seen: Mapping[str, float]) -> None:
@@ -110,11 +110,11 @@ class Detector:
         self._forecasts.setdefault(service, Forecast()).forwarded(next_seq, known)
 
     def expected(self, service: str, known: int) -> float:
-        """How many partial matches of a reader a block will meet behind those in flight."""
+        """The expected number of a reader's partial matches when a block comes, behind those in flight."""
         return self._forecasts.get(service, Forecast()).expected(known)
 
     def flying(self, beyond: int) -> float:
-        """ms of work that was forwarded, behind this position, and is not known to be done."""
+        """The work (ms) that was forwarded behind this position and is not known to be done."""
         return max((pace.flying(beyond) for pace in self._paces.values()), default=0.0)
 
     @property
@@ -124,16 +124,16 @@ class Detector:
 
     @property
     def is_blind(self) -> bool:
-        """Nothing says yet how long an event takes."""
+        """True if the time of an event is not known yet."""
         return not self._paces and (self.model is None or self.model.processing is None)
 
     @property
     def alive(self) -> int:
-        """n, over all readers and queries."""
+        """The number n of partial matches of all readers and queries."""
         return sum(sum(counts.values()) for counts in self.partial_matches.values())
 
     def alive_of(self, service: str) -> int:
-        """n of one reader, over all its queries."""
+        """The number n of partial matches of one reader, over all its queries."""
         return sum(self.partial_matches.get(service, {}).values())
 
     def by_query(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""How many events to drop (G7): the share that lets the rest be done in time over a drop interval."""
+"""The share of events to drop (G7), so that the rest is done in time over a drop interval."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""How many partial matches a block will meet that is forwarded before others are done.
+"""A forecast of the partial matches that a block will meet, when it is forwarded before earlier blocks are done.
 
-What a reader last reported is as old as the blocks in flight. Where partial matches live long that says as much of the
-blocks to come; where they come and go within what is in flight (all complete with one event, say) it says little, and
-the mean is the better guess: by a report from just behind such an event far too much is forwarded, as if it cost
-nothing. How much it says is learned: the slope of how many there were when a block was done over how many were known
-when it was forwarded.
+A reader's last report is as old as the blocks in flight. Where partial matches live long, the report predicts the
+coming blocks well. Where they come and go within the work in flight (all complete with one event, say), the mean is the
+better guess. By a report from just behind such an event far too much would be forwarded. The weight of the report is
+learned: it is the slope of a regression of the count when a block was done on the count known when it was forwarded.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from saffron.engine.shed.load.pace import MOST_BLOCKS
 from saffron.engine.shed.load.regression import Regression
 
 _MEMORY_MS = 2_000.0
-"""Of processing time, over which is remembered what came of what was known."""
+"""The memory of pairs (known count, later count), in ms of processing time."""
 
 
 @dataclass
 class Forecast:
-    """The line through pairs of what was known, and what came, of late."""
+    """The line through recent pairs (known count, later count)."""
 
     _ahead: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=MOST_BLOCKS))
     _came: Regression = field(default_factory=Regression)
@@ -32,7 +31,7 @@ class Forecast:
         self._ahead.append((next_seq, known))
 
     def reported(self, position: int, alive: int, milliseconds: float) -> None:
-        """Take a report: all events up to `position` are done, in so many ms; so many partial matches are alive."""
+        """Take a report: events up to `position` are done, the time that they took, and the partial matches alive."""
         known = None
         while self._ahead and self._ahead[0][0] <= position:
             _, known = self._ahead.popleft()
@@ -41,7 +40,7 @@ class Forecast:
         self._came.add(known, alive, 1.0, kept=math.exp(-milliseconds / _MEMORY_MS))
 
     def expected(self, known: int) -> float:
-        """Where so many are known of, how many a block behind those in flight will meet."""
+        """The expected partial matches of a block behind those in flight, when `known` are reported."""
         mean = self._came.mean_x
         if mean <= 0:
             return float(known)

@@ -1,4 +1,4 @@
-"""After an outage: what it left waiting is dropped, to be current at once, or caught up with, to lose nothing.
+"""The policy after an outage: the backlog is dropped, to be current at once, or caught up with, to lose nothing.
 
 An outage has just ended when a block is taken that has waited for longer than the bound, after nothing was taken for
 longer than the bound; or first of all, after a start. Its backlog is what had been appended by then.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from saffron.engine.shed.load.settings import CATCH_UP, Overload
 
 NORMAL, DROP, KEEP = "normal", "drop", "keep"
-"""What to do with a block: decide as ever, drop it whole, or drop nothing."""
+"""Modes of handling a block: decide as ever, drop it whole, or drop nothing."""
 
 
 class Outage:
@@ -24,8 +24,8 @@ class Outage:
     def taken(self, now: float, queueing: float) -> str:
         """The action (NORMAL, DROP, KEEP) for a block taken at `now` whose oldest event has waited `queueing` ms.
 
-        By the policy "shed" blocks go whole that were appended before the outage ended and are later than the bound
-        less its safety buffer, up to the first that is not.
+        The policy "shed" drops whole blocks that were appended before the end of the outage and are later than the
+        bound less its safety buffer, up to the first that is not.
         """
         bound = self._settings.bound
         silent = self._before is None or now - self._before > bound
@@ -42,9 +42,10 @@ class Outage:
         return NORMAL
 
     def _catch_up(self, now: float, queueing: float) -> str:
-        """KEEP until blocks wait for less than `Overload.start` of the bound. Of blocks that were appended after the
-        outage had ended, the first says how long they wait; when one waits a tenth longer than that, the stream is
-        faster than the reader even without the outage's backlog, and all is decided as ever (NORMAL)."""
+        """KEEP until blocks wait for less than `Overload.start` of the bound. The first block that was appended after
+        the end of the outage sets the wait. When a later block waits a tenth longer, the stream is faster than the
+        reader even without the backlog, and all is decided as ever (NORMAL).
+        """
         assert self._ended is not None
         over = queueing <= self._settings.start * self._settings.bound
         if now - queueing >= self._ended:

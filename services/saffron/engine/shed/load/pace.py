@@ -1,4 +1,4 @@
-"""How fast one reader works through what it is given, against what it was expected to take."""
+"""The measured pace of one reader: its processing time over the time that a model expects."""
 
 from __future__ import annotations
 
@@ -11,32 +11,36 @@ from saffron.engine.shed.load.fading import Fading
 from saffron.engine.shed.load.regression import Regression
 
 _KEPT = 0.9
-"""Of what was measured before, at each report: the mean is one of events, so that a first block, which may be small and
-slow, does not weigh more than those behind it."""
+"""The factor on earlier measurements at each report, weighted by events: a first block may be small and slow."""
 _MEMORY_MS = 200.0
-"""Of processing time, over which what was measured is remembered."""
+"""The memory of measured over expected time, in ms of processing time."""
 _MEMORY_OF_ALIVE_MS = 2_000.0
-"""Of processing time, over which is remembered what an event took beside so many partial matches: longer than the
-above, since their number must vary in it."""
+"""The memory of the time of an event beside a number of partial matches, in ms of processing time. It is the longer
+one, since that number must vary in it.
+"""
 _FURTHEST = 128.0
-"""What was measured corrects what was expected by at most this factor, either way: the model knows nothing of results,
-and to write one may take many times as long as to find it."""
+"""The greatest factor, up or down, by which measurements correct the model. The model leaves out results, and to write
+a result may take many times as long as to find it.
+"""
 _HALF_LIFE_MS = 2_000.0
-"""Of processing time, in which half of an overshoot is forgotten; of time, in which half of a slow commit is."""
+"""The half-life of an overshoot, in ms of processing time, and of a slow commit, in ms."""
 _SPAN_MS = 1_000.0
-"""Of time, over which is remembered what else a reader does."""
+"""The memory of a reader's other work, in ms."""
 _LEAST_FREE = 0.05
-"""Expected times are divided by the free share: something else makes a reader at most twenty times as slow."""
+"""The least free share that expected times are divided by: other work makes a reader at most twenty times as slow."""
 TELLING = 0.05
-"""Share of events that must not have been masked for what they took to tell what one takes: others take time, too."""
+"""The least unmasked share of events whose time counts as a measurement: masked events take time, too."""
 MOST_BLOCKS = 65_536
-"""Remembered of a reader that does not report."""
+"""The most blocks remembered for a reader that does not report."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Forwarded:
-    """A block: up to where, ms that it is expected to take, events, `worth`: the share of their work that no mask
-    takes away, `seen`: by query the share of its events that are not masked."""
+    """A block given to the reader.
+
+    `next_seq`: its end. `expected`: ms. `worth`: the share of its events' work that no mask takes away. `seen`: by
+    query the share of its events that are not masked.
+    """
 
     next_seq: int
     expected: float
@@ -68,28 +72,30 @@ class Pace:
 
     @property
     def factor(self) -> float:
-        """Time measured over time expected, of late."""
+        """Recent measured time over expected time."""
         return min(_FURTHEST, max(1 / _FURTHEST, self._off.ratio))
 
     @property
     def free(self) -> float:
-        """The share of all time that is not taken by something else than events and the writing of their results
-        (commits, other partitions), of late."""
+        """The recent share of all time that is free for events and the writing of their results.
+
+        Commits and other partitions take the rest.
+        """
         return min(1.0, max(_LEAST_FREE, 1.0 - self._busy.ratio))
 
     @property
     def idle(self) -> float:
-        """The share of all time for which there was nothing to do, of late."""
+        """The recent share of all time with nothing to do."""
         return self._idle.ratio
 
     @property
     def mean(self) -> float:
-        """ms of an event, of late; 0: none was measured."""
+        """The recent time (ms) of an event; 0: none was measured."""
         return self._mean.ratio
 
     @property
     def mean_alive(self) -> float:
-        """Partial matches beside which `mean` was measured."""
+        """The number of partial matches beside which `mean` was measured."""
         return self._beside.ratio
 
     @property
@@ -99,7 +105,7 @@ class Pace:
 
     @property
     def slowness(self) -> float:
-        """Time that passes for each that is expected."""
+        """The elapsed time for each unit of expected time."""
         return self.factor / self.free
 
     def forwarded(
@@ -109,7 +115,7 @@ class Pace:
         self._ahead.append(_Forwarded(next_seq, expected, events, worth, seen or {}))
 
     def flying(self, beyond: int) -> float:
-        """ms that the blocks are worth which reach beyond this position."""
+        """The elapsed time (ms) that the blocks beyond this position will take."""
         total = 0.0
         for block in reversed(self._ahead):
             if block.next_seq <= beyond:
@@ -120,9 +126,11 @@ class Pace:
     def measured(
         self, position: int, milliseconds: float, events: int, alive: int, *, corrects: bool
     ) -> dict[str, float]:
-        """All up to `position` is done; since the last time so many events took so many ms, and so many partial matches
-        are alive. `corrects`: what was expected came from a model, which this corrects. By query, how many of the
-        events it has seen, where that is known."""
+        """Take a report: all up to `position` is done. Returns the events that each query saw, where that is known.
+
+        Since the last report `events` events took `milliseconds`. `alive`: partial matches now. `corrects`: the
+        expected times came from a model, which this report corrects.
+        """
         expected, worth, counted, seen = 0.0, 0.0, 0, dict[str, float]()
         while self._ahead and self._ahead[0].next_seq <= position:
             block = self._ahead.popleft()

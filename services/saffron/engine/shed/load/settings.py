@@ -15,7 +15,7 @@ _STARVED = 0.15
 SHED, CATCH_UP = "shed", "catch-up"
 POLICIES = (SHED, CATCH_UP)
 MOST_SEEDS = 1 << 63
-"""As `models.features.features` has room for."""
+"""The number of seeds, as in `models.features.features`."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,9 @@ class Overload:
         return self.bound * (1 - self.safety)
 
     def ahead(self, idle: float) -> float:
-        """ms of work that may be in flight: the less, the sooner a decision takes hold, and the more of its time a
-        reader waits for the next block. `idle`: the share of its time that it has waited of late."""
+        """The work (ms) that may be in flight.
+
+        With less, a decision takes hold sooner, but a reader waits longer for the next block. `idle`: the recent share
+        of its time in which it waited.
+        """
         return (_LEAST_AHEAD + (_MOST_AHEAD - _LEAST_AHEAD) * min(1.0, idle / _STARVED)) * self.bound

@@ -1,4 +1,4 @@
-"""How long one reader takes: f, g and f^-1 (P7) as they are believed now."""
+"""The time that one reader takes: the present estimates of f, g and f^-1 (P7)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from saffron.engine.models.transitions.latency import LatencyFunction
 from saffron.engine.shed.load.regression import Regression
 
 _LEAST, _MOST = 0.25, 2.0
-"""How far from what was measured f(n) is believed to be in proportion to n, where no model is there."""
+"""Bounds of f(n) over its measured mean: before there is a model, f is taken as proportional to n within them."""
 _LEAST_ALONE = 0.02
-"""Of an event's mean time, that an event takes at least beside no partial match, however steep the measured line."""
+"""The least time of an event beside no partial match, as a share of its mean time."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,19 @@ class Speed:
     beside: Regression = field(default_factory=Regression)
 
     def uncorrected(self, partial_matches: float) -> float:
-        """f(n) in ms an event, as steep around the recent mean of n as it was measured to be."""
-        told, mean = self._told(partial_matches), self.beside.mean_x
-        at_mean = self._told(mean)
+        """The time f(n) in ms an event. Around the recent mean of n it rises as steeply as was measured."""
+        expected, mean = self._expected(partial_matches), self.beside.mean_x
+        at_mean = self._expected(mean)
         if mean <= 0 or at_mean <= 0 or self.beside.mean_y <= 0:
-            return told
-        slower, rise = self.beside.mean_y / at_mean, self._told(mean + 1) - at_mean
+            return expected
+        slower, rise = self.beside.mean_y / at_mean, self._expected(mean + 1) - at_mean
         slope = max(0.0, self.beside.slope(slower * rise)) / slower
         if slope < rise:
-            return at_mean + slope / rise * (told - at_mean)
-        return max(_LEAST_ALONE * at_mean, told + (slope - rise) * (partial_matches - mean))
+            return at_mean + slope / rise * (expected - at_mean)
+        return max(_LEAST_ALONE * at_mean, expected + (slope - rise) * (partial_matches - mean))
 
-    def _told(self, partial_matches: float) -> float:
-        """f(n) by the model; before it is there, in proportion to the mean that was measured."""
+    def _expected(self, partial_matches: float) -> float:
+        """The time f(n) in ms an event, by the model; before there is one, proportional to the measured mean."""
         if self.function is not None:
             return self.function(partial_matches) / 1e6
         if self.mean_alive <= 0:
@@ -52,15 +52,17 @@ class Speed:
         return self.mean * min(_MOST, max(_LEAST, partial_matches / self.mean_alive))
 
     def processing(self, partial_matches: float) -> float:
-        """f(n) in ms an event, corrected."""
+        """The time f(n) in ms an event, corrected by `slowness`."""
         return self.uncorrected(partial_matches) * self.slowness
 
     def shedding(self, partial_matches: float) -> float:
-        """g(n) in ms; 0 before it is known."""
+        """The time g(n) of a drop order in ms; 0 before it is known."""
         return 0.0 if self.of_shedding is None else self.of_shedding(partial_matches) / 1e6
 
     def affordable(self, milliseconds: float, at_most: int) -> int:
-        """n' = f^-1: the greatest number of partial matches, up to `at_most`, that leaves an event this many ms."""
+        """The inverse n' = f^-1: the most partial matches, up to `at_most`, beside which an event takes at most so many
+        ms.
+        """
         if self.function is None:
             whole = self.processing(at_most)
             return at_most if whole <= milliseconds else int(at_most * max(0.0, milliseconds) / whole)

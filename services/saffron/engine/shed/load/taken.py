@@ -1,4 +1,4 @@
-"""The processing time of an event, by query, measured on blocks of which some events were masked.
+"""The processing time of an event by query, measured on blocks with masked events.
 
 The time counts for the events that the query saw: a masked event takes next to nothing. Otherwise a query that is shed
 would seem cheap, and another one would be shed instead.
@@ -29,7 +29,7 @@ class Taken:
             self._by_query.setdefault(query, Fading()).add(nanoseconds, seen, kept=kept)
 
     def forget(self, query: str) -> None:
-        """Drop what is known of a query that is removed, or added again."""
+        """Forget a query that is removed, or added again."""
         self._by_query.pop(query, None)
 
     def of(self, query: str) -> float:

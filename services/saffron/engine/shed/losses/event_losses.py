@@ -1,15 +1,16 @@
 """Expected share of a query's matches lost to dropped events.
 
 A match has k events (`Extent.length`) within the last `Extent.reach` events, or those of its block if they are more.
-Let p be the dropped part of that stretch's contributions: a match that ends there is lost with probability
+Let p be the dropped part of the contributions in that stretch. A match that ends there is lost with probability
 L = 1 - (1 - p)^k.
 
-How many were due is not observed once events are missing. A block of n events with contributions c (in means of all
-events) beside `alive` partial matches is modelled as due W = n (c / n)^b (1 + alive)^a. Under skip-till-next-match a
-share r of the lost is replaced by other matches, so that found ~ W - (1 - r) L W. a, b and r are chosen from a fixed
-grid by maximum likelihood (Poisson) of the counts that readers report, and a and b near their usual values (1/2 and 1)
-are preferred. Estimate: sum(L W) / sum(W). Beside it stands what as many events would lose if each were as good as any
-other: L of the masked share of that stretch in place of p.
+The number of due matches W is not observed once events are missing. For a block of n events with contributions c (in
+means of all events) beside `alive` partial matches, the model is W = n (c / n)^b (1 + alive)^a. Under
+skip-till-next-match a share r of the lost is replaced by other matches, so that found ~ W - (1 - r) L W. The parameters
+a, b and r are chosen from a fixed grid by maximum likelihood (Poisson) of the counts that readers report; a and b near
+1/2 and 1 are preferred.
+
+The estimate is sum(L W) / sum(W). `at_random` is the loss of random dropping: L of the masked share in place of p.
 """
 
 from __future__ import annotations
@@ -33,22 +34,22 @@ _LEAST = 1e-3
 _OF_CONTRIBUTION, _OF_ALIVE = (one.reshape(-1) for one in np.meshgrid(np.arange(3) / 2, np.arange(7) / 4))
 """The grid of b (0, 1/2, 1) and a (0, 1/4, ..., 3/2), all pairs."""
 _INSTEAD = np.arange(5) / 4
-"""That of r."""
+"""The grid of r (0, 1/4, ..., 1)."""
 _UNKNOWN = int(np.flatnonzero((_OF_CONTRIBUTION == 1.0) & (_OF_ALIVE == 0.5))[0])
 """The place of the usual powers, which hold until something has been found."""
 _UNLIKELY = 60.0 * ((_OF_CONTRIBUTION - 1.0) ** 2 + (_OF_ALIVE - 0.5) ** 2)
-"""By how much the log-likelihood of other powers must be greater. It is high, since matches come many at once: a few
-dozen of them tell no more than one."""
+"""The penalty on the log-likelihood of powers other than the usual ones. It is high, since matches come in clumps: a
+few dozen of them say no more than one.
+"""
 _MOST_MARKS = 8_192
-"""Of a reader that does not report any more: beyond that, the older half goes, and with it how finely is known when
-matches were due."""
+"""The most marks kept for a reader that does not report. Beyond it the older half is dropped."""
 _DUE, _LOST, _AT_RANDOM, _PROMISED = range(4)
 """Rows of matches: due, and lost of these; lost if each event were as good as any other; lost as promised."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How many events a match of a query has, and over how many events of the stream it extends."""
+    """The extent of a query's matches: `length`, their events; `reach`, the events of the stream that they span."""
 
     length: float = EVENTS_A_MATCH
     reach: float = 1.0
@@ -96,7 +97,7 @@ class EventLosses:
         masked: float = 0.0,
         promised: float | None = None,
     ) -> None:
-        """Add a block of events [begin, end), and what is dropped of it.
+        """Add a block of events [begin, end), and its drops.
 
         `contributed`: contribution of its events to matches, in means of all events. `alive`: number of partial
         matches. `part`: the dropped part (0 to 1) of the contributions. `promised`: the same as the choice of means
@@ -139,7 +140,7 @@ class EventLosses:
 
     @property
     def at_random(self) -> float:
-        """The expected share of lost matches if all events contributed alike."""
+        """The expected share of lost matches if all events contributed equally."""
         return self._share_of(_AT_RANDOM)
 
     @property

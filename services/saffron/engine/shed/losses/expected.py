@@ -1,4 +1,4 @@
-"""How many matches are behind the estimated shares, so that partitions and queries can be summed up."""
+"""The numbers of matches behind the estimated shares, by which partitions and queries are added up."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _LEAST_KEPT = 1e-3
-"""Of what was due, where how much that was is reckoned from what was found."""
+"""The least share of due matches that counts as found, where due matches are computed from found ones."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,16 @@ class Expected:
 
     @classmethod
     def of(cls, found: float, missed: float, false: float) -> Expected:
-        """So many were found, and these shares are estimated. One more counts as found, and is none of the false ones:
-        so the shares are left where nothing was found."""
+        """The numbers for `found` matches and the estimated shares `missed` and `false`.
+
+        One more true match counts as found, so that the shares survive where nothing was found.
+        """
         due = (found * (1.0 - false) + 1.0) / max(1.0 - missed, _LEAST_KEPT)
         return cls(due, missed * due, found + 1.0, false * (found + 1.0))
 
     @classmethod
     def together(cls, parts: Iterable[tuple[float, Expected]]) -> Expected:
-        """The sums, each part counted so many times."""
+        """The weighted sums of parts."""
         due = lost = found = false = 0.0
         for times, one in parts:
             due, lost = due + times * one.due, lost + times * one.lost

@@ -1,4 +1,4 @@
-"""The estimated losses of a chain: true matches missed, and false ones found, by what a sample and models say."""
+"""The estimated losses of a chain, true matches missed and false ones found, from a sample and from models."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from saffron.engine.shed.losses.expected import Expected
 from saffron.engine.shed.losses.measured import Measured
 
 _WRONG_EVENTS, _WRONG_PARTIAL = 0.3, 0.25
-"""Relative errors of promised losses: of events, and of partial matches, of which some are retained to measure it."""
+"""Relative errors of promised losses: of events, and of partial matches, which retained ones measure."""
 _WRONG_FALSE = 2.0
-"""The same of promised false matches: a promise is the most that NOTs let pass, and leaves out what takes the place of
-lost matches."""
+"""The relative error of promised false matches: the most that NOTs let pass, without substitutes of lost matches."""
 _BESIDE = 0.02
-"""Share of matches beside which losses of events are compared: what is small cannot be measured so well."""
+"""The share of matches added to losses before they are compared: small losses are measured badly."""
 _MOST_RATIO = 8.0
 _GRAIN = 16
 """`Correction.at_random` is rounded to 1/16: less than half of that may be chance."""
@@ -26,10 +25,12 @@ _GRAIN = 16
 
 @dataclass(frozen=True)
 class Correction:
-    """What was measured of promised losses. `events`, `partial`: matches lost to dropped events, and with dropped
-    partial matches, for each one promised. More than promised is not a matter of scale where events are concerned: of
-    those that are promised to be worth nothing any multiple is nothing. `at_random`: how far (0 to 1) what was lost to
-    them lies between the promise and what would be lost if any event were as good as any other."""
+    """Ratios of measured to promised losses.
+
+    `events`, `partial`: matches lost to dropped events, and with dropped partial matches, for each one promised.
+    `events` is at most 1: no multiple mends a promise of no loss. Greater losses are in `at_random`, 0 to 1: the place
+    of the measured loss between the promise and the loss of random dropping.
+    """
 
     events: float = 1.0
     partial: float = 1.0
@@ -101,9 +102,9 @@ class _Query:
 class Losses:
     """The estimated losses of one chain, by query.
 
-    A reader's sample of first events says what was missed and what is false (`measured`). Where it says little, or
-    there is none, promises count: those of models for dropped events (`event_losses`), and for partial matches what the
-    reader has learned of those that it retained (`loss` in its load).
+    A reader's sample of first events says what was missed and what is false (`measured`). Where the sample is small or
+    missing, promises count: those of models for dropped events (`event_losses`), and the reader's estimate from
+    retained partial matches (`loss` in its load).
     """
 
     _queries: dict[str, _Query] = field(default_factory=dict)
@@ -118,7 +119,7 @@ class Losses:
         masked: Mapping[str, float],
         promised: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
-        """Add a block of events [begin, end), and what is dropped of it, by query.
+        """Add a block of events [begin, end), and its drops by query.
 
         A query without an entry loses nothing.
 
@@ -143,7 +144,7 @@ class Losses:
             own.too_many = too_many + weight * false.get(query, 0.0), whole + weight
 
     def forget(self, query: str) -> None:
-        """Drop what is known of a query that is removed, or added again."""
+        """Forget a query that is removed, or added again."""
         self._queries.pop(query, None)
 
     def heard(self, load: Mapping[str, Any]) -> None:
@@ -182,11 +183,11 @@ class Losses:
         return self._queries.setdefault(query, _Query())
 
     def _known(self, query: str) -> _Query:
-        """A query of which nothing is known has lost nothing."""
+        """The sums of a query; an unknown query has lost nothing."""
         return self._queries.get(query) or _Query()
 
 
 def _steps(ratio: float) -> float:
-    """In steps, so that what rests on it seldom changes."""
+    """A ratio rounded to steps of 2^(1/4), so that its dependents seldom change."""
     held = min(max(ratio, 1 / _MOST_RATIO), _MOST_RATIO)
     return float(2.0 ** (round(4 * log2(held)) / 4))

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _SURE = 2.0
-"""Standard errors of a sample beyond which it is not chance by which it differs."""
+"""The number of a sample's standard errors beyond which a difference is not chance."""
 _CLUMPED = 3.0
-"""First events of a sample that stand or fall together, and count as one."""
+"""The number of sampled first events that share their fate, and count as one."""
 
 
 @dataclass
 class Measured:
-    """What a reader's sample says: matches that were to be found, those missed of them, first events that they came of,
-    and of these the sum of squared weights; false ones found; matches that the reader found while it took a sample, and
-    in all; since the first one. `reported`: as the reader counts, which begins anew when it does."""
+    """Sums of a reader's sample since its first report.
+
+    `sums`: true matches, those missed, first events with matches, their squared weights, false matches, matches that
+    the reader found while it sampled, and those that it found in all. `reported`: the reader's last counts, which
+    restart with the reader.
+    """
 
     sums: tuple[float, ...] = (0.0,) * 7
     reported: tuple[float, ...] | None = None
@@ -28,20 +31,22 @@ class Measured:
         self.reported = numbers
 
     def missed(self, promised: float, wrong: float) -> float:
-        """The share missed of what was to be found."""
+        """The share of true matches that were missed. `promised`, `wrong`: see `_corrected`."""
         true, missed = self.sums[:2]
         return self._corrected(missed, true, promised, wrong)
 
     def false(self, promised: float, wrong: float) -> float:
-        """The share of what was found that is none."""
+        """The share of found matches that are false."""
         true, missed, false = self.sums[0], self.sums[1], self.sums[4]
         return self._corrected(false, true - missed + false, promised, wrong)
 
     def _corrected(self, part: float, whole: float, promised: float, wrong: float) -> float:
-        """`part` of a `whole` of the sample, and what is `promised`: both weighted by the inverse of their variance.
-        What is promised may be off by `wrong`, relative, or by what it must be where chance alone would hardly have the
-        two so far apart. A sample that covers only some of the time is mostly of times when much was dropped, and
-        counts for less; and of few matches found, few first events tell, however many were missed."""
+        """The mean of the sampled share (`part` of `whole`) and the `promised` one, weighted by inverse variances.
+
+        The relative error of the promise is `wrong`, or more where chance hardly explains the difference. A sample
+        counts for less if it covers only some of the time, since that is mostly when much was dropped. Few matches
+        found count as few observations, however many were missed.
+        """
         true, _, begun, squares, _, compared, found = self.sums
         if whole <= 0 or squares <= 0:
             return promised

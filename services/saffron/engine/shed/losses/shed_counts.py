@@ -1,4 +1,4 @@
-"""How many events readers do not see, by query and reason."""
+"""Counts of the events that readers do not see, by query and reason."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class ShedCounts:
             self._counts.pop((query, reason), None)
 
     def by_reason(self, query: str) -> dict[str, int]:
-        """Reason to events; both reasons are named."""
+        """Reason (overload, outage) -> the events that the query's reader does not see; 0 included."""
         return {reason: self._counts.get((query, reason), 0) for reason in (OVERLOAD, OUTAGE)}
 
     def of(self, query: str) -> int:
-        """For whatever reason."""
+        """The events that a query's reader does not see, for any reason."""
         return sum(self.by_reason(query).values())

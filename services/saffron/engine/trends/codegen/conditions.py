@@ -154,7 +154,7 @@ def write(graphs: Graphs, needs: Reads) -> str:
 
 
 def _ranges(graphs: Graphs, codes: expression_text.Codes, current: expression_text.Reader) -> list[str]:
-    """`rank_events`: where each event stands in the trees, and what it asks of them (`arrays.Batch`, ranges)."""
+    """Write `rank_events`: the ranks of each event in the trees, and the ranges that it asks for (`arrays.Batch`)."""
     lines = ["", "@kernel()", "def rank_events(keys, own, words, lows, highs, attributes, ranks):"]
     lines += ["    for i in range(keys.shape[1]):"]
     for tree, asked in enumerate(graphs.trees.values()):

@@ -1,4 +1,4 @@
-"""Constant folding of expressions, given what is known of a query: half of `specialise`."""
+"""Constant folding of expressions with known facts on the query, for `specialise`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from saffron.engine.trends.codegen.syntax import attribute_of, bound_in, evaluated
 
 STRUCTURES = ("store", "batch")
-"""What is handed on array by array; `wiring` is known whole."""
+"""Structures that are passed array by array; `wiring` is a constant as a whole."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ Make = Callable[[str, tuple[Any, ...]], Made]
 
 
 class Folder:
-    """Expressions of one function being made: what is known of its names, and what it wants to be handed."""
+    """The expressions of one function being made: the known values of its names, and the arguments that it needs."""
 
     def __init__(
         self, functions: Mapping[str, ast.FunctionDef], known: Known, made: Make, *, common: bool = False
@@ -155,7 +155,7 @@ class Folder:
         return ast.Name(name, ast.Load())
 
     def _logic(self, op: ast.boolop, values: list[ast.expr]) -> ast.expr:
-        """and, or: operands that say nothing are left out, what one decides is decided."""
+        """A folded `and` or `or`: neutral operands are left out, a deciding one is the result."""
         deciding = isinstance(op, ast.Or)
         rest: list[ast.expr] = []
         for value in map(self._fold, values):
@@ -192,7 +192,7 @@ class Folder:
         return self._known.shapes.get((place, axis)) if isinstance(place, str) else None
 
     def _structure(self, node: ast.expr) -> str | None:
-        """Which of STRUCTURES the expression is."""
+        """The name of the structure in STRUCTURES that the expression is."""
         if isinstance(node, ast.Attribute):
             whole = self._structure(node.value)
             path = f"{whole}.{node.attr}"

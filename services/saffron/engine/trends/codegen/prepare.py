@@ -112,7 +112,7 @@ def states_of(graphs: Graphs, types: Column) -> Ints:
 
 
 def split_of(columns: Columns, names: Sequence[str]) -> tuple[Ints, Smalls]:
-    """[len(names), n] attributes as mantissa * 2**exponent, exactly; null, which nobody adds, is any number."""
+    """[len(names), n] attributes as mantissa * 2**exponent, exactly; null becomes any number, since it is not added."""
     mantissas = np.zeros((len(names), len(columns)), dtype=np.int64)
     exponents = np.zeros((len(names), len(columns)), dtype=np.int32)
     for row, name in enumerate(names):
@@ -130,7 +130,7 @@ def split_of(columns: Columns, names: Sequence[str]) -> tuple[Ints, Smalls]:
 
 
 def column_of(columns: Columns, name: str) -> Column:
-    """An attribute's column, or that of the event's own `type` or `ts`; what the stream does not have is null."""
+    """An attribute's column, or that of the event's own `type` or `ts`; null where the stream lacks it."""
     if name == "type":
         return columns.type
     if name == "ts":
@@ -155,7 +155,7 @@ def key_words(columns: Columns, name: str, strings: Strings) -> tuple[NDArray[np
 
 
 def value_of(word: int, kind: Kind | None, strings: Strings, behind: Iterator[int]) -> int | float | str | bool | None:
-    """The value that a word stands for, of kind NUMBER with the first of those `behind` it."""
+    """The value of a word, of kind NUMBER with the first of those `behind` it."""
     if kind is Kind.NUMBER:
         return value_of_pair(complex(*np.array([word, next(behind)]).view(np.float64).tolist()))
     if kind is Kind.STRING:

@@ -126,13 +126,14 @@ def machine_source(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> Ker
     """The text of the loops for one query, as it is compiled."""
     text = _written(_Frozen(wiring, shapes))
     if len(wiring.trees):
-        text = f"# {ordered_code.machine_name()}\n{text}"  # it is named after what it is made from
+        text = f"# {ordered_code.machine_name()}\n{text}"  # its name is a hash of its inputs
     return KernelSource(_ENTRY, text, (references, memory))
 
 
 def loops_source(wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> KernelSource:
-    """The text of the loops for one query, to be read: what is compiled has numbers for the names of constants, which
-    would make Numba take longer."""
+    """The text of the loops for one query, for readers: compiled code has numbers for the names of constants, which
+    saves Numba time.
+    """
     return KernelSource(_ENTRY, written_for(wiring, shapes, readable=True), (references,))
 
 
@@ -142,13 +143,13 @@ def _same(one: Any, *_: int) -> Any:
 
 @cache
 def _rehash() -> Any:
-    """As machine code, which is the same for every query."""
+    """The compiled `rehash`, which is the same for every query."""
     lines = ["from __future__ import annotations", "@kernel()", ast.unparse(_functions()["rehash"]), ""]
     return generated.load("\n".join(lines)).rehash
 
 
 class _Frozen:
-    """A wiring and sizes as a key: what was written for them once serves every query that has the same."""
+    """A wiring and sizes as a key of cached texts, which serve every query that has the same."""
 
     def __init__(self, wiring: Wiring, shapes: Mapping[tuple[str, int], int]) -> None:
         self.wiring, self.shapes = wiring, shapes

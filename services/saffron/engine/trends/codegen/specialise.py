@@ -1,4 +1,4 @@
-"""Partial evaluation: straight-line kernels for one query, from the text of kernels and what is known of the query.
+"""Partial evaluation: straight-line kernels for one query, from the text of kernels and the query's constants.
 
 Kernels are written once, over arrays that describe any plan (`arrays.Wiring`), and run so as plain Python. Compiled in
 that form they would be slow, and take long to compile: each function would take all arrays, and each loop would look up
@@ -55,7 +55,7 @@ class Specialiser:
         return list(paths.values())
 
     def _sized(self, path: str) -> str:
-        """An array, with what is told of its sizes."""
+        """An array with its known sizes."""
         text = path
         for (told, axis), size in self.known.told.items():
             if told == path:
@@ -76,7 +76,7 @@ class Specialiser:
 
 
 def _named(made: Made) -> Made:
-    """The function, named after its text: it says what the function does, for the names of what it calls do."""
+    """The function, renamed by a hash of its text, in which the functions that it calls have such names."""
     digest = hashlib.sha256(ast.unparse(made.function).encode()).hexdigest()
     made.function.name = f"{made.function.name}_{digest[:16]}"
     return made
@@ -170,7 +170,7 @@ class _Body(Folder):
         return [ast.Assign([self._place(target)], value, lineno=0)]
 
     def _place(self, target: ast.expr) -> ast.expr:
-        """What is assigned to: a name stays, the parts of anything else are folded."""
+        """The target of an assignment, folded, except for names."""
         if isinstance(target, ast.Name):
             return target
         if isinstance(target, ast.Tuple):

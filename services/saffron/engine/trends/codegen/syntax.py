@@ -60,7 +60,7 @@ def bound_in(function: ast.FunctionDef) -> frozenset[str]:
 
 
 def leaves_early(statements: list[ast.stmt]) -> bool:
-    """Whether a loop with this body has a `break` or `continue` of its own."""
+    """True if a loop with this body has a `break` or `continue` of its own."""
     for statement in statements:
         if isinstance(statement, ast.Break | ast.Continue):
             return True

@@ -127,7 +127,7 @@ def differ(a: float, b: float) -> bool:
 
 @jitable  # type: ignore[misc]
 def rank(ranks: Any, code: float) -> float:
-    """Where an interned string stands in the order of strings; null for null."""
+    """The rank of an interned string in the order of strings; null for null."""
     return float(ranks[int(code)]) if code >= 0.0 else math.nan
 
 

@@ -55,7 +55,7 @@ class Graphs(TrendGraphs):
 
     @cached_property
     def single(self) -> frozenset[int]:
-        """The listed states of which only the last vertex can ever be asked for."""
+        """The listed states of which only the last vertex is ever needed."""
         contiguous = (Strategy.STRICT, Strategy.PARTITION)
         return frozenset(
             s
@@ -75,7 +75,7 @@ class Graphs(TrendGraphs):
 
     @property
     def needs_marks(self) -> bool:
-        """Whether vertices carry all marks: for contiguity, skip-till-next-match, and negatives in lists."""
+        """True if vertices carry all marks: for contiguity, skip-till-next-match, and negatives in lists."""
         return any(
             step.negative is not None or step.transition.strategy is not Strategy.ANY or self.waits(number)
             for number, step in enumerate(self.steps)

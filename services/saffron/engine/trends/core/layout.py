@@ -11,7 +11,7 @@ INFINITE = float("inf")
 
 
 # ---- head: scalars of the query
-NEED = 0  # what the kernel ran out of (NEED_...), 0 when it is done
+NEED = 0  # the array that is full (NEED_...), 0 when the kernel is done
 KEYS = 1  # rows in use: keys, groups, entries, vertices, results
 GROUPS = 2
 ENTRIES = 3
@@ -24,7 +24,7 @@ OPENED = 9  # OPEN ON: number of the next window
 TOUCHED = 10  # events that were vertices since the last sweep
 ROOM = 11  # how much of it is needed
 SEEN = 12  # seq of the stream's last event
-SPAN = 13  # how long a window is, and how far apart windows begin: not in `params`, which kernels are made for
+SPAN = 13  # size and slide of windows: not in `params`, for which kernels are made
 STEP = 14
 LIVE = 15  # PANED: keys with a vertex in an open window
 MATRICES = 16  # PANED: matrices ever taken, and how many of them are free

@@ -14,7 +14,7 @@ _FIRST_OPEN = 4
 
 
 def check(graphs: Graphs) -> None:
-    """Refuse, with SaffronError, what the arrays cannot hold."""
+    """Refuse, with SaffronError, plans beyond the limits of the arrays."""
     window = graphs.plan.window
     if len(graphs.places) > MAX_STATES:
         raise SaffronError(
@@ -35,7 +35,7 @@ def check(graphs: Graphs) -> None:
 
 
 def windows_of(window: Window) -> int:
-    """How many windows may be open at a time, or how many slots to begin with where events open them."""
+    """The greatest number of windows open at a time; where events open them, the number of slots to begin with."""
     if window.slide is None:
         return _FIRST_OPEN
     return max(1, -(-window.size // window.slide))

@@ -3,14 +3,13 @@
 A *count* is the pair (n, e), worth n * 2**e, n >= 0. It is exact, with e = 0, while it is below 2**63. Beyond, n holds
 its 63 leading bits.
 
-A *sum* is the pair (n, x), worth n * 2**(x >> 1), of either sign, |n| < 2**63; x >> 1 may be negative, so that sums of
+A *sum* is the pair (n, x), worth n * 2**(x >> 1), of either sign, |n| < 2**63. x >> 1 may be negative, so that sums of
 fractions are exact too. The lowest bit of x is 1 once anything was rounded off: a sum is exact while x is even.
 
-Errors, where U = 2**-62 and everything is relative to the sum of the absolute values of the terms: `add`,
-`add_signed`, `product`, `times` and `scaled` err by at most U; `total` by at most U for each of its terms. Of
-quantities made from one another by d operations one after another the error is therefore below d * U (and `total`'s
-terms): a hundred million operations in a row are right to 1e-9 times a fortieth. Nothing is ever infinite: exponents
-are int32.
+Errors are relative to the sum of the absolute values of the terms, with U = 2**-62. `add`, `add_signed`, `product`,
+`times` and `scaled` err by at most U, `total` by at most U for each term. So d operations in a row err by less than
+d * U (and `total`'s terms): a hundred million of them by a fortieth of 1e-9. Nothing is ever infinite: exponents are
+int32.
 
 The functions are plain: `source.core` compiles their text, random tests run it as Python. For the clause EXACT the
 loops run as Python with the functions of `exact` in place of these (the same names), over arrays of Python integers.

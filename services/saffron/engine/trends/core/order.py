@@ -58,7 +58,7 @@ class Order:
         return _recode(before, self.codes[kept])
 
     def codes_of(self, column: Column) -> Floats:
-        """[n] the codes of a column's numbers, all of which have been entered; NaN for null."""
+        """[n] the codes of a column's numbers, which must have been entered; NaN for null."""
         found = np.full(len(column.data), np.nan)
         here = ~is_null(column.kind, column.data)
         found[here] = self.codes[np.searchsorted(self.numbers, _present(column))]

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of a query's rows: slots for windows; numbers and extremes; totals (pending ones besides), lists,
-    negatives and their totals a key; columns of marks and stored attributes a vertex. `unlimited`: EXACT. `fixed`:
-    the number of slots never changes. `cells`: of the matrix of a pane, 0 where windows share none."""
+    """The sizes of a query's rows.
+
+    By key: `totals` (pending ones besides), `lists`, negatives and their totals. By window: numbers and extremes. By
+    vertex: columns of marks and stored attributes. `windows`: slots. `unlimited`: EXACT. `fixed`: the number of slots
+    never changes. `cells`: of the matrix of a pane, 0 where windows share none.
+    """
 
     windows: int
     numbers: int

@@ -44,7 +44,7 @@ def written_sum(n: int, x: int, *, whole: bool) -> int | float | str:
 
 
 def nearest(n: int, e: int) -> float:
-    """The float nearest to n * 2**e, halves to even; OverflowError where there is none."""
+    """The float nearest to n * 2**e, halves to even; OverflowError beyond float64."""
     if e >= 0:
         if n.bit_length() + e > 1024:
             message = f"{n} * 2**{e} is no float"

@@ -129,7 +129,7 @@ def start_sums(s: int, from_window: int, klo: int, khi: int, store: Store) -> No
 
 
 def measure(s: int, i: int, klo: int, khi: int, wiring: Wiring, store: Store, batch: Batch) -> None:
-    """Add what the event itself has for each measure, as often as it ends a trend."""
+    """Add the event's own value of each measure, times the trends that it ends."""
     numbers = store.sums.shape[1]
     for a in range(1, len(wiring.measures)):
         if wiring.measured[s, a]:
@@ -173,7 +173,7 @@ def measure_extreme(s: int, b: int, value: float, klo: int, khi: int, store: Sto
 
 
 def is_positive(s: int, klo: int, khi: int, store: Store) -> bool:
-    """Whether any count of the event in state s is not 0."""
+    """True if any count of the event in state s is not 0."""
     sums = store.sums
     for slot in between(klo, khi, sums.shape[2]):  # noqa: SIM110 - kernels have no generators
         if sums[s, 0, slot] > 0:

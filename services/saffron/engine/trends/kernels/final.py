@@ -12,7 +12,7 @@ from saffron.engine.trends.kernels.lists import begin_of, first_from
 
 
 def finish_keys(k: int, slot: int, wiring: Wiring, store: Store) -> None:
-    """Add what the keys have in window k to the entries of their groups."""
+    """Add the keys' numbers in window k to the entries of their groups."""
     after = 1 + wiring.params[layout.KEY_WIDTH]
     last = 1 + wiring.params[layout.GROUP_WIDTH] + layout.GROUP_LAST
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
@@ -48,7 +48,7 @@ def cut(row: int, mask: int, store: Store) -> int:
 
 
 def final_total(side: int, row: int, total: int, slot: int, wiring: Wiring, store: Store) -> None:
-    """Add a total of the key, and what is pending of it."""
+    """Add a total of the key, and its pending part."""
     half = len(wiring.barriers)
     settled = True
     for g in range(store.absent.shape[1]):

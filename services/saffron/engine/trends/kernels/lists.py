@@ -80,7 +80,7 @@ def make_room(row: int, events: int, wiring: Wiring, store: Store) -> bool:
 
 
 def candidates(row: int, t: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> tuple[int, int]:
-    """begin, stop: the vertices of transition t's source that may come before event i, conditions apart."""
+    """(begin, stop): the vertices of transition t's source that may come before event i, before conditions."""
     keys, marks = store.keys, store.marks
     after = 1 + wiring.params[layout.KEY_WIDTH]
     base = (

@@ -1,7 +1,7 @@
 """Matrices over aggregates of sets of paths, from which `kernels.panes` makes panes.
 
-A cell is (counts; sums; least values) of a set of paths. The product of two cells is the set of all pairs, the path of
-one followed by that of the other: (c c', c s' + s c', the least of both); it is empty if c or c' is 0.
+A cell is (counts; sums; least values) of a set of paths. The product of two cells is the set of all pairs of paths, one
+followed by the other: (c c', c s' + s c', the least of both). It is empty if c or c' is 0.
 
 The matrices of all keys share one pool (`Store.totals`), since most keys have few.
 """
@@ -142,7 +142,7 @@ def load(at: int, first: int, wiring: Wiring, store: Store) -> None:
 
 
 def has_matrices(number: int, store: Store) -> bool:
-    """Whether so many can be taken; else `NEED` is set."""
+    """True if there is room for so many; else `NEED` is set."""
     if store.head[layout.MATRICES] - store.head[layout.RELEASED] + number <= len(store.totals):
         return True
     store.head[layout.NEED] = layout.NEED_MATRICES

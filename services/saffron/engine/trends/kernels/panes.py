@@ -139,7 +139,7 @@ def conclude(row: int, k: int, after: int, wiring: Wiring, store: Store) -> None
 
 
 def finish_panes(k: int, slot: int, wiring: Wiring, store: Store) -> None:
-    """Add what the keys have in window k to the entries of their groups; those that have nothing later are let go."""
+    """Add the keys' numbers in window k to the entries of their groups, and release keys without later numbers."""
     keys, panes = store.keys, store.panes
     result = 2 * len(wiring.states)
     after = 1 + wiring.params[layout.KEY_WIDTH]
@@ -175,7 +175,7 @@ def forget(row: int, store: Store) -> None:
 
 
 def let_go(store: Store) -> None:
-    """No open window holds the beginning of a trend: what the keys have counts for nothing."""
+    """Forget the numbers of all keys: no open window holds the beginning of a trend."""
     for j in range(store.head[layout.LIVE]):
         forget(store.panes[j, layout.PANE_ROW], store)
     store.head[layout.LIVE] = 0

@@ -41,7 +41,7 @@ def rehash(table: Smalls, rows: Ints, number: int) -> None:
 
 
 def add_row(row: int, place: int, i: int, width: int, table: Smalls, rows: Ints, hashes: Ints, words: Ints) -> None:
-    """Enter a key or group; what stands behind its words is 0."""
+    """Enter a key or group; fields behind its words are 0."""
     table[place] = row + 1
     rows[row, 0] = hashes[i]
     for a in range(width):
@@ -51,7 +51,7 @@ def add_row(row: int, place: int, i: int, width: int, table: Smalls, rows: Ints,
 
 
 def unmark(row: int, marks: Ints) -> None:
-    """No negative trend of the key so far."""
+    """Clear the marks of a key: it has had no negative trend."""
     for g in range(marks.shape[1]):
         marks[row, g, layout.P_ORDER] = layout.NEVER
         marks[row, g, layout.P_WINDOW] = layout.NO_WINDOW

@@ -67,7 +67,7 @@ def gather_few(
 
 
 def add_entry(s: int, slot: int, at: int, wiring: Wiring, store: Store, index: Index) -> None:
-    """Add what an entry has in one window to the numbers of the event."""
+    """Add an entry's numbers in one window to the numbers of the event."""
     sums, scales, extremes = store.sums, store.sum_scales, store.sum_extremes
     windows = sums.shape[2]
     for a in range(wiring.params[layout.COUNTED]):
@@ -85,13 +85,13 @@ def add_entry(s: int, slot: int, at: int, wiring: Wiring, store: Store, index: I
 
 
 def gather_found(s: int, klo: int, khi: int, wiring: Wiring, store: Store, index: Index) -> None:
-    """Add what a range adds up to."""
+    """Add the aggregates of a range to the numbers of the event."""
     for slot in between(klo, khi, store.sums.shape[2]):
         add_entry(s, slot, ordered.FOUND, wiring, store, index)
 
 
 def give_nothing(index: Index) -> None:
-    """No numbers for the next entry."""
+    """Set the numbers of the next entry to none."""
     for r in range(index.head[ordered.ROWS]):
         index.ints[r, ordered.GIVEN] = 0
         index.smalls[r, ordered.GIVEN] = 0
@@ -120,7 +120,7 @@ def insert_vertex(
 
 
 def place_of(root: int, windows: int, index: Index) -> Any:
-    """Where the numbers of a new entry go: behind those of a list, else where `insert` takes them from."""
+    """The place for the numbers of a new entry: behind those of a list, else where `insert` takes them from."""
     if root < -ordered.LISTS:
         return (-root - ordered.LISTS - 1) * ordered.BLOCK + index.meta[-root - ordered.LISTS - 1, ordered.FILLED]
     if windows > 1:
@@ -151,7 +151,7 @@ def hold_back(v: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> Non
 
 
 def insert_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Index) -> None:
-    """TIME STRICT: time has moved on; what waits in lists goes into the trees."""
+    """TIME STRICT: time has moved on; waiting entries of lists go into the trees."""
     first = len(store.values) - len(wiring.trees)
     marked = store.marks.shape[1] - len(wiring.trees)
     windows = store.counts.shape[2]
@@ -182,12 +182,12 @@ def give_vertex(v: int, at: int, klo: int, store: Store, index: Index) -> None:
 
 
 def list_of(s: int, wiring: Wiring) -> Any:
-    """Where the list of a state stands in the row of a key."""
+    """The column of a state's list in the row of a key."""
     return 1 + wiring.params[layout.KEY_WIDTH] + layout.AFTER_LISTS + layout.LIST_SIZE * wiring.states[s, layout.LIST]
 
 
 def has_nodes(row: int, wiring: Wiring, store: Store, index: Index) -> bool:
-    """Whether there is room for all insertions that an event can cause; else `NEED` is set."""
+    """True if there is room for all insertions that an event can cause; else `NEED` is set."""
     inserts = len(wiring.trees)
     if wiring.params[layout.STRICT]:
         for tree in range(len(wiring.trees)):
@@ -208,7 +208,7 @@ def free_ended(row: int, raised: int, wiring: Wiring, store: Store, index: Index
 
 
 def clear_window(k: int, wiring: Wiring, store: Store, index: Index) -> None:
-    """Window k has closed: its slot is 0 in all trees, and what is in no window any more goes; of lists, later."""
+    """Clear the slot of window k, which has closed, in all trees, and drop entries in no window; of lists, later."""
     after = 1 + wiring.params[layout.KEY_WIDTH]
     for row in range(store.head[layout.KEYS]):
         dead = store.keys[row, after + layout.AFTER_LAST] <= k

@@ -30,7 +30,7 @@ _BEGIN = "# ---- template begins"
 _NAMESPACE = re.compile(r"\b(?:layout|ordered)\.(?=[A-Z])")
 _PARTS = (ordered_nodes, ordered_tree, ordered_removal, ordered_few)
 PUBLIC = ("ready", "insert", "aggregate", "rebalance", "free_root")
-"""What kernels call; the docstrings are in `ordered_tree`, `ordered_few` and `ordered_removal`."""
+"""The functions that kernels call. Their docstrings are in `ordered_tree`, `ordered_few` and `ordered_removal`."""
 
 
 def plain(*, unlimited: bool = False) -> ModuleType:

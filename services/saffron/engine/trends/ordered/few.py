@@ -48,7 +48,7 @@ def moved(block: int, index: Index) -> Any:
 
 
 def clear_closed(at: int, klo: int, index: Index) -> None:
-    """Zero what an entry of a list has in slots of windows that have closed."""
+    """Zero the numbers of a list's entry in slots of windows that have closed."""
     head = index.head
     windows = head[ordered.WINDOWS]
     if head[ordered.LAST] == 0:
@@ -59,7 +59,7 @@ def clear_closed(at: int, klo: int, index: Index) -> None:
 
 
 def comes_before(one: int, other: int, index: Index) -> bool:
-    """Whether an entry is less than another."""
+    """True if an entry is less than another."""
     own, keys = index.head[ordered.WORD], index.floats
     if own > 0 and index.ints[own, one] != index.ints[own, other]:
         return bool(index.ints[own, one] < index.ints[own, other])

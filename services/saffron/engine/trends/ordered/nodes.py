@@ -42,7 +42,7 @@ def place(node: int, word: int, key: float, side: int, index: Index) -> Any:
 
 
 def child_at(at: int, index: Index) -> Any:
-    """The node that an entry of an inner node names, as an int64: what takes nodes is compiled for those alone."""
+    """The child of an inner node's entry, as an int64, for which functions on nodes are compiled."""
     return 0 + index.smalls[ordered.CHILD, at]
 
 
@@ -60,7 +60,7 @@ def copy_entries(source: int, stop: int, target: int, index: Index) -> None:
 
 
 def push_entries(first: int, stop: int, index: Index) -> None:
-    """Move entries first..stop-1 one place on."""
+    """Move entries first..stop-1 by one place."""
     ints, smalls, floats = index.ints, index.smalls, index.floats
     for j in range(stop, first, -1):
         for r in range(len(ints)):
@@ -72,7 +72,7 @@ def push_entries(first: int, stop: int, index: Index) -> None:
 
 
 def allocate(room: int, index: Index) -> Any:
-    """A free run of so many blocks; the caller has seen to it that there is one (`lacks`)."""
+    """A free run of so many blocks; the caller has made sure that there is one (`lacks`)."""
     head, meta = index.head, index.meta
     block = head[ordered.BLOCKS + room] - 1
     if block >= 0:
@@ -120,7 +120,7 @@ def opened(block: int, p: int, last: bool, index: Index) -> tuple[int, int, int]
         meta[left, ordered.FILLED] = size
         right = allocate((used - size) // ordered.BLOCK + 1, index)
         meta[right, ordered.FILLED] = used + 1 - size
-    begin = 0  # what is before the gap, what is behind it in the same node, and what is in the other node
+    begin = 0  # entries before the gap, entries behind it in the same node, entries of the other node
     at = left * ordered.BLOCK + p
     if to_left:
         copy_entries(first + half, first + used, right * ordered.BLOCK, index)
@@ -144,7 +144,7 @@ def close_gap(block: int, begin: int, stop: int, index: Index) -> None:
 
 
 def clear_entry(at: int, index: Index) -> None:
-    """No numbers."""
+    """Set the numbers of an entry to none."""
     for r in range(index.head[ordered.ROWS]):
         index.ints[r, at] = 0
         index.smalls[r, at] = 0

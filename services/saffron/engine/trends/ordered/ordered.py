@@ -43,7 +43,7 @@ LISTS = 2**40
 """The roots of lists are below the negative of this."""
 
 # ---- entries of block 0
-GIVEN = 0  # what is to be inserted
+GIVEN = 0  # the entry to insert
 FOUND = 1  # the aggregates of a range
 
 # ---- head: constants of the index, then what changes
@@ -118,7 +118,7 @@ def grown(index: Index) -> Index:
 
 
 def with_blocks(index: Index, wanted: int) -> Index:
-    """The index with room for so many blocks: by half as often as it takes, for what is never used is memory too."""
+    """The index with room for so many blocks, growing by half: unused blocks are memory too."""
     blocks = len(index.meta)
     while blocks < wanted:
         blocks += blocks // 2

@@ -35,7 +35,7 @@ INDEX = Reference("trends.Index", arrays_of(Index, {2: "meta ints smalls floats"
 
 
 store_in, batch_in, index_in = reader(STORE), reader(BATCH), reader(INDEX)
-"""What a kernel reads of a table that it was called with; as Python, of the tuple itself."""
+"""Readers of a named tuple's arrays from the table that a kernel is called with; in Python, of the tuple itself."""
 
 
 class ByReference:

@@ -12,7 +12,7 @@ from saffron.engine.trends.ordered.ordered import Index
 
 
 def lowered(root: int, index: Index) -> Any:
-    """The root without what is above the first node that has more than one child; 0 if nothing is left."""
+    """The root of a tree without inner nodes of one child on top; 0 for an empty tree."""
     if root != 0 and index.meta[abs(root) - 1, ordered.FILLED] == 0:
         release(root, index)
         return 0
@@ -34,7 +34,7 @@ def clear_slot(at: int, slot: int, index: Index) -> None:
 
 
 def is_dead(at: int, index: Index) -> bool:
-    """Whether an entry counts in no window."""
+    """True if an entry counts in no window."""
     r = 0
     while r < index.head[ordered.WINDOWS] and index.ints[r, at] == 0:
         r += 1

@@ -27,12 +27,12 @@ from saffron.engine.trends.ordered.ordered import Index
 
 
 def lacks(index: Index) -> bool:
-    """Whether the next insertion might find no room (`ordered.reserve`)."""
+    """True if the next insertion might find no room (`ordered.reserve`)."""
     return bool(index.head[ordered.BLOCKS] + 2 * ordered.FAN * (index.head[ordered.HEIGHT] + 2) > len(index.meta))
 
 
 def height(node: int, index: Index) -> int:
-    """How many inner nodes stand above a leaf of this tree."""
+    """The number of inner nodes above a leaf of this tree."""
     high = 0
     while node > 0:
         high += 1
@@ -125,7 +125,7 @@ def insert(root: int, word: int, key: float, index: Index) -> Any:
 
 
 def add_side(node: int, word: int, key: float, side: int, upper: bool, index: Index) -> None:
-    """Add what a subtree has on one side of a bound: from it on (`upper`), or below it."""
+    """Add the aggregates of a subtree on one side of a bound: from it on (`upper`), or below it."""
     while node != 0:
         first = first_of(node)
         i = place(node, word, key, side, index)

@@ -39,7 +39,7 @@ def with_room(index: Index, inserts: int) -> Index:
 
 
 def widened(index: Index, source: Ints, target: Ints, windows: int) -> Index:
-    """OPEN ON: the index with so many slots; what was in `source` is in `target`."""
+    """OPEN ON: the index with more slots; numbers in `source` move to `target`."""
     head = index.head
     old, rows = int(head[ordered.WINDOWS]), int(head[ordered.ROWS])
 
@@ -78,7 +78,7 @@ def codes(index: Index | tuple[()], store: Store, wiring: Wiring, known: int) ->
 
 
 def entries(index: Index, store: Store, wiring: Wiring) -> int:
-    """How many entries all trees have."""
+    """The number of entries of all trees."""
     columns = wiring.trees[:, layout.T_COLUMN]
     roots = store.keys[: store.head[layout.KEYS]][:, columns].ravel()
     found = _of_lists(index, -roots[roots < -ordered.LISTS] - ordered.LISTS - 1, int(store.head[layout.KLO]))
@@ -93,7 +93,7 @@ def entries(index: Index, store: Store, wiring: Wiring) -> int:
 
 
 def _of_lists(index: Index, runs: Ints, klo: int) -> int:
-    """How many entries of these lists are in an open window."""
+    """The number of entries of these lists that are in an open window."""
     used = index.meta[runs, ordered.FILLED].astype(np.int64)
     if index.head[ordered.LAST] == 0:
         return int(used.sum())

@@ -39,7 +39,7 @@ def adopt(old: TrendQuery, fresh: TrendQuery) -> bool:
 
 
 def _alike(old: Wiring, fresh: Wiring) -> bool:
-    """Whether the two go the same ways, whatever the widths of keys and the places of attributes."""
+    """True if the two go the same ways, whatever the widths of keys and the places of attributes."""
     params = (np.delete(wiring.params, _WIDTHS) for wiring in (old, fresh))
     same = (old.states, fresh.states), (old.transitions, fresh.transitions), (old.feeds, fresh.feeds)
     others = (old.barriers, fresh.barriers), (old.measured, fresh.measured)

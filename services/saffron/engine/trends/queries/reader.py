@@ -44,7 +44,7 @@ class Reader:
 
     @property
     def counting(self) -> TrendQuery:
-        """What counts for it."""
+        """The running query that counts its events."""
         assert self.graph is not None
         return self.graph.run()
 

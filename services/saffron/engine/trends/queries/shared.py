@@ -1,8 +1,8 @@
-"""A graph that serves one or more queries: its readers are in force from the same position, with the same events.
+"""A graph of one or more queries, its readers, which are in force from the same position with the same events.
 
-The content of a graph follows from the events since its beginning. So readers join one graph where their graphs hold
-nothing, or only windows that both have seen from their beginning. Each reader has the results that it would have alone.
-A query leaves when it is paused, removed or replaced; the graph goes on for the others. Where shedding drops different
+The content of a graph follows from the events since its beginning. So readers join one graph if their graphs are empty,
+or hold only windows that both have seen from their beginning. Each reader has the results that it would have alone. A
+query leaves when it is paused, removed or replaced; the graph goes on for the others. If shedding drops different
 events for one reader, that reader takes a copy of the graph.
 """
 
@@ -136,7 +136,7 @@ class SharedGraph:
         )
 
     def part(self) -> None:
-        """From now on each reader has a graph of its own, which holds the same, and shares it with nobody."""
+        """Give each reader a graph of its own with the same contents, which is shared no more."""
         for reader in self.readers:
             reader.apart = True
         for reader in self.readers[1:]:
@@ -152,7 +152,7 @@ class SharedGraph:
     # ---------------------------------------------------------------- coming together
 
     def begins(self, point: int) -> int | Openings | None:
-        """Where its first window begins, if it holds nothing; None if it does. `point`: of the next event.
+        """The begin of its first window if it holds nothing; None if it does. `point`: of the next event.
 
         OPEN ON: the open windows, which nothing has entered.
         """
@@ -225,7 +225,7 @@ def _serves(plan: TrendPlan, asked: TrendPlan) -> bool:
 def _common(
     mine: int | Openings, others: int | Openings, one: SharedGraph, other: SharedGraph
 ) -> int | Openings | None:
-    """Where the windows of a graph for both begin, so that each reader has those that it had; None where it cannot."""
+    """The begin of the windows of a graph for both, so that each reader keeps its windows; None where there is none."""
     if isinstance(mine, int) and isinstance(others, int):
         begin = min(mine, others)
         for low, graph in ((mine, one), (others, other)):

@@ -18,7 +18,7 @@ from saffron.language.trends.sharing import graph_of
 from saffron.schema.schema import Kind
 
 Given = tuple[bytes, tuple[int, ...]]
-"""What a reader is given of a block beside its events: which are dropped for it, and its windows' openings."""
+"""A reader's part of a block beside the events: the mask of events dropped for it, and its windows' openings."""
 TakeStep = Callable[[Sequence[Reader], str], Step]
 """A step that is taken for all these readers together."""
 
@@ -67,7 +67,10 @@ class SharedGraphs:
                     _compile_or_part(graph)
 
     def _note(self, graph: SharedGraph, block: Block, begin: int) -> None:
-        """From when on it has had every event: from before its first one, or behind a block of which it lacks some."""
+        """Note the point from which on the graph has had every event.
+
+        It is before the graph's first event, or behind a block of which the graph lacks events.
+        """
         events = graph.plan.window.events
         if graph.since is None:
             graph.since = _point(block, begin, events=events) - events
@@ -77,7 +80,7 @@ class SharedGraphs:
     # ---------------------------------------------------------------- snapshots
 
     def record(self, readers: Sequence[Reader]) -> dict[str, Any]:
-        """Which readers share graphs, with which aggregates, and how many results each has had: as JSON values."""
+        """The shared graphs as JSON values: their readers, their aggregates, and the number of results so far."""
         by_graph: dict[SharedGraph, list[str]] = {}
         for reader in readers:
             if reader.graph is not None:
@@ -98,7 +101,7 @@ class SharedGraphs:
         return {"graphs": graphs, "results": {reader.plan.name: reader.results for reader in readers}}
 
     def restore(self, record: Mapping[str, Any]) -> None:
-        """Take over what `record` gave; the readers, bound anew, are then put in their graphs one by one (`place`)."""
+        """Restore the state of `record`; readers, bound anew, are then put in their graphs one by one (`place`)."""
         self._results = record.get("results", {})
         self._saved = {name: one for one in record.get("graphs", ()) for name in one["readers"]}
         self._restored, self._kept = {}, {}
@@ -157,7 +160,7 @@ class SharedGraphs:
             empty = graph.begins(point) is not None
             known = None if empty else graph.whole()
             if not empty and known is None:
-                continue  # it holds what only it can hold
+                continue  # it has state that no other graph can have
             beside = hosts.setdefault((_given(graph.readers[0], block, begin), known), [])
             for number, host in enumerate(beside):
                 made = host.with_readers(graph, point) if empty else host.instead_of(graph)

@@ -58,17 +58,17 @@ class Shed:
         return np.maximum(found, 0)
 
     def forget(self, before: int) -> None:
-        """No window that begins before this instant will be asked for."""
+        """Drop the counts before this instant: no window that begins earlier will be asked for."""
         if len(self) and self._instants[0] < before:
             kept = int(np.searchsorted(self._instants, before))
             self._instants, self._seqs, self._counts = (getattr(self, f"_{name}")[kept:] for name in _NAMES)
 
     def saved(self, name_of: str) -> dict[str, NDArray[np.generic]]:
-        """Its state as arrays, whose names begin with one."""
+        """The state as arrays, whose names begin with `name_of`."""
         return {f"{name_of}.{name}": getattr(self, f"_{name}").copy() for name in _NAMES} if len(self) else {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], name_of: str) -> None:
-        """Take over what `saved` gave."""
+        """Restore the state of `saved`."""
         none = np.zeros(0, np.int64)
         self._instants, self._seqs, self._counts = (
             np.array(arrays.get(f"{name_of}.{name}", none), np.int64) for name in _NAMES

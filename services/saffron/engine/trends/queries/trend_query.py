@@ -104,7 +104,7 @@ class TrendQuery:
         self._extremes.reset()
 
     def _tree_pool(self) -> room.Trees:
-        """No trees yet; () for a query that never has any."""
+        """An empty pool of trees; () for a query that never has any."""
         return tree_pool.new_pool(self.graphs, self._measures, len(self._store.slots)) if self.graphs.trees else ()
 
     def _sizes(self) -> Sizes:
@@ -156,7 +156,7 @@ class TrendQuery:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it holds nothing of any event: as if it were made now, but for the windows that it has closed."""
+        """True if the query's state is that of a new one, except for the windows that it has closed."""
         return contents.is_empty(self._store) and not len(self.shed)
 
     def low(self) -> int:
@@ -164,7 +164,7 @@ class TrendQuery:
         return contents.oldest(self._store, self.wiring)
 
     def begin_at(self, low: int) -> None:
-        """Before the first event: no window before this one."""
+        """Set the first window, before the first event."""
         self._store.head[layout.KLO] = low // int(self.wiring.params[layout.SLIDE])
 
     def openings(self) -> tuple[tuple[int, int], ...]:
@@ -172,7 +172,7 @@ class TrendQuery:
         return contents.openings(self._store) if self.wiring.params[layout.ON_OPEN] else ()
 
     def reopen(self, openings: Iterable[tuple[int, int]]) -> None:
-        """OPEN ON: these windows (`openings`) are open; what they held before is unknown."""
+        """OPEN ON: these windows (`openings`) are open; their earlier content is unknown."""
         for low, seq in openings:
             self._store, self._index = room.reopened(self._store, self._index, low, seq)
 
@@ -192,7 +192,7 @@ class TrendQuery:
             self._close_until(position, position)
 
     def pass_time(self, watermark: int, position: int) -> None:
-        """No event with ts below `watermark` will come; `position` is that of the next event."""
+        """Close windows in time: no event with ts below `watermark` will come. `position`: of the next event."""
         if not self.wiring.params[layout.IN_EVENTS]:
             self._close_until(max(watermark, -contents.FARTHEST), position)
 
@@ -223,7 +223,7 @@ class TrendQuery:
         return rows
 
     def tidy(self) -> None:
-        """Free keys without an open window, and strings that nobody holds; costs O(1) an event (amortised)."""
+        """Free keys without an open window, and unused strings; costs O(1) an event (amortised)."""
         swept = room.swept(self._store, self.wiring, self._kernels.rehash)
         if swept is not self._store and swept.head[layout.KEYS] == 0:
             self._index = self._tree_pool()  # without keys there is no tree
@@ -251,7 +251,7 @@ class TrendQuery:
         }
 
     def keeps(self, kinds: Mapping[str, Kind]) -> bool:
-        """Whether it reads the same of a stream whose attributes are of these kinds."""
+        """True if a stream whose attributes have these kinds does not change the columns that the query reads."""
         read = {*self.graphs.plan.key, *(name for name, _ in self.needs.attributes)}
         if any(self.kinds.get(name) is not kinds.get(name) for name in read):
             return False
@@ -265,7 +265,7 @@ class TrendQuery:
         self._extremes.take_over(old._extremes, self._store, self._index)
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `snapshot` gave for the same plan."""
+        """Restore the state of `snapshot` for the same plan."""
         self._hold(state)
         self.strings = self._table(*orjson.loads(state["strings"].tobytes()))
         self.shed.restore(state, "shed")

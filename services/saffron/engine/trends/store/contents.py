@@ -16,7 +16,7 @@ FARTHEST = 2**61
 
 
 def is_empty(store: Store) -> bool:
-    """Whether no key has an event in an open window."""
+    """True if no key has an event in an open window."""
     return bool(store.head[layout.KEYS] == 0 and store.head[layout.KLO] > store.head[layout.KHI])
 
 

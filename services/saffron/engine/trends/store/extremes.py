@@ -66,7 +66,7 @@ class Extremes:
         return arrays
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `saved` gave."""
+        """Restore the state of `saved`."""
         for number, name in enumerate(self._names):
             pairs = np.array(arrays[f"order.{number}.numbers"], np.float64).view(np.complex128)
             self.orders[name] = Order(pairs, np.array(arrays[f"order.{number}.codes"], np.float64))

@@ -25,7 +25,7 @@ _SWEEP = 4096
 
 
 def with_room(store: Store, index: Trees, wiring: Wiring, rehash: Rehash) -> tuple[Store, Trees]:
-    """Store and index with what the kernel stopped for (`NEED`)."""
+    """Store and index, grown by the array for which the kernel stopped (`NEED`)."""
     need = int(store.head[layout.NEED])
     if need in (layout.NEED_KEYS, layout.NEED_GROUPS):
         return stores.sweep(store, wiring, rehash), index

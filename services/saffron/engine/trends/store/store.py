@@ -25,7 +25,7 @@ def _smallest_arena(windows: int) -> int:
 
 
 _MATRICES = 64
-"""Room for so many at least."""
+"""The least room, in matrices."""
 SIDES = 3
 """Rows of scratch that AND needs at least."""
 _BY_KEY = ("keys", "panes", "matrices", "absent", "latest")
@@ -175,7 +175,9 @@ def sweep(store: Store, wiring: Wiring, rehash: Rehash) -> Store:
 
 
 def pack_matrices(store: Store) -> Store:
-    """PANED: the store with the matrices that keys hold moved together, and room for half as many and what is asked."""
+    """PANED: the store with the matrices of keys moved together, and room for half as many again and the needed
+    ones.
+    """
     head = store.head
     held = store.matrices > 0
     rows = store.matrices[held] - 1

@@ -67,7 +67,7 @@ def _arithmetic(operator: str, a: Any, b: Any) -> Any:
     try:
         return a % b
     except DecimalException:
-        return None  # the quotient has more digits than are computed with: nobody can tell
+        return None  # the quotient has more digits than are computed: the floor is unknown
 
 
 def _compared(operator: str, a: Any, b: Any) -> bool:

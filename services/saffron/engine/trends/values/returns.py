@@ -52,7 +52,7 @@ class Rows(NamedTuple):
     extremes: Floats | Pairs
 
     def at(self, chosen: NDArray[Any]) -> Rows:
-        """Some of them."""
+        """The chosen rows."""
         return Rows(*(part[chosen] for part in self))
 
 
@@ -99,7 +99,9 @@ class Returns:
             yield Row(group(tuple(out[layout.O_WORDS :])), numbers, scales, extremes)
 
     def _counted_holds(self, having: Expr, rows: Rows) -> NDArray[np.bool_] | None:
-        """[n] whether a count compares with a whole number as asked, all rows at once; None: ask them one by one."""
+        """[n] whether a comparison of a count with a whole number holds, for all rows at once; None: another
+        condition.
+        """
         match having:
             case Binary(operator=sign, left=TrendValue(index=index), right=Const(value=int(value))):
                 at = self._aggregates[index].count_at
@@ -151,7 +153,7 @@ class Returns:
         return first + np.arange(len(of)), np.array([whole for _, whole in texts], np.bool_)
 
     def _written(self, expr: Expr, row: Row) -> tuple[bytes, bool]:
-        """A value of one row as JSON, and whether it was not rounded off behind what its numbers say."""
+        """The JSON of a value of one row, and whether it was not rounded further than its numbers are."""
         if isinstance(expr, TrendValue):
             return _json(self._aggregates[expr.index].written(row)), True
         return _shown(self._value(expr, row), unlimited=self._plan.exact)
@@ -173,7 +175,7 @@ class Returns:
 
 
 class _Aggregate:
-    """One aggregate: where its numbers stand in a row."""
+    """One aggregate: the places of its numbers in a row."""
 
     def __init__(self, aggregate: TrendAggregate, measures: Measures) -> None:
         self._function = aggregate.function
@@ -184,7 +186,7 @@ class _Aggregate:
 
     @property
     def count_at(self) -> int | None:
-        """Which number it is, if it is a count."""
+        """The index of its number, if it is a count."""
         return self._at[0] if self._function == "count" else None
 
     def column(self, rows: Rows) -> Shown | None:
@@ -202,7 +204,7 @@ class _Aggregate:
         return shown_mean(numbers, scales, rows.numbers[:, count], rows.scales[:, count])
 
     def written(self, row: Row) -> int | float | str | None:
-        """Its value as results show it."""
+        """The value of the aggregate in the form of results."""
         at = self._at[0]
         if self._function == "count":
             return written(row.numbers[at], row.scales[at])
@@ -214,7 +216,7 @@ class _Aggregate:
         return _float(value)
 
     def value(self, row: Row, *, huge: bool) -> Any:
-        """Its value as Fraction or, if numbers are huge, Decimal."""
+        """The value of the aggregate as a Fraction or, if numbers are huge, a Decimal."""
         at = self._at[0]
         if self._is_extreme:
             pair = -row.extremes[at] if self._function == "max" else row.extremes[at]

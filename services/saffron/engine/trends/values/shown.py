@@ -17,12 +17,12 @@ Shown = Ints | Floats | Pairs
 
 
 def shown_count(numbers: Ints, scales: Smalls) -> Shown | None:
-    """Counts (n, e); None where one of them has to be told with more than 64 bits."""
+    """Counts (n, e) as numbers; None where one of them needs more than 64 bits."""
     return numbers if _plain(numbers) and not scales.any() else None
 
 
 def shown_sum(numbers: Ints, scales: Smalls, *, whole: bool) -> Shown | None:
-    """Sums (n, x), `whole` of integers; None where one of them has to be told otherwise."""
+    """Sums (n, x) as numbers, `whole` of integers; None where one of them needs another form."""
     if not _plain(numbers):
         return None
     if whole:

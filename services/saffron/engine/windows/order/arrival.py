@@ -15,7 +15,7 @@ _LOWEST = -(2**63)
 
 @dataclass(frozen=True)
 class Resumption:
-    """Where an earlier owner stopped: events below offset `until` up to `released` (a key) are in the log."""
+    """The place where an earlier owner stopped: events below offset `until` up to `released` (a key) are in the log."""
 
     until: int
     released: tuple[int, ...]
@@ -79,7 +79,7 @@ def judge(
 
 
 def _at_most(keys: Sequence[NDArray[np.int64]], bound: Sequence[int]) -> NDArray[np.bool_]:
-    """Whether the keys of each event, the first one first, are not behind `bound`."""
+    """bool [n]: the keys of each event are not behind `bound`; the first key counts first."""
     found = np.ones(len(keys[0]), dtype=np.bool_)
     for key, limit in zip(reversed(keys), reversed(bound), strict=True):
         found = (key < limit) | ((key == limit) & found)

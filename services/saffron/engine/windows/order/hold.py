@@ -1,4 +1,4 @@
-"""Events held back until the watermark says that none before them can come."""
+"""Events held back until the watermark passes them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def lowest_from(offsets: Whole) -> Whole:
 
 @dataclass(frozen=True)
 class _Run:
-    """Events in order, and `lowest_from` them."""
+    """Events in order. `lowest` [n]: the lowest offset from each of them on (`lowest_from`)."""
 
     arrivals: Arrivals
     lowest: Whole
@@ -106,7 +106,7 @@ class HoldBack:
         return min((int(run.lowest[0]) for run in self._runs), default=None)
 
     def conform(self, schema: Schema) -> None:
-        """Give what is held the attributes of a new version of the schema."""
+        """Give held events the attributes of a new version of the schema."""
         self._runs = [_Run(run.arrivals.conformed(schema), run.lowest) for run in self._runs]
 
     def exchange(self, arrivals: Arrivals | None, watermark: int) -> Arrivals | None:

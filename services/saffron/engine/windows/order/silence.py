@@ -13,7 +13,7 @@ from saffron.engine.windows.order.arrival import Verdict
 from saffron.schema.schema import MAX_TS
 
 MOST_MS = 86_400_000
-"""Most that silence raises a watermark beyond what was heard."""
+"""The most by which silence raises a watermark beyond the last report."""
 
 
 @dataclass

@@ -90,7 +90,7 @@ class Sources:
 
     @classmethod
     def of(cls, record: list[Any] | None) -> Sources:
-        """From a block's input."""
+        """The state from a block's input."""
         found = cls()
         if record is not None:
             count, said, ended, *definition = record
@@ -122,7 +122,7 @@ class Sources:
         return words.common_lookups
 
     def record(self, position: int) -> list[Any] | None:
-        """For a block's input: what had been said before the record at `position`, which never goes back."""
+        """The state for a block's input: the reports before the record at `position`, which never goes back."""
         while self._since and self._since[0][0] < position:
             self._then.take(self._since.popleft()[1])
         words = self._then

@@ -1,4 +1,4 @@
-"""Parsers of calls, and of what SQL writes in words: CASE, CAST, POSITION, TIMESTAMP '...'."""
+"""Parsers of calls, and of SQL's forms in words: CASE, CAST, POSITION, TIMESTAMP '...'."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _type(cursor: Cursor) -> str:
 
 
 def is_case(cursor: Cursor) -> bool:
-    """Whether the word at the cursor begins CASE ... END, and is no name."""
+    """True if the word at the cursor begins CASE ... END, and is no name."""
     follower = cursor.peek()
     if cursor.token.lower != "case" or follower.kind == "end":
         return False
@@ -128,7 +128,7 @@ def parse_case(cursor: Cursor, parse: Parse) -> Expression:
 
 
 def is_timestamp(cursor: Cursor) -> bool:
-    """Whether TIMESTAMP '...' stands at the cursor."""
+    """True if TIMESTAMP '...' stands at the cursor."""
     return cursor.token.lower == "timestamp" and cursor.peek().kind == "string"
 
 

@@ -46,12 +46,12 @@ _MISSPELT = re.compile(r"(?P<name>[A-Za-z]\w*(?:[-_\u2010\u2011]\w+)*)\s*(?:\([^
 
 
 def is_clause(cursor: Cursor) -> bool:
-    """Whether a clause starts at the cursor."""
+    """True if a clause starts at the cursor."""
     return cursor.token.lower in CLAUSES
 
 
 def is_name(name: str) -> bool:
-    """Whether `name` can be the name of a query or of a stream."""
+    """True if `name` can be the name of a query or of a stream."""
     return len(name) <= NAME_LIMIT and _NAME.fullmatch(name) is not None
 
 

@@ -174,7 +174,7 @@ def _operand(cursor: Cursor) -> Expression:
 
 
 def _hint_of_sign(cursor: Cursor) -> str:
-    """What to write for a sign of SQL's where a value should stand: the second one of && and <<."""
+    """The hint for a sign of SQL where a value should stand: the second character of && and <<."""
     doubled = cursor.token.value * 2 if cursor.index else ""
     return HINTS.get(doubled, "") if cursor.tokens[cursor.index - 1].value * 2 == doubled else ""
 
@@ -244,7 +244,7 @@ def _number(cursor: Cursor) -> Expression:
 
 
 def _starts_operand(cursor: Cursor, token: Token, percent: Token) -> bool:
-    """Whether `token`, behind a % that touches a number, makes the % a modulo.
+    """True if `token`, behind a % that touches a number, makes the % a modulo.
 
     It does in 80%x and 80%(x); it does not in 80% * x, 80% - x and 80%).
     """
@@ -256,11 +256,11 @@ def _starts_operand(cursor: Cursor, token: Token, percent: Token) -> bool:
 
 
 _AFTER_PERCENT = frozenset({"as", "between", "like", "regexp", "rlike", "is", "when", "then", "else", "end"})
-"""Words that stand behind an operand, of which 80% may be one."""
+"""Words that may stand behind an operand, such as 80%."""
 
 
 def _starts_clause(cursor: Cursor) -> bool:
-    """Whether the word after the current token opens a clause rather than a reference (a.x, a[1].x, f(x))."""
+    """True if the word after the current token opens a clause rather than a reference (a.x, a[1].x, f(x))."""
     return not cursor.peek(2).is_symbol(".", "[", "(")
 
 

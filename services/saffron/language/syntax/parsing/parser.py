@@ -106,6 +106,6 @@ def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
 
 
 def _final_semicolon(cursor: Cursor) -> bool:
-    """Whether a semicolon, which is a comma to the tokenizer, ends the text."""
+    """True if a semicolon, which is a comma to the tokenizer, ends the text."""
     token = cursor.token
     return token.is_symbol(",") and cursor.text[token.start] == ";" and cursor.peek().kind == "end"

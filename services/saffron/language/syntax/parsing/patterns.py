@@ -52,7 +52,7 @@ def parse_pattern(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 
 def _conjunction(cursor: Cursor, is_clause: IsClause) -> Pattern:
-    """unit {AND unit}."""
+    """The pattern of unit {AND unit}."""
     parts = [_unit(cursor, is_clause)]
     while cursor.accept("&") or cursor.accept_word("and"):
         parts.append(_unit(cursor, is_clause))
@@ -93,7 +93,7 @@ def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 
 def _begins_until(cursor: Cursor, is_clause: IsClause) -> bool:
-    """Whether UNTIL with a step follows; alone, or in front of UNTIL, the word is a variable."""
+    """True if UNTIL with a step follows; alone, or in front of UNTIL, the word is a variable."""
     if cursor.token.lower != "until" or cursor.peek().lower == "until":
         return False
     cursor.index += 1
@@ -119,7 +119,7 @@ def _until(cursor: Cursor, pattern: Pattern, is_clause: IsClause) -> Pattern:
 
 
 def _begins_due(cursor: Cursor) -> bool:
-    """Whether FOR or EVERY with a number follows; alone the word is a variable, but not behind NOT."""
+    """True if FOR or EVERY with a number follows; alone the word is a variable, but not behind NOT."""
     return cursor.token.lower in _DUE_WORDS and cursor.peek().kind == "number"
 
 
@@ -253,12 +253,12 @@ def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 
 def _has_variable(cursor: Cursor, is_clause: IsClause) -> bool:
-    """Whether the word at the cursor is the variable of the types before it."""
+    """True if the word at the cursor is the variable of the types before it."""
     return _is_name(cursor, is_clause) and not _begins_until(cursor, is_clause)
 
 
 def _is_name(cursor: Cursor, is_clause: IsClause) -> bool:
-    """Whether the word at the cursor is a name: no AND or OR, no clause, no time of a NOT."""
+    """True if the word at the cursor is a name: no AND or OR, no clause, no time of a NOT."""
     is_word = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or")
     return is_word and not is_clause(cursor) and not _begins_due(cursor)
 
@@ -276,7 +276,7 @@ def _bound(cursor: Cursor, types: dict[str, int], bounds: tuple[int, int | None]
 
 
 def _brackets(cursor: Cursor) -> bool:
-    """Whether [] follows, as after a closure's variable; it is taken."""
+    """True if [] follows, as after a closure's variable; it is taken."""
     if not cursor.accept("["):
         return False
     cursor.expect("]", "after a closure's variable")

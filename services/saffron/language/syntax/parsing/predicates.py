@@ -1,4 +1,4 @@
-"""Parsers of what stands behind an operand as a word: IN, BETWEEN, LIKE, REGEXP, IS NULL, each with NOT."""
+"""Parsers of predicates behind an operand: IN, BETWEEN, LIKE, REGEXP, IS NULL, each with NOT."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WORDS = ("in", "between", "like", "regexp", "rlike")
 
 
 def is_predicate(cursor: Cursor) -> bool:
-    """Whether the word at the cursor begins a predicate on the operand before it."""
+    """True if the word at the cursor begins a predicate on the operand before it."""
     word = cursor.token.lower
     return word in WORDS or word == "is" or (word == "not" and cursor.peek().lower in WORDS)
 
@@ -62,7 +62,7 @@ def _is_null(cursor: Cursor, operand: Expression) -> Expression:
 
 
 def _choice_hint(cursor: Cursor, value: Expression) -> str:
-    """What to write instead of a value behind IN that is no literal."""
+    """The hint for a value behind IN that is no literal."""
     if not isinstance(value, Name):
         return "Write numbers, 'strings', true or false."
     if cursor.text[value.span.start] in NAME_QUOTES:

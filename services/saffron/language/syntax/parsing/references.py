@@ -11,7 +11,7 @@ FORMS = "In brackets stand: a number, first, i, i-1, last, ..i-1, ..i, or nothin
 
 
 def is_reference(cursor: Cursor) -> bool:
-    """Whether the word at the cursor is the variable of a reference."""
+    """True if the word at the cursor is the variable of a reference."""
     return cursor.peek().is_symbol(".", "[")
 
 
@@ -93,7 +93,7 @@ NUMBER_LIMIT = 1_000_000
 
 
 def _current(cursor: Cursor) -> tuple[Index, int]:
-    """i or i-k."""
+    """The index i or i-k."""
     cursor.advance()
     if not cursor.accept("-"):
         return Index.CURRENT, 0

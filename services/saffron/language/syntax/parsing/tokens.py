@@ -38,7 +38,7 @@ class Token(NamedTuple):
 QUOTE = '"'
 """The sign on both sides of a name that is no word."""
 NAME_QUOTES = ('"', "\u201c")
-"""Signs that may begin such a name."""
+"""Signs that may begin a quoted name."""
 
 SPELLINGS = {
     "==": "=",
@@ -122,13 +122,13 @@ def _token(kind: str, value: str, start: int, text: str) -> Token:
 
 
 def _content(value: str) -> str:
-    """The text between quotes; a doubled plain quote inside stands for one."""
+    """The text between quotes, with doubled plain quotes inside made single."""
     quote = value[0]
     return value[1:-1].replace(quote * 2, quote) if quote in "'\"" else value[1:-1]
 
 
 def is_word(name: str) -> bool:
-    """Whether a name needs no quotes, unless it is a keyword."""
+    """True if a name needs no quotes, unless it is a keyword."""
     return _WORD.fullmatch(name) is not None
 
 

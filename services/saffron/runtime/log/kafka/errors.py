@@ -61,22 +61,22 @@ def translate(error: KafkaException | KafkaError, doing: str, topic: str = "") -
 
 
 def is_topic_unsettled(error: KafkaException) -> bool:
-    """Whether a new topic or leader is not known to all brokers yet, so that a retry helps."""
+    """True if a new topic or leader is not known to all brokers yet, so that a retry helps."""
     cause = error.args[0]
     return isinstance(cause, KafkaError) and cause.code() in _MOVING
 
 
 def is_topic_invisible(error: KafkaException) -> bool:
-    """Whether the topic does not exist, or the user has no right to see it."""
+    """True if the topic does not exist, or the user has no right to see it."""
     cause = error.args[0]
     return isinstance(cause, KafkaError) and (cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART or is_denied(cause))
 
 
 def is_denied(error: KafkaError) -> bool:
-    """Whether a right is missing, or authentication failed."""
+    """True if a right is missing, or authentication failed."""
     return error.code() in _DENIED
 
 
 def is_transient(error: KafkaError) -> bool:
-    """Whether a consumer's error passes by itself: librdkafka retries."""
+    """True if a consumer's error passes by itself: librdkafka retries."""
     return not (error.fatal() or is_denied(error))

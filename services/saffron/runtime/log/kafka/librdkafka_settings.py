@@ -125,7 +125,7 @@ def consumer(
 
 
 def producer(cluster: Cluster, client_id: str, transactional_id: str | None, *, bulk: bool) -> dict[str, Any]:
-    """`bulk`: many small messages, throughput before latency."""
+    """The settings of a producer. `bulk`: many small messages, throughput before latency."""
     settings = {
         **base(cluster, client_id),
         "acks": "all",

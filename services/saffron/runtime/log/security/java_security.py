@@ -39,7 +39,7 @@ MECHANISMS = frozenset(_LOGIN_MODULES)
 COMMON = frozenset({"sasl.mechanism", "sasl.mechanisms", _HOST_CHECK, *BEARER})
 """Librdkafka's settings of identity that every client is given in its own form."""
 _PBES2 = bytes.fromhex("06092a864886f70d01050d")
-"""How an encrypted key names the scheme that Java's clients do not know (openssl's own choice)."""
+"""The identifier, in an encrypted key, of the scheme that Java's clients do not know (openssl's own choice)."""
 _JAVA_KEY = "openssl pkcs8 -topk8 -v1 PBE-SHA1-3DES"
 
 
@@ -116,7 +116,7 @@ def _blocks(text: str, what: str) -> str:
 
 
 def _is_java_key(text: str) -> bool:
-    """Whether Java's clients can read the private key in a PEM text: PKCS #8, in the clear or by an old scheme."""
+    """True if Java's clients can read the private key in a PEM text: PKCS #8, in the clear or by an old scheme."""
     label, *lines = _blocks(text, "PRIVATE KEY").splitlines() or [""]
     if label == "-----BEGIN PRIVATE KEY-----":
         return True

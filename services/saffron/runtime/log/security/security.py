@@ -13,7 +13,7 @@ from saffron.runtime.process.config import SCRAM_512, Settings
 
 OAUTH = "OAUTHBEARER"
 _IDENTITY = ("ssl.", "sasl.", "enable.ssl.", "enable.sasl.", "https.")
-"""How the names of those settings of librdkafka begin without which a client is not let in."""
+"""Prefixes of librdkafka's settings without which a client is not let in."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Security:
 
     @property
     def named(self) -> bool:
-        """Whether clients authenticate by SASL."""
+        """True if clients authenticate by SASL."""
         return self.protocol.startswith("sasl")
 
     @property
@@ -50,12 +50,12 @@ class Security:
 
     @property
     def by_password(self) -> bool:
-        """Whether user name and password authenticate."""
+        """True if user name and password authenticate."""
         return self.named and self.mechanism == self.password_mechanism
 
     @property
     def by_oidc(self) -> bool:
-        """Whether an identity provider's token authenticates."""
+        """True if an identity provider's token authenticates."""
         return self.named and self.mechanism == OAUTH and self.more.get("sasl.oauthbearer.method") == "oidc"
 
     @property

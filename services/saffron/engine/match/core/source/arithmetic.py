@@ -1,4 +1,4 @@
-"""What the text of match conditions calls: the arithmetic of all engines, and more of its kind."""
+"""Functions that the text of match conditions calls: the arithmetic of all engines, and more of its kind."""
 
 from __future__ import annotations
 

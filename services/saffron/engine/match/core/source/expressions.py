@@ -1,10 +1,10 @@
-"""Conditions as Python text for kernels. Built from checked plan parts only: numbers by repr, names by position.
+"""Conditions as Python text for kernels, built from checked plan parts only: numbers by repr, names by position.
 
-Numbers and strings stand in the kernel's array of constants, so that queries that differ in nothing else share their
-machine code; but for what a remainder is of, by which LLVM divides faster if it knows it.
+Numbers and strings are in the kernel's array of constants, so that queries that differ in nothing else share machine
+code. Only the divisor of a remainder is a literal, as LLVM divides faster by a known number.
 
-The text has no short cuts (`&` for and), so that it can be asked of eight runs at once (`lanes`). Nulls are sentinels
-(`schema.Kind`), and every comparison with one is false; so is one between kinds (`plan.Binary`).
+The text has no short cuts (`&` for and), so that eight runs can evaluate it at once (`lanes`). Nulls are sentinels
+(`schema.Kind`). Every comparison with null is false, and so is one between kinds (`plan.Binary`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Term:
 
 
 class Reader(Protocol):
-    """Where a kernel finds what an expression refers to."""
+    """A source of the values that an expression refers to, as text of a kernel."""
 
     def attribute(self, leaf: Attribute) -> Term: ...
 
@@ -169,7 +169,7 @@ class Writer:
         return _guarded(operator, ranked[0], ranked[1], "-1")
 
     def _beside_mean(self, operator: str, left: Term, right: Term) -> str | None:
-        """value > mean and the like for eight runs, where a product decides faster than a division."""
+        """The text of comparing a value with a mean for eight runs, by a product; None for other terms."""
         if not (left.wide or right.wide) or operator not in ("<", ">") or bool(left.mean) == bool(right.mean):
             return None
         value, mean = (left, right) if right.mean else (right, left)
@@ -192,7 +192,7 @@ class Writer:
         return Term(called(expr.function, [self._number(term) for term in terms]), Kind.FLOAT)
 
     def _choice(self, expr: Call) -> Term:
-        """case, coalesce, nullif or is_null."""
+        """The text of case, coalesce, nullif or is_null."""
         terms = [self.term(argument) for argument in expr.arguments]
         self.narrow |= any(term.wide for term in terms)
         if expr.function == "is_null":

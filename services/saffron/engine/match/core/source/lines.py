@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class Lines:
-    """Call it to add a line; `block` indents what follows."""
+    """The lines of a text in the making: a call adds one, `block` indents the next ones."""
 
     def __init__(self, depth: int = 0) -> None:
         self._depth = depth

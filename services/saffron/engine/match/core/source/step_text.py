@@ -1,4 +1,4 @@
-"""The text of a flat step kernel in the making: what it is of, what it names, and where its lines go."""
+"""The state of writing a flat step kernel: its plan, its names, and its lines so far."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class StepText:
         return None if self.merging is None else self.states[self.merging]
 
     def merges(self, state: State) -> bool:
-        """Whether this state's runs do."""
+        """True if the runs of this state merge."""
         return state.index == self.merging
 
     def ordered(self, state: State) -> bool:
-        """Whether a segment stands in the order of its runs' starts: then those that expire are at its front."""
+        """True if a segment stands in the order of its runs' starts: then those that expire are at its front."""
         return state.index == 0 and not (state.closure and self.strategy is Strategy.ANY)
 
     def listed(self, state: State) -> bool:
-        """Whether the deadlines that come next are listed (see `due`); without order all lanes hold some of them.
+        """True if the deadlines that come next are listed (see `due`); without order all lanes hold some of them.
 
         Contiguity needs no list: every event looks at all lanes.
         """

@@ -1,7 +1,7 @@
 """User-defined aggregates in kernels (N1): a run carries the fold so far, and the kernel's text calls the functions.
 
-They are called by names that hash what they do (`UserAggregate.stamp`), so that the kernel's text, and with it the file
-that keeps it, is another one where a function is.
+They are called by names that are hashes of their code (`UserAggregate.stamp`). So the kernel's text, and the file that
+keeps it, change with the function.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _plain(aggregate: UserAggregate) -> tuple[Function, Function]:
 
 
 def _as_float64(function: Function, second: type) -> Function:
-    """Null where Python has no number for what float64 has none for."""
+    """A result as float64, null where Python raises an error in place of an infinity or NaN."""
 
     def guarded(first: float, other: float) -> float:
         try:

@@ -109,7 +109,7 @@ class AbsentSource:
         return f"constants[{self.text.names.constant(absence.duration)}]"
 
     def postponed(self) -> None:
-        """`ok` becomes False if something lies in a gap of the complete match y that what came later says must not."""
+        """Write the code that sets `ok` to False if a postponed NOT finds an event in a gap of match y."""
         out = self.text.out
         for gap, numbers in self.text.automaton.postponed.items():
             out(f"if ok and {self.text.carried(met(gap), 'y')} != 0:")

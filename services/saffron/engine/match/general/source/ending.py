@@ -26,7 +26,7 @@ class EndingSource:
         self._absent = absent
 
     def ending(self) -> None:
-        """Lane y is a match if what is asked at the end holds."""
+        """Write the code by which lane y is a match if the conditions at the end hold."""
         out = self.text.out
         out(f"ok = {self.text.carried(REFUSED, 'y')} == 0" if self.text.automaton.plan.timeouts else "ok = True")
         for number, ending in enumerate(self.text.automaton.table.endings):
@@ -102,7 +102,7 @@ class EndingSource:
         return [(gap, one) for gap in gaps for one in self.text.absences(gap.absences) if one.duration]
 
     def _only_timed(self, number: int) -> bool:
-        """Whether each NOT that such a match waits for has a time."""
+        """True if each NOT that this kind of waiting match waits for has a time."""
         gaps = self.text.automaton.trailing[number]
         return all(one.duration for gap in gaps for one in self.text.absences(gap.absences))
 
@@ -168,7 +168,7 @@ class EndingSource:
             out("continue")
 
     def kept(self, condition: str) -> None:
-        """Lane q, which has been asked, stays or is free."""
+        """Write the code that keeps or frees lane q after its conditions were evaluated."""
         out = self.text.out
         if self.text.automaton.patient:
             out(f"if not {condition}:")

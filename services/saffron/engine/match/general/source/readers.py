@@ -1,4 +1,4 @@
-"""Where the text of a general kernel finds what a condition reads: a run's lane, the event, the ring of rows."""
+"""Readers of conditions for general kernels: a run's lane, the event, the ring of rows, as text."""
 
 from __future__ import annotations
 

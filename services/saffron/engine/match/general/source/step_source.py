@@ -1,8 +1,8 @@
 """The step kernel of a general automaton as Python text: every run walks the table, one event after another (N2-N6).
 
-What differs from plan to plan is data where it can be (states, edges: arrays) and text where it must be: conditions by
-kind of edge and of ending, updates by component. An event that may begin a match is asked like any other, of a run that
-has nothing yet.
+Differences between plans are data where possible (arrays of states and edges), and text otherwise: conditions by kind
+of edge and of ending, updates by component. An event that may begin a match is asked like any other, of a run that has
+nothing yet.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ TABLES = (
     ("openers", "int64[:, ::1]"),
     ("log", "int64[:, ::1]"),
 )
-"""Arguments after the pool: the automaton's table; of the stored rows the masks, the links to the row before by key and
-the positions; the windows that OPEN ON opened; and the log of what runs do (`watched`; one place
-wide: none)."""
+"""Arguments after the pool: the automaton's table; masks, links to the row before by key, and positions of the stored
+rows; the windows that OPEN ON opened; the log of what runs do (`watched`, one place wide: none).
+"""
 
 
 _SLACK = 3
@@ -186,7 +186,7 @@ class GeneralSource:
 
     @property
     def _lazy(self) -> bool:
-        """Whether runs may stay for a while when their window is over: moving up those behind them takes long.
+        """True if runs may stay for a while when their window is over: moving up those behind them takes long.
 
         Nothing happens to them any more; what is to be reported of them is, at the end of the block at the latest. But
         WITH TIMEOUTS of several windows a run is reported as it stands at the end of each. Under NOT ... EVERY a match
@@ -212,7 +212,7 @@ class GeneralSource:
         out("w += 1")
 
     def _those_that_wait(self) -> None:
-        """Ask the runs that wait for the event; eight are told apart at once. The others stay as they are."""
+        """Write the code that gives the event to runs that wait for it, eight at once. The others stay as they are."""
         out, wanted = self.text.out, lane_array(self.text.state, WANTED)
         out("gone, left_out = hi, 0")
         out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
@@ -280,7 +280,7 @@ class GeneralSource:
         self._endings.kept("stays")
 
     def _left(self) -> str:
-        """The state in which the event leaves the run that was asked."""
+        """The state of the run behind the event, as text."""
         counted = "states[s, HELD] if hold else states[s, PASSED]"
         if not self.text.automaton.uncounted:
             return counted
@@ -309,5 +309,5 @@ class GeneralSource:
 
     @property
     def partitions(self) -> bool:
-        """Whether every event of a key counts, wanted or not."""
+        """True if every event of a key counts, wanted or not."""
         return Strategy.PARTITION in (*self.text.automaton.plan.begins, *self.text.automaton.plan.continues)

@@ -1,4 +1,4 @@
-"""The text of a general step kernel in the making: what it is of, what it names, and where its lines go."""
+"""The state of writing a general step kernel: its automaton, its names, and its lines so far."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TableText:
 
     @property
     def alone(self) -> bool:
-        """WITHIN without windows of its own."""
+        """True if the plan has WITHIN without windows of its own."""
         return self.automaton.plan.window.slide is None and self.automaton.plan.window.opens is None
 
     @property

@@ -1,4 +1,4 @@
-"""Runs that take an event in the text of a general kernel: what each edge asks, and what it leads to (N2-N6)."""
+"""The text of runs that take an event in a general kernel: the conditions of each edge, and its targets (N2-N6)."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class TakingSource:
     def edges(self) -> None:
         """Write the code that tries every edge of run q with the event, and makes the runs that follow.
 
-        An edge after which the run does not stay, and that leads to one state, makes no copy: the run itself goes on
-        by it, when it has been asked for all others.
+        An edge to one state, after which the run does not stay, makes no copy: the run itself takes the edge, after all
+        others were tried.
         """
         out = self.text.out
         out("own = -1")
@@ -59,7 +59,7 @@ class TakingSource:
             out("else:")
             with out.block():
                 self._edge()
-                if not self.text.automaton.plan.timeouts:  # there a copy remembers what it was refused
+                if not self.text.automaton.plan.timeouts:  # there a copy remembers the refusals
                     out("alone = edges[e, STOP_TARGET] - edges[e, FIRST_TARGET] == 1")
                     counts = " and not uncounted" if self.text.automaton.uncounted else ""
                     out(f"if own < 0 and alone{counts} and edges[e, HOLDS] and states[s, HELD] < 0:")
@@ -155,7 +155,7 @@ class TakingSource:
         self._go_on()
 
     def _remember(self) -> None:
-        """Write the code that updates what lane y carries besides sums.
+        """Write the code that updates the features of lane y other than sums.
 
         That is: the event's ordinal and time, and the rows of events since which NOTs and DISTINCT count.
         """

@@ -1,4 +1,4 @@
-"""How what a run carries of a component changes when it takes an event (N6), as text."""
+"""The text that updates a run's features of a component when the run takes an event (N6)."""
 
 from __future__ import annotations
 
