@@ -7,13 +7,17 @@ whether its entry in the cache on disk is stale.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import time
 from functools import cache
 from pathlib import Path
 
 # Imports inside functions and under TYPE_CHECKING are indented: a kernel sees nothing of them.
 _IMPORT = re.compile(r"^(?:from ([\w.]+) import (\([^)]*\)|.*)|import ([\w.]+))", re.MULTILINE)
 _NAME = re.compile(r"\w+")
+_BEGAN = time.time_ns()
+"""The start of this process, in ns of the epoch."""
 
 
 @cache
@@ -40,6 +44,10 @@ def _read(path: Path, root: Path, package: str) -> tuple[bytes, frozenset[Path]]
     `package` alone: where it is installed others lie beside it, Numba among them, whose version Numba looks at itself.
     """
     text = path.read_text(encoding="utf-8")
+    digest = hashlib.sha256(text.encode())
+    if path.stem != package and path.stat().st_ctime_ns > _BEGAN:
+        # An upgrade has replaced what runs here. Nobody else may find machine code of the old text by the new one.
+        digest.update(f"{os.getpid()} {_BEGAN}".encode())
     files: set[Path] = set()
     for source, names, module in _IMPORT.findall(text):
         if (module or source).partition(".")[0] != package:
@@ -49,7 +57,7 @@ def _read(path: Path, root: Path, package: str) -> tuple[bytes, frozenset[Path]]
         else:
             for name in _NAME.findall(names):
                 files |= _file(f"{source}.{name}", root) or _file(source, root)
-    return hashlib.sha256(text.encode()).digest(), frozenset(files)
+    return digest.digest(), frozenset(files)
 
 
 @cache

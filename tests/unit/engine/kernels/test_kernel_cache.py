@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -128,8 +129,9 @@ def test_a_lock_file_that_was_removed_is_made_anew(tmp_path: Path, monkeypatch: 
     assert not lock_of(kernel).exists()
 
 
-def test_a_stamp_takes_in_ones_own_package_and_no_other(tmp_path: Path) -> None:
-    """Where the package is installed, Numba's sources lie beside it."""
+@pytest.fixture
+def stamped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
+    """The stamp of a module of a package, anew with each call."""
     for name, text in {
         "own/__init__.py": "",
         "own/kernels.py": "import numba\nfrom numba import types\nfrom own import part\n",
@@ -139,14 +141,34 @@ def test_a_stamp_takes_in_ones_own_package_and_no_other(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
+    read, file, whole = (one.__wrapped__ for one in (stamp._read, stamp._file, stamp.stamp))
 
-    def stamped() -> str:
-        for cached in (stamp.stamp, stamp._read, stamp._file):
-            cached.cache_clear()
-        return stamp.stamp("own.kernels", str(tmp_path / "own" / "kernels.py"))
+    def anew() -> str:
+        monkeypatch.setattr(stamp, "_read", cache(read))
+        monkeypatch.setattr(stamp, "_file", cache(file))
+        return str(whole("own.kernels", str(tmp_path / "own" / "kernels.py")))
 
+    return anew
+
+
+def test_a_stamp_takes_in_ones_own_package_and_no_other(stamped: Callable[[], str], tmp_path: Path) -> None:
+    """Where the package is installed, Numba's sources lie beside it."""
     first = stamped()
     (tmp_path / "numba" / "types.py").write_text("int64 = 64\n")
     assert stamped() == first
     (tmp_path / "own" / "part.py").write_text("ONE = 2\n")
     assert stamped() != first
+
+
+def test_code_that_was_replaced_under_a_process_is_of_this_process_alone(
+    stamped: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a service that runs through an upgrade saves machine code of the old text under the new one."""
+    monkeypatch.setattr(stamp, "_BEGAN", 2**63)
+    others = stamped()
+    found = []
+    for began in (1, 2, 2):
+        monkeypatch.setattr(stamp, "_BEGAN", began)
+        found.append(stamped())
+    assert found[1] == found[2]
+    assert len({others, *found}) == 3
