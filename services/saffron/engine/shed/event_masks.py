@@ -30,14 +30,15 @@ class Masked:
     """The dropped events of a block. `mask`: bits to set in `Columns.dropped`, None: no event goes.
 
     By query: `gone`, the part of what its matches need of the block that goes; `promised`, the same by the curve that
-    chose the share; `masked`, the share of its events that goes; `false`, matches found too many for each true one, as
-    models expect.
+    chose the share; `masked`, the share of its events that goes; `fitting`, the same of the events that it can take;
+    `false`, matches found too many for each true one, as models expect.
     """
 
     mask: Bits | None = None
     gone: Mapping[str, float] = field(default_factory=dict)
     promised: Mapping[str, float] = field(default_factory=dict)
     masked: Mapping[str, float] = field(default_factory=dict)
+    fitting: Mapping[str, float] = field(default_factory=dict)
     false: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -53,7 +54,7 @@ def mask_events(known: Known, block: Block, shares: Mapping[str, float], queuein
     if queueing < (1 + settings.start) / 2 * settings.bound:
         kept = exempt(settings.seed, seq, _span(known.queries.models), settings.exempt)
     mask, left = np.zeros(len(seq), np.uint64), float(1 - kept.mean())
-    gone, promises, masked, false = {}, {}, {}, {}
+    gone, promises, masked, fitting, false = {}, {}, {}, {}, {}
     for name, share in shares.items():
         traits = known.queries.traits[name]
         marks = known.events.marks(block.columns, name, traits, share, known.believed[name].events)
@@ -61,16 +62,19 @@ def mask_events(known: Known, block: Block, shares: Mapping[str, float], queuein
         mask[going] |= np.uint64(1 << known.queries.slots[name])
         gone[name] = _needed(known, name, share, marks) * left
         promises[name] = _of_each(promised(known, name).at(share), known.queries.length(name)) * left
-        masked[name] = float(going.mean())
+        fits = known.events.taking.fits(name, len(seq))
+        masked[name], fitting[name] = float(going.mean()), float(going[fits].mean()) if fits.any() else 0.0
         false[name] = known.events.false(name, traits.by, share) * left
-    return Masked(mask if mask.any() else None, gone, promises, masked, false)
+    return Masked(mask if mask.any() else None, gone, promises, masked, fitting, false)
 
 
 def mask_all(block: Block, queries: Queries) -> Masked:
     """All events go, of each query that may lose anything."""
     bits = np.uint64(sum(1 << queries.slots[name] for name in queries.at_all))
     whole = dict.fromkeys(queries.at_all, 1.0)
-    return Masked(np.full(len(block.columns), bits, np.uint64) if bits else None, gone=whole, masked=whole)
+    return Masked(
+        np.full(len(block.columns), bits, np.uint64) if bits else None, gone=whole, masked=whole, fitting=whole
+    )
 
 
 def note_trials(known: Known, block: Block, shares: Mapping[str, float], beliefs: Beliefs) -> None:

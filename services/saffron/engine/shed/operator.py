@@ -244,7 +244,7 @@ class ShedderOperator:
         contributed = {name: self._events.contribution(name, len(block.columns)) for name in running}
         ends = block.first_seq, block.next_seq
         dropped, alive = decided.events, self._detector.by_query()
-        self._losses.add(ends, contributed, alive, dropped.gone, extents, dropped.masked, dropped.promised)
+        self._losses.add(ends, contributed, alive, dropped.gone, extents, dropped.fitting, dropped.promised)
         self._losses.let_on(contributed, dropped.false)
         return decided
 

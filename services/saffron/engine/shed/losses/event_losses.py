@@ -101,7 +101,7 @@ class EventLosses:
 
         `contributed`: contribution of its events to matches, in means of all events. `alive`: number of partial
         matches. `part`: the dropped part (0 to 1) of the contributions. `promised`: the same as the choice of means
-        assumed it; None: `part`. `masked`: the share of events dropped.
+        assumed it; None: `part`. `masked`: the share that goes of the events that the query can take.
         """
         begin, end = block
         if not self._marks:

@@ -116,7 +116,7 @@ class Losses:
         alive: Mapping[str, int],
         gone: Mapping[str, float],
         extents: Mapping[str, Extent],
-        masked: Mapping[str, float],
+        fitting: Mapping[str, float],
         promised: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         """Add a block of events [begin, end), and its drops by query.
@@ -125,14 +125,15 @@ class Losses:
 
         `contributed`: contribution of the events to the query's matches, in means of all events. `alive`: number of
         partial matches. `gone`: the dropped part (0 to 1) of the contributions; `promised`: the same, as the choice of
-        means assumed it. `extents`: of matches, where known. `masked`: the share of events dropped.
+        means assumed it. `extents`: of matches, where known. `fitting`: the share that goes of the
+        events that the query can take.
         """
         begin, end = block
         for query in contributed if end > begin else ():
             own = self._of(query)
             own.events = own.events or EventLosses()
             own.events.extent = extents.get(query, own.events.extent)
-            part, dropped = gone.get(query, 0.0), masked.get(query, 0.0)
+            part, dropped = gone.get(query, 0.0), fitting.get(query, 0.0)
             own.events.add(block, contributed[query], alive.get(query, 0), part, dropped, promised.get(query))
 
     def let_on(self, contributed: Mapping[str, float], false: Mapping[str, float]) -> None:

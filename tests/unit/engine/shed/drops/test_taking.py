@@ -7,15 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.models.features.features import FeatureSpec
+from saffron.engine.shed.belief.beliefs import Believed
 from saffron.engine.shed.drops.chance import chance
 from saffron.engine.shed.drops.event_drops import EventDrops
 from saffron.engine.shed.drops.taking import unfit_first
+from saffron.engine.shed.drops.traits import Traits
+from saffron.engine.shed.event_masks import mask_events
+from saffron.engine.shed.known import Queries, known_of
+from saffron.engine.shed.load.detector import Detector
+from saffron.engine.shed.load.settings import Overload
 from saffron.language import compile_query
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema
 from tests.reference.shedding import unfit_before_marked
+from tests.unit.engine.shed.shedders import shedder
 
 SPEC = FeatureSpec(known=(("A",), ("X",)), frequency_edges=())
 EVENTS, BLOCK = 20_000, 400
@@ -55,3 +63,20 @@ def test_as_many_go_as_were_asked_for_however_far_a_model_is_believed(
             marks = (kinds == 0) & (draw.random(BLOCK) < learned / (1 - unfit))
         gone += int(drops.taking.evenly(block, "q", share, marks, learned, chance(3, seq)).sum())
     assert gone / EVENTS == pytest.approx(share, abs=0.015)
+
+
+@pytest.mark.parametrize(("share", "fitting"), [(0.3, 0.0), (0.5, 0.0), (0.75, 0.5), (1.0, 1.0)])
+def test_chance_would_drop_so_many_of_the_events_that_fit(share: float, fitting: float) -> None:
+    """Half of the events do not fit, and lose nothing however many of them go."""
+    plan = compile_query("PATTERN SEQ(A a, A b) WITHIN 90 EVENTS", Schema({}, {"A": (), "X": ()}, {}, given=True))
+    assert isinstance(plan, MatchPlan)
+    drops, seq = EventDrops(3), np.arange(EVENTS)
+    drops.watch(SPEC)
+    drops.taking.serve({"q": plan})
+    columns = Columns(seq, seq, seq, Column(Kind.STRING, (seq % 2).astype(np.int32), ("A", "X")), {})
+    drops.apply(columns)
+    queries = Queries({"q": Traits(shedder("auto"))}, {"q": 0}, {})
+    known = known_of(Overload(1000.0, exempt=0.0), Detector(), drops, queries, {"q": Believed()})
+    masked = mask_events(known, Block(columns, 0, EVENTS, 0), {"q": share}, 0.0)
+    assert masked.masked["q"] == pytest.approx(share, abs=0.015)
+    assert masked.fitting["q"] == pytest.approx(fitting, abs=0.015)
