@@ -32,9 +32,9 @@ class RoutePlan:
 
     - `holding`: the source partition. `labels`: stream and source in metrics.
     - `of`: number of the source in a merged stream, else 0. `target`: the routed topic, with `partitions` partitions.
-    - `place`: the fields by which `$watermark`s name the chain's source (see `engine.events.decoding.exact.Source`);
-    None:
-      not all partitions of the sources are known yet. `loading`: a table is not whole yet.
+    - `place`: the fields by which `$watermark`s name the chain's source (see `engine.events.decoding.exact.Source`).
+      None: not all partitions of the sources are known yet.
+    - `loading`: a table is not whole yet.
     - `reader`: makes the reader that begins at a watermark. `start`: the place to begin a new partition at.
     - `idle`: silence after which the source is not waited for (ms); None: never.
     - `stamp`: (time of the source's message, -1 for none; present) -> time of the event's message (ms).
