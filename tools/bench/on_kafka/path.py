@@ -104,6 +104,7 @@ def runs_of(load: Load, way: Way, count: int) -> list[Run]:
     for _ in range(count):
         with system() as running:
             running.command("query", "add", "-e", load.query)
+            running.calm()
             found.append(way(running, load))
         wanted = load.results or found[0].results
         if found[-1].results != wanted:

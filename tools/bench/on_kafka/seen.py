@@ -101,6 +101,7 @@ def main() -> None:
         flush_ms, commit_ms = map(int, pair.split(":"))
         with system(flush_ms=flush_ms, commit_ms=commit_ms) as running:
             running.command("query", "add", "-e", "QUERY abc " + QUERY)
+            running.calm()
             for name, producer in PRODUCERS.items():
                 runs = [delays(running, chosen.rate, chosen.seconds, producer) for _ in range(chosen.runs)]
                 rows.append({"flush, commit ms": pair, "producer": name, **_figures(runs, chosen.seconds)})

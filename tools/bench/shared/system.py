@@ -22,6 +22,9 @@ from saffron.runtime.log import Consumer, Record, TopicPartition, TopicSpec
 from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.process.config import Settings, load
 
+_CALM_CORES, _CALM_SECONDS = 0.2, 2.0
+"""The processor time of the model builder below which its start is over, and the seconds over which that is measured.
+"""
 _SETTLED = 1.0
 """Seconds without a new record after which a topic that holds enough is complete."""
 
@@ -57,6 +60,14 @@ class System:
         """Processor seconds of each process so far, its children included that are none of these processes."""
         known = frozenset(self._pids.values())
         return {name: _cpu_seconds(psutil.Process(pid), known) for name, pid in self._pids.items()}
+
+    def calm(self) -> None:
+        """Wait until the model builder has started. `up` does not: Spark takes a core for some ten seconds."""
+        spent = _CALM_CORES * _CALM_SECONDS
+        while "model_builder" in self._pids and spent >= _CALM_CORES * _CALM_SECONDS:
+            before = self.cpu()["model_builder"]
+            time.sleep(_CALM_SECONDS)
+            spent = self.cpu()["model_builder"] - before
 
     def shares(self) -> Mapping[str, int]:
         """Bytes of each process and its children, shared pages by their share (PSS)."""
