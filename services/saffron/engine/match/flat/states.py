@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from saffron.engine.match.core.automaton import State
-from saffron.engine.match.core.source.step_text import CONTIGUOUS, StepText
+from saffron.engine.match.core.step_text import CONTIGUOUS, StepText
 from saffron.engine.match.flat.actions import Actions
 from saffron.language.plan.clauses import Output
 from saffron.language.plan.match_plan import MatchPlan

@@ -11,7 +11,7 @@ from saffron.engine.match.core.kernel_layout import (
 )
 from saffron.engine.match.core.merged import ROWS
 from saffron.engine.match.core.runs import FIRST_FEATURE
-from saffron.engine.match.core.source.step_text import StepText
+from saffron.engine.match.core.step_text import StepText
 from saffron.engine.match.merging.plans import deferring
 
 _CHAIN = "node, counters[{}], node_row, node_before, node_part"

@@ -18,8 +18,8 @@ from saffron.engine.match.core.classifier import classifier_of
 from saffron.engine.match.core.classify import TypeMasks, bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names, begin_bit
 from saffron.engine.match.core.source import arithmetic
-from saffron.engine.match.core.source.step_text import StepText
 from saffron.engine.match.core.source.user_functions import called
+from saffron.engine.match.core.step_text import StepText
 from saffron.engine.match.flat.given_events import GivenEvents
 from saffron.engine.match.flat.scanned_events import ScannedEvents
 from saffron.engine.match.flat.step_source import StepSource
