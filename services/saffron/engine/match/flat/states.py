@@ -153,7 +153,7 @@ class States:
         out, c = self.text.out, state.index
         if self.text.listed(state):
             out(f"if G{c}[slot, DUE] > 0:")
-            out(f"    strike(I{c}, G{c}, slot, I{c}[DEADLINE, q])")
+            out(f"    unlist(I{c}, G{c}, slot, I{c}[DEADLINE, q])")
         self.actions.merging.forget(state, "q", died=False)
 
     def _takes(self, state: State) -> None:

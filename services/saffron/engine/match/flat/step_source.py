@@ -161,7 +161,7 @@ class StepSource:
             return
         out(f"if n{c} > 0 and G{c}[slot, OLDEST] < t:")
         if self.text.listed(state):
-            out(f"    live{c} -= lapse(F{c}, I{c}, H{c}, G{c}, slot, t)")
+            out(f"    live{c} -= mark_expired(F{c}, I{c}, H{c}, G{c}, slot, t)")
             out(f"    n{c} = G{c}[slot, LENGTH]")
             return
         out(f"    left = expire(F{c}, I{c}, H{c}, G{c}, slot, t)")

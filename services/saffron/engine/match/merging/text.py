@@ -108,7 +108,7 @@ class MergingText:
             out("Gm[slot, WAIT] -= 1")
             out("if Gm[slot, WAIT] < 0:")
             with out.block():
-                out(f"n{c} = purge(F{c}, I{c}, H{c}, G{c}, slot)")
+                out(f"n{c} = compact(F{c}, I{c}, H{c}, G{c}, slot)")
                 listed = "" if ordered else " + Gm[slot, DUE] + spare_lanes(nm)"
                 out(f"if not reserve(Fm, Im, Hm, Gm, Am, slot, 2 * n{c}{listed}):")
                 out(f"    status = {GROW_POOL + len(self.text.automaton.states)}")
