@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -23,9 +24,10 @@ def test_files_and_functions_are_there() -> None:
     assert len(named) > 20
     for name, first, second in named:
         (path,) = files_of(name)
-        text = path.read_text("utf-8")
-        assert re.search(rf"^(class|def) {first}\b", text, flags=re.MULTILINE), f"{name}: {first}"
-        assert not second or re.search(rf"^    def {second}\b", text, flags=re.MULTILINE), f"{name}: {first}.{second}"
+        defined = {getattr(node, "name", ""): node for node in ast.parse(path.read_text("utf-8")).body}
+        assert first in defined, f"{name}: {first}"
+        methods = {getattr(node, "name", "") for node in getattr(defined[first], "body", ())}
+        assert not second or second in methods, f"{name}: {first}.{second}"
 
 
 def test_every_folder_is_told_of() -> None:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from saffron.mapping.kinds import As
 from saffron.mapping.paths import Path
-from saffron.mapping.tables.table_definition import NO_ADDS, AddRule, TableDefinition
+from saffron.mapping.table_definition import NO_ADDS, AddRule, TableDefinition
 from saffron.records.stream import FORMATS as RECORD_FORMATS
 from saffron.records.stream import JSON
 

@@ -29,7 +29,7 @@ from saffron.mapping.definition import (
 from saffron.mapping.kinds import As
 from saffron.mapping.mapper import OWN, RESERVED, is_type
 from saffron.mapping.paths import Path
-from saffron.mapping.tables.table_definition import NO_ADDS
+from saffron.mapping.table_definition import NO_ADDS
 from saffron.mapping.tables.table_reader import read_adds, read_tables
 from saffron.mapping.time_formats import TimeError, zone_of
 from saffron.mapping.where import condition

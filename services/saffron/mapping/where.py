@@ -13,9 +13,9 @@ from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Sort, Typed
 from saffron.language.scope.typed import bind_condition
 from saffron.language.syntax import tree
-from saffron.language.syntax.parsing.cursor import RESERVED
+from saffron.language.syntax.lexing.cursor import RESERVED
+from saffron.language.syntax.lexing.tokens import NAME_QUOTES, is_word, string_text
 from saffron.language.syntax.parsing.parser import parse_condition
-from saffron.language.syntax.parsing.tokens import NAME_QUOTES, is_word, string_text
 from saffron.language.syntax.sql import is_null, null_hint
 from saffron.language.syntax.tree import Span
 from saffron.mapping.message import Number

@@ -13,7 +13,7 @@ import typer
 
 from saffron.cli import main
 from saffron.cli.completion import tree as completion_tree
-from saffron.cli.completion.completion import SHELLS
+from saffron.cli.completion.kinds import SHELLS
 from saffron.cli.completion.live_names import live_names
 from saffron.cli.completion.shells import script
 from saffron.cli.completion.tree import Command, commands, known_names

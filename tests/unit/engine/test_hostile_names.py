@@ -14,7 +14,7 @@ from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.kernels import generated
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.trends.trend_operator import TrendOperator
-from saffron.language.syntax.parsing.cursor import RESERVED
+from saffron.language.syntax.lexing.cursor import RESERVED
 from saffron.runtime.kernels.warm import Request
 from saffron.schema.schema import Kind, Schema
 

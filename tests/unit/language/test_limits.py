@@ -22,7 +22,8 @@ from saffron.language.plan.limits import (
     MAX_WINDOWS,
 )
 from saffron.language.syntax import paths
-from saffron.language.syntax.parsing import calls, clauses, cursor, patterns, publish, references, sizes, tokens
+from saffron.language.syntax.lexing import cursor, tokens
+from saffron.language.syntax.parsing import calls, clauses, patterns, publish, references, sizes
 from saffron.mapping import definition_reader
 from saffron.runtime.log.kafka.librdkafka_settings import _MESSAGE_BYTES
 from saffron.runtime.process.config import Settings

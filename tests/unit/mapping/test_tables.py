@@ -17,9 +17,9 @@ from saffron.errors import InputError
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.kinds import As
 from saffron.mapping.paths import Path
+from saffron.mapping.table_definition import AddRule, TableDefinition, columns_of
 from saffron.mapping.tables.lookups import added
 from saffron.mapping.tables.table import Table
-from saffron.mapping.tables.table_definition import AddRule, TableDefinition, columns_of
 from saffron.mapping.tables.table_files import load
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.runtime.streams.event_keys import keys_of_parsed

@@ -15,9 +15,9 @@ import orjson
 from bench.shared.table import arguments, report
 
 from saffron.mapping.paths import Path
+from saffron.mapping.table_definition import AddRule, TableDefinition
 from saffron.mapping.tables.lookups import added
 from saffron.mapping.tables.table import Table
-from saffron.mapping.tables.table_definition import AddRule, TableDefinition
 from saffron.runtime.streams.event_keys import keys_of_parsed
 
 _KEYS = 50_000

@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-SHELLS = ("bash", "zsh", "fish")
-LIVE = ("queries", "streams")
-"""Names that only the running system knows."""
+from saffron.cli.completion.kinds import LIVE, SHELLS
 
 
 def completion(

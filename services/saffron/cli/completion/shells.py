@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from saffron.cli.completion.completion import LIVE
+from saffron.cli.completion.kinds import LIVE
 from saffron.cli.completion.tree import FILES, Command
 
 _BASH = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from saffron.cli.completion.completion import SHELLS
+from saffron.cli.completion.kinds import SHELLS
 from saffron.cli.experiment import listed
 from saffron.language.cost.shedders import SHEDDERS
 from saffron.runtime.local.state import SERVICES

@@ -85,26 +85,27 @@ def _truth(value: _Value, n: int) -> Bools:
 def _value(expr: Expr, columns: Columns) -> _Value:
     """[n] an expression's values in a block. SchemaError: the columns lack an attribute."""
     n = len(columns)
-    if isinstance(expr, Const):
-        return _constant(expr.value, n)
-    if isinstance(expr, Attribute):
-        return _attribute(expr, columns)
-    if isinstance(expr, Unary):
-        operand = _value(expr.operand, columns)
-        if expr.operator == "not":
-            return _certain(~_truth(operand, n))
-        return _Number(-_numbers(operand, n))
-    if isinstance(expr, Binary):
-        return _binary(expr.operator, _value(expr.left, columns), _value(expr.right, columns), n)
-    if isinstance(expr, Call):
-        return _call(expr, columns)
-    if isinstance(expr, In):
-        operand = _value(expr.operand, columns)
-        found = np.zeros(n, dtype=np.bool_)
-        for choice in expr.choices:
-            found |= _compare("=", operand, _constant(choice.value, n), n)
-        return _certain(found)
-    raise SchemaError(f"a condition on one event cannot read several: {expr}")
+    match expr:
+        case Const():
+            return _constant(expr.value, n)
+        case Attribute():
+            return _attribute(expr, columns)
+        case Unary("not"):
+            return _certain(~_truth(_value(expr.operand, columns), n))
+        case Unary():
+            return _Number(-_numbers(_value(expr.operand, columns), n))
+        case Binary():
+            return _binary(expr.operator, _value(expr.left, columns), _value(expr.right, columns), n)
+        case Call():
+            return _call(expr, columns)
+        case In():
+            operand = _value(expr.operand, columns)
+            found = np.zeros(n, dtype=np.bool_)
+            for choice in expr.choices:
+                found |= _compare("=", operand, _constant(choice.value, n), n)
+            return _certain(found)
+        case _:
+            raise SchemaError(f"a condition on one event cannot read several: {expr}")
 
 
 def _constant(value: float | str | bool | None, n: int) -> _Value:

@@ -19,9 +19,13 @@ Words = NDArray[np.uint64]
 
 GOLDEN = 0x9E3779B97F4A7C15
 """2^64 over the golden ratio: multiples of it spread evenly over all words."""
+OTHER = 0xC2B2AE3D27D4EB4F
+"""A prime of xxHash (Collet, 2012), for a second hash of the same words: ids of results have both."""
+SEED = 0xD1B54A32D192ED03
+"""A multiplier of LXM (Steele and Vigna, 2021): multiples of it spread seeds, as those of GOLDEN spread numbers."""
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _WORD = (1 << 64) - 1
-_FACTOR, _OTHER = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
+_FACTOR, _LAST = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
 _BYTES, _PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 
@@ -79,7 +83,7 @@ def _append(columns, hashed):
 def scattered(word):
     """A word scrambled by the finaliser of MurmurHash3 (Appleby, 2011): it never changes, since results have it."""
     word = (word ^ (word >> np.uint64(33))) * np.uint64(_FACTOR)
-    word = (word ^ (word >> np.uint64(33))) * np.uint64(_OTHER)
+    word = (word ^ (word >> np.uint64(33))) * np.uint64(_LAST)
     return word ^ (word >> np.uint64(33))
 
 

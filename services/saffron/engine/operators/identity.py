@@ -7,12 +7,11 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.hashing import GOLDEN, scattered
+from saffron.engine.kernels.hashing import GOLDEN, OTHER, scattered
 from saffron.engine.kernels.jit import jitable, kernel
 from saffron.engine.kernels.numba_types import int64, types, uint8, uint64, void
 
 _BYTES = types.Array(uint8, 1, "C", readonly=True)
-_SECOND = 0xC2B2AE3D27D4EB4F
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 
 
@@ -25,7 +24,7 @@ def seeds(text: str) -> NDArray[np.uint64]:
 @jitable(forceinline=True, _nrt=False)
 def _appended(one, other, word):  # type: ignore[no-untyped-def]
     """Two chains of hashes with a word appended to each: h = scattered((h ^ word) + constant)."""
-    return scattered((one ^ word) + np.uint64(GOLDEN)), scattered((other ^ word) + np.uint64(_SECOND))
+    return scattered((one ^ word) + np.uint64(GOLDEN)), scattered((other ^ word) + np.uint64(OTHER))
 
 
 @kernel(void(uint64[::1], int64[:, ::1], int64[:, ::1], int64[::1], uint64[:, ::1]))

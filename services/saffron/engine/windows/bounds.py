@@ -4,8 +4,7 @@ Positions are timestamps (ms) or, for windows in EVENTS, sequence numbers. Windo
 numbered by k; those over sequence numbers have k >= 0 (language.md, "WITHIN"). Every function takes single positions,
 in kernels too, or arrays of them.
 
-Kernels whose text is made for a query have the same arithmetic in it: `match.general.source.ending`,
-`trends.kernels.windows`.
+`trends.kernels.windows` has the same arithmetic in its text, which is rewritten for each query.
 """
 # mypy: disable-error-code="no-untyped-def"
 

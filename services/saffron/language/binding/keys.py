@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.language.scope.scope import Found, Scope
-from saffron.language.syntax.parsing.tokens import name_text
+from saffron.language.syntax.lexing.tokens import name_text
 from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tree import Expression, Key, KeyAttribute
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saffron.language.cost.run_factors import run_factors
-from saffron.language.plan.clauses import Window
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Strategy
 from saffron.language.plan.trend_plan import TrendPlan
@@ -81,7 +80,7 @@ def trend_complexity(plan: TrendPlan) -> Complexity:
     """The time as a function of n, the number of events of one window and key. Trends are never built one by one."""
     graphs = trend_graphs(plan)
     searches = set(graphs.searches)
-    windows, shared = windows_of(plan.window), ""
+    windows, shared = plan.window.overlapping, ""
     if windows != 1:
         shared = "; each event keeps an aggregate for each of its "
         shared += "windows, k of them" if windows is None else f"k = {windows} windows"
@@ -114,11 +113,6 @@ def _why_scanned(graphs: TrendGraphs) -> str:
         if not all(map(graphs.is_instant, step.transition.absences)):
             return "a NOT of several events between two others"
     return "under TIME STRICT, a condition on events that are chosen among in another way too"
-
-
-def windows_of(window: Window) -> int | None:
-    """The most windows that an event lies in; None where events open them."""
-    return None if window.slide is None else -(-window.size // window.slide)
 
 
 def _power(exponent: int) -> str:

@@ -7,7 +7,7 @@ import textwrap
 from typing import Any
 
 from saffron.counted import counted
-from saffron.language.cost.complexity import trend_complexity, windows_of
+from saffron.language.cost.complexity import trend_complexity
 from saffron.language.explain.delivery import delivery_fields, delivery_json
 from saffron.language.explain.explained import WIDTH, common, cost_line, engine_field, fields_of, key_line, variables_of
 from saffron.language.explain.template_text import (
@@ -76,7 +76,7 @@ def _pane(plan: TrendPlan) -> int | None:
 
 def _panes_line(plan: TrendPlan) -> str:
     """The line about panes: their size, and the windows of an event."""
-    pane, windows = _pane(plan), windows_of(plan.window)
+    pane, windows = _pane(plan), plan.window.overlapping
     if pane is None or windows is None:
         return "none: an event lies in each window that is open when it comes"
     if shares_panes(plan):
@@ -128,7 +128,7 @@ def trend_json(plan: TrendPlan) -> dict[str, Any]:
         "strict": plan.strict,
         "exact": plan.exact,
         **delivery_json(plan),
-        "panes": {"size": _pane(plan), "windows": windows_of(plan.window)},
+        "panes": {"size": _pane(plan), "windows": plan.window.overlapping},
         **_template_json(first, plan),
         "graphs": [{"title": one.title, "negative": one.negative, **_template_json(one, plan)} for one in others],
         "dependencies": dependencies(plan),

@@ -44,6 +44,11 @@ class Window:
     slide: int | None
     opens: OpenOn | None
 
+    @property
+    def overlapping(self) -> int | None:
+        """The most windows [k*slide, k*slide + size) that hold one event; None for other windows."""
+        return None if self.slide is None else -(-self.size // self.slide)
+
 
 @dataclass(frozen=True)
 class ReturnItem:

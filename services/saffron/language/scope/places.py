@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saffron.language.syntax.parsing.tokens import name_text
+from saffron.language.syntax.lexing.tokens import name_text
 from saffron.language.syntax.printer import types_text
 from saffron.language.syntax.tree import Event
 from saffron.schema.event_types import EventTypes

@@ -11,7 +11,7 @@ from saffron.errors import QueryError
 from saffron.language.plan.expressions import Const
 from saffron.language.scope.places import Place, Slot, default_name, name_of
 from saffron.language.syntax.hints import known_attributes, known_names, near_attribute, structure, suggestion
-from saffron.language.syntax.parsing.tokens import NAME_QUOTES, name_end, name_text, string_text
+from saffron.language.syntax.lexing.tokens import NAME_QUOTES, name_end, name_text, string_text
 from saffron.language.syntax.paths import OWN as OWN_FIELD
 from saffron.language.syntax.paths import attribute_text, own_name
 from saffron.language.syntax.printer import types_text

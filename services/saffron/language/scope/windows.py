@@ -24,12 +24,12 @@ def bind_window(query: tree.Query, scope: Scope, *, tumbling: bool) -> Window:
         scope.warn("SLIDE is longer than WITHIN: events between two windows are never looked at", within.slide.span)
     if tumbling and slide is None and within.opening is None:
         slide = within.size.amount
-    if tumbling and slide is not None and -(-within.size.amount // slide) > MAX_WINDOWS:
-        count = -(-within.size.amount // slide)
-        hint = f"Each event keeps a count for each of its windows, at most {MAX_WINDOWS}: slide by more."
-        raise scope.plan_error(f"{count} windows overlap", within.span, hint)
     opens = None if within.opening is None else _opening(within.opening, scope)
-    return Window(within.size.amount, within.size.events, slide, opens)
+    window = Window(within.size.amount, within.size.events, slide, opens)
+    if tumbling and (window.overlapping or 0) > MAX_WINDOWS:
+        hint = f"Each event keeps a count for each of its windows, at most {MAX_WINDOWS}: slide by more."
+        raise scope.plan_error(f"{window.overlapping} windows overlap", within.span, hint)
+    return window
 
 
 def _opening(opening: tree.Opening, scope: Scope) -> OpenOn:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from saffron.language.syntax.lexing.cursor import RESERVED
+from saffron.language.syntax.lexing.tokens import name_text, string_text
 from saffron.language.syntax.parsing.calls import NULL
-from saffron.language.syntax.parsing.cursor import RESERVED
 from saffron.language.syntax.parsing.expressions import ADD, AND, COMPARE, NEGATE, NOT, OR, PRECEDENCE
-from saffron.language.syntax.parsing.tokens import name_text, string_text
 from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, attribute_text, steps_text
 from saffron.language.syntax.tree import (
     Call,

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from saffron.carets import NAME_LIMIT, printable, quoted
-from saffron.language.syntax.parsing.tokens import QUOTE, name_text
+from saffron.language.syntax.lexing.tokens import QUOTE, name_text
 from saffron.language.syntax.paths import attribute_text
 
 LISTED = 20

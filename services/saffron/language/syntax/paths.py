@@ -5,8 +5,8 @@ An attribute has one name, such as `order.id`, whether its message had a nested 
 
 from __future__ import annotations
 
-from saffron.language.syntax.parsing.cursor import RESERVED, Cursor
-from saffron.language.syntax.parsing.tokens import Token, is_word, name_text
+from saffron.language.syntax.lexing.cursor import RESERVED, Cursor
+from saffron.language.syntax.lexing.tokens import Token, is_word, name_text
 from saffron.language.syntax.tree import Span
 from saffron.schema.table_names import Lookup
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from saffron.language.syntax.expression_printer import event_name, expression_text, key_attribute_text, number_text
+from saffron.language.syntax.lexing.cursor import RESERVED
+from saffron.language.syntax.lexing.tokens import name_text, string_text
 from saffron.language.syntax.parsing.clauses import CLAUSES
-from saffron.language.syntax.parsing.cursor import RESERVED
 from saffron.language.syntax.parsing.expressions import AND
-from saffron.language.syntax.parsing.tokens import name_text, string_text
 from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tree import (
     AnyOf,

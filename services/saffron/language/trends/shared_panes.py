@@ -16,7 +16,7 @@ def shares_panes(plan: TrendPlan) -> bool:
     condition on adjacent events, no NOT, AND or TIME STRICT, and skip-till-any-match; and enough windows to pay off.
     """
     window, template = plan.window, plan.template
-    if window.slide is None or plan.strict or plan.sides or plan.negatives:
+    if window.overlapping is None or plan.strict or plan.sides or plan.negatives:
         return False
     free = all(not link.conditions and not link.ends and link.strategy is Strategy.ANY for link in template.transitions)
-    return free and -(-window.size // window.slide) >= WORTH * (len(template.states) + 1)
+    return free and window.overlapping >= WORTH * (len(template.states) + 1)

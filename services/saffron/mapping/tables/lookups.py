@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from saffron.mapping.message import parse, written
+from saffron.mapping.table_definition import AddRule
 from saffron.mapping.tables.table import Table
-from saffron.mapping.tables.table_definition import AddRule
 
 Keys = Callable[[Sequence[bytes], Sequence[Mapping[str, Any]], str], Sequence[bytes | None]]
 """A function from events, their values and an attribute to the key of each event."""

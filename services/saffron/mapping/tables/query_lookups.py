@@ -11,7 +11,7 @@ from saffron.language.syntax.hints import known_names
 from saffron.language.syntax.parsing.parser import parse
 from saffron.language.syntax.table_lookups import lookups_in
 from saffron.mapping.definition import StreamDefinition
-from saffron.mapping.tables.table_definition import NO_ADDS, AddRule
+from saffron.mapping.table_definition import NO_ADDS, AddRule
 from saffron.schema.table_names import Lookup
 
 

@@ -12,7 +12,7 @@ import orjson
 from saffron.mapping.mapper import read_as
 from saffron.mapping.message import MessageError, Number, noun, object_of, parse, written
 from saffron.mapping.paths import MISSING
-from saffron.mapping.tables.table_definition import Column, TableDefinition
+from saffron.mapping.table_definition import Column, TableDefinition
 from saffron.schema.numbers import number_of_text, shown
 
 _SHARED = 4_096

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from saffron.language.syntax.hints import known_names
 from saffron.mapping.kinds import As
 from saffron.mapping.mapper import RESERVED
-from saffron.mapping.tables.table_definition import AddRule, TableDefinition
+from saffron.mapping.table_definition import AddRule, TableDefinition
 from saffron.mapping.yaml_nodes import Node, optional, path_of
 from saffron.records.stream import is_name
 

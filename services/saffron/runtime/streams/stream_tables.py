@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from saffron.errors import InputError, LogError
 from saffron.mapping.definition import StreamDefinition
+from saffron.mapping.table_definition import TableDefinition, columns_of
 from saffron.mapping.tables.table import Table
-from saffron.mapping.tables.table_definition import TableDefinition, columns_of
 from saffron.mapping.tables.table_files import load
 from saffron.records.stream import AppliedDefinition
 from saffron.runtime.log import Log, Record

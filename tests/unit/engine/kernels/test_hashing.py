@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numba
 import numpy as np
 
+from saffron.engine import kernels
 from saffron.engine.kernels.hashing import (
     GOLDEN,
     chained,
@@ -69,3 +73,17 @@ def test_scattered_words_are_those_of_murmurhash() -> None:
 
 def test_units_lie_in_the_half_open_interval() -> None:
     assert unit(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [0.0, 1 - 2.0**-53]
+
+
+def test_constants_of_hashes_stand_in_one_place() -> None:
+    package = Path(kernels.__file__).parents[2]
+    homes = {Path("engine/kernels/hashing.py"), Path("runtime/log/murmur2.py")}
+    files = [path for path in package.rglob("*.py") if path.relative_to(package) not in homes]
+    assert len(files) > 500
+    found = [
+        f"{path.relative_to(package)}: {number}"
+        for path in files
+        for number in re.findall(r"0x[0-9A-Fa-f]{8,}\b", path.read_text("utf-8"))
+        if not re.fullmatch(r"0x[78]?[0F]+", number)  # masks
+    ]
+    assert found == []

@@ -12,7 +12,7 @@ from saffron.engine.match.core.automaton import build
 from saffron.engine.match.core.classify import bit_tests, classify_source
 from saffron.engine.match.core.kernel_layout import Names
 from saffron.engine.match.core.source.arithmetic import real_at
-from saffron.engine.match.core.source.step_text import StepText
+from saffron.engine.match.core.step_text import StepText
 from saffron.engine.match.flat.given_events import GivenEvents
 from saffron.engine.match.flat.step_source import StepSource
 from saffron.engine.match.general import automaton as general

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from saffron.language.plan.formulas import attribute_written, formula
 from saffron.language.plan.match_plan import MatchPlan
-from saffron.language.syntax.parsing.tokens import name_text
+from saffron.language.syntax.lexing.tokens import name_text
 
 
 def text_of(plan: MatchPlan) -> str:

@@ -88,7 +88,7 @@ def block(runs: UncertainRuns, columns: Columns, low: int, high: int) -> list[by
         return []
     runs.begin_block(int(columns.ts[low]))
     runs.advance(Range(columns, low, high), None)
-    matches = LikelyMatches(runs, "q", 0)
+    matches = LikelyMatches(runs, runs.work, "q", 0)
     return matches.json(np.arange(len(matches)))
 
 

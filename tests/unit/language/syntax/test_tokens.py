@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from saffron.errors import QueryError
-from saffron.language.syntax.parsing.tokens import NUMBER_LIMIT, TEXT_LIMIT, TOKEN_LIMIT, name_text, tokenize
+from saffron.language.syntax.lexing.tokens import NUMBER_LIMIT, TEXT_LIMIT, TOKEN_LIMIT, name_text, tokenize
 
 
 def values(text: str) -> list[tuple[str, str]]:

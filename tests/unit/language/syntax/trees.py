@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from saffron.durations import UNITS
 from saffron.language.syntax import tree
+from saffron.language.syntax.lexing.cursor import RESERVED
 from saffron.language.syntax.parsing.clauses import CLAUSES
-from saffron.language.syntax.parsing.cursor import RESERVED
 from saffron.schema.table_names import Lookup
 
 KEYWORDS = {*RESERVED, *CLAUSES, *UNITS, "by", "slide", "open", "on", "into", "as", "any", "next", "true", "false",

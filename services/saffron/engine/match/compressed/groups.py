@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from saffron.engine.kernels.hashing import GOLDEN, chained
 from saffron.engine.kernels.jit import jitable
 
 CONTEXTS, PAIRS, GROUPS = range(3)  # places of `tally`
@@ -20,12 +23,11 @@ def context_of(key: Any, stamp: int, held: Any, table: Any, stamps: Any, seen: A
     key: int64 [slots]. held: int64 [contexts, slots]. table, stamps: int64 [a power of two]: a hash table, empty where
     its stamp is another one. seen: int64 [contexts], set to 0.
     """
-    h = 0
+    hashed = np.uint64(GOLDEN)
     for k in range(len(key)):
-        h = (h ^ key[k]) * 0x2545F491 & 0x7FFFFFFF
-        h ^= h >> 15
+        hashed = chained(hashed, np.uint64(key[k]))
     mask = len(table) - 1
-    at = h & mask
+    at = np.int64(hashed & np.uint64(mask))
     while stamps[at] == stamp:
         found: int = table[at]
         same = True

@@ -81,7 +81,7 @@ def _list(ints: Any, segments: Any, slot: int) -> None:
 
 
 @separate(int64(FLOATS, INTS, HEADS, SEGMENTS, int64, int64))
-def lapse(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int) -> Any:
+def mark_expired(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int) -> Any:
     """Mark the runs of a key that expired before `now` as stale; returns the number of newly stale ones."""
     length, stale, due = segments[slot, LENGTH], segments[slot, STALE], segments[slot, DUE]
     if due > 0 and segments[slot, HORIZON] >= now:
@@ -101,7 +101,7 @@ def lapse(floats: Any, ints: Any, heads: Any, segments: Any, slot: int, now: int
 
 
 @separate(int64(FLOATS, INTS, HEADS, SEGMENTS, int64))
-def purge(floats: Any, ints: Any, heads: Any, segments: Any, slot: int) -> Any:
+def compact(floats: Any, ints: Any, heads: Any, segments: Any, slot: int) -> Any:
     """Close up a key's lanes: none is stale any more; how many are left."""
     if segments[slot, STALE] > 0:
         segments[slot, STALE] = 0
@@ -126,7 +126,7 @@ def remember(ints: Any, segments: Any, slot: int, deadline: int) -> None:
 
 
 @separate(void(INTS, SEGMENTS, int64, int64))
-def strike(ints: Any, segments: Any, slot: int, deadline: int) -> None:
+def unlist(ints: Any, segments: Any, slot: int, deadline: int) -> None:
     """Take the deadline of a run that leaves before it off the list, if it is there."""
     if deadline >= segments[slot, HORIZON]:
         return

@@ -34,7 +34,7 @@ class Windows:
         """The greatest number of windows that hold one event."""
         if self.window.opens is not None:
             return int(self.openers.shape[1])
-        return 1 if self.window.slide is None else self.window.size // self.window.slide + 1
+        return self.window.overlapping or 1
 
     def open(self, positions: Instants, instants: Instants) -> None:
         """Record that windows open at these events (OPEN ON), which come after all earlier ones."""

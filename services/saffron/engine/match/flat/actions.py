@@ -10,7 +10,7 @@ from saffron.engine.match.core.kernel_layout import (
     updated,
 )
 from saffron.engine.match.core.source.expressions import Writer
-from saffron.engine.match.core.source.step_text import StepText
+from saffron.engine.match.core.step_text import StepText
 from saffron.engine.match.merging.text import MergingText
 from saffron.language.plan.pattern import Edge
 

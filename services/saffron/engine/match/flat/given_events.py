@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from saffron.engine.match.core.source.step_text import StepText
+from saffron.engine.match.core.step_text import StepText
 from saffron.schema.schema import Kind
 
 ARRAYS = (

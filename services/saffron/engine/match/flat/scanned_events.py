@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from saffron.engine.match.core.source.step_text import CONTIGUOUS, StepText
+from saffron.engine.match.core.step_text import CONTIGUOUS, StepText
 from saffron.engine.match.flat.given_events import ARRAYS, Events
 from saffron.schema.schema import Kind
 

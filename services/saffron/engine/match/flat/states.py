@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from saffron.engine.match.core.automaton import State
-from saffron.engine.match.core.source.step_text import CONTIGUOUS, StepText
+from saffron.engine.match.core.step_text import CONTIGUOUS, StepText
 from saffron.engine.match.flat.actions import Actions
 from saffron.language.plan.clauses import Output
 from saffron.language.plan.match_plan import MatchPlan
@@ -93,7 +93,7 @@ class States:
             with out.block(2):
                 body()
             return
-        out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
+        out("for b in range(lo - lo % np.uintp(LANES), hi, np.uintp(LANES)):")
         out(f"    some = bits(inside(np.uintp(b) - lo, size) & {wide})")
         with out.block():
             if self.text.listed(state):
@@ -153,7 +153,7 @@ class States:
         out, c = self.text.out, state.index
         if self.text.listed(state):
             out(f"if G{c}[slot, DUE] > 0:")
-            out(f"    strike(I{c}, G{c}, slot, I{c}[DEADLINE, q])")
+            out(f"    unlist(I{c}, G{c}, slot, I{c}[DEADLINE, q])")
         self.actions.merging.forget(state, "q", died=False)
 
     def _takes(self, state: State) -> None:
@@ -169,7 +169,7 @@ class States:
         if wide is None:
             self._where(state, self.actions.taking(state), None, body)
             return
-        out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
+        out("for b in range(lo - lo % np.uintp(LANES), hi, np.uintp(LANES)):")
         with out.block():
             out(f"taken = inside(np.uintp(b) - lo, size) & {wide}")
             out("some = bits(taken)")
@@ -184,14 +184,14 @@ class States:
     def _take_eight(self, state: State) -> None:
         out, c = self.text.out, state.index
         # A node for each of eight runs of which at least one takes: no lane waits for another.
-        out("node = (node + 7) & -8")
+        out("node = (node + LANES - 1) & -LANES")
         out("p = np.uintp(node & ring)")
         out(f"heads = lanes(H{c}, b)")
         out("put(node_before, p, heads)")
         out("put(node_row, p, row32)")
         out(f"put(node_part, p, {c})")
         out(f"put(H{c}, b, choose(taken, count_up(node), heads))")
-        out("node += 8")
+        out("node += LANES")
         self.actions.update_eight(state)
         if c == self.text.last:
             self._each_bit(lambda: self._complete(state))

@@ -13,7 +13,7 @@ from saffron.engine.match.core import kernel_layout, merged
 from saffron.engine.match.core.automaton import Feature, State
 from saffron.engine.match.core.kernel_layout import Names, numbered
 from saffron.engine.match.core.source.lines import Lines
-from saffron.engine.match.core.source.step_text import CONTIGUOUS, StepText
+from saffron.engine.match.core.step_text import CONTIGUOUS, StepText
 from saffron.engine.match.flat.given_events import Events
 from saffron.engine.match.flat.states import States
 from saffron.language.plan.pattern import Strategy
@@ -161,7 +161,7 @@ class StepSource:
             return
         out(f"if n{c} > 0 and G{c}[slot, OLDEST] < t:")
         if self.text.listed(state):
-            out(f"    live{c} -= lapse(F{c}, I{c}, H{c}, G{c}, slot, t)")
+            out(f"    live{c} -= mark_expired(F{c}, I{c}, H{c}, G{c}, slot, t)")
             out(f"    n{c} = G{c}[slot, LENGTH]")
             return
         out(f"    left = expire(F{c}, I{c}, H{c}, G{c}, slot, t)")

@@ -25,6 +25,7 @@ from saffron.engine.match.core.kernel_layout import (
 )
 from saffron.engine.match.core.runs import BASE, BEGIN, DEADLINE, LENGTH, OLDEST, START, move
 from saffron.engine.match.general.pending import STATE_ROW, report_all
+from saffron.engine.windows.bounds import first_window
 
 ALONE, SLIDING, OPENED = range(3)
 """WITHIN alone, with SLIDE, with OPEN ON."""
@@ -79,7 +80,7 @@ def close_all(
                 matches = time_out(ints, heads, lane, ordinal_row, nodes, found, matches, one, due)
         elif kind == SLIDING:
             begun, since = instants[ints[START, lane] & mask], ints[reported_row, lane]
-            low = max((since - size) // slide * slide + slide, lowest)
+            low = max(first_window(since, size, slide) * slide, lowest)
             while low <= begun and low + size - 1 < now:
                 one = (low + size - 1, low, low)
                 matches = time_out(ints, heads, lane, ordinal_row, nodes, found, matches, one, due)

@@ -10,7 +10,7 @@ import numpy as np
 from saffron.engine.kernels.hashing import GOLDEN, chained
 from saffron.engine.kernels.jit import jitable, separate
 from saffron.engine.kernels.numba_types import boolean, float64, int64, uint8, uint32
-from saffron.engine.match.core.due import remember, strike
+from saffron.engine.match.core.due import remember, unlist
 from saffron.engine.match.core.merged import (
     ALL,
     FOLLOWER_GROUP,
@@ -180,7 +180,7 @@ def _close(floats: Any, ints: Any, heads: Any, segments: Any, slot: int) -> Any:
                 move(floats, ints, heads, base + i, base + kept)
             kept += 1
         elif segments[slot, DUE] > 0:
-            strike(ints, segments, slot, ints[DEADLINE, base + i])
+            unlist(ints, segments, slot, ints[DEADLINE, base + i])
     segments[slot, LENGTH] = kept
     return length - kept
 
@@ -236,7 +236,7 @@ def disband(held: Any, held_heads: Any, segments: Any, slot: int, group: int) ->
         elif stale > 0 and held[DEADLINE, f] < segments[slot, OLDEST]:
             segments[slot, STALE] -= 1
         elif segments[slot, DUE] > 0:
-            strike(held, segments, slot, held[DEADLINE, f])
+            unlist(held, segments, slot, held[DEADLINE, f])
     segments[slot, LENGTH] = at - begin
     if at == begin:
         segments[slot, BEGIN] = 0

@@ -11,7 +11,7 @@ from saffron.engine.match.core.kernel_layout import (
 )
 from saffron.engine.match.core.merged import ROWS
 from saffron.engine.match.core.runs import FIRST_FEATURE
-from saffron.engine.match.core.source.step_text import StepText
+from saffron.engine.match.core.step_text import StepText
 from saffron.engine.match.merging.plans import deferring
 
 _CHAIN = "node, counters[{}], node_row, node_before, node_part"
@@ -108,7 +108,7 @@ class MergingText:
             out("Gm[slot, WAIT] -= 1")
             out("if Gm[slot, WAIT] < 0:")
             with out.block():
-                out(f"n{c} = purge(F{c}, I{c}, H{c}, G{c}, slot)")
+                out(f"n{c} = compact(F{c}, I{c}, H{c}, G{c}, slot)")
                 listed = "" if ordered else " + Gm[slot, DUE] + spare_lanes(nm)"
                 out(f"if not reserve(Fm, Im, Hm, Gm, Am, slot, 2 * n{c}{listed}):")
                 out(f"    status = {GROW_POOL + len(self.text.automaton.states)}")

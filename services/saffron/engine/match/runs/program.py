@@ -18,8 +18,8 @@ from saffron.engine.match.core.classifier import classifier_of
 from saffron.engine.match.core.classify import TypeMasks, bit_tests, type_masks
 from saffron.engine.match.core.kernel_layout import Names, begin_bit
 from saffron.engine.match.core.source import arithmetic
-from saffron.engine.match.core.source.step_text import StepText
 from saffron.engine.match.core.source.user_functions import called
+from saffron.engine.match.core.step_text import StepText
 from saffron.engine.match.flat.given_events import GivenEvents
 from saffron.engine.match.flat.scanned_events import ScannedEvents
 from saffron.engine.match.flat.step_source import StepSource
@@ -35,6 +35,7 @@ from saffron.engine.match.merging.plans import deferring
 from saffron.engine.match.planning.flat_or_table import counts_events
 from saffron.engine.match.selection.choice import Choice
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
+from saffron.engine.windows import bounds
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Strategy
 
@@ -151,7 +152,7 @@ def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Prog
     automaton = general.build(plan, uncounted)
     names = Names()
     made = GeneralSource(TableText(automaton, names))
-    helpers = (arithmetic, functions, runs, lanes, pending, expiry, watched)
+    helpers = (arithmetic, functions, runs, lanes, bounds, pending, expiry, watched)
     source = KernelSource("step", made.module(), helpers)
     own = called(automaton.state.features, compiled=compiled)
     classifier = classifier_of(component_tests(automaton))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import jitable, kernel
 from saffron.engine.kernels.numba_types import boolean, float64, int64, uint8, uint32
-from saffron.engine.match.core.due import purge
+from saffron.engine.match.core.due import compact
 from saffron.engine.match.core.kernel_layout import DONE, GROW_NODES, GROW_POOL, LIVE, NODE, NODE_TAIL, place
 from saffron.engine.match.core.merged import ALL, FOLLOWER_GROUP, FOLLOWER_MARK, GROUP, LED, MARK, OWN
 from saffron.engine.match.core.runs import BASE, BEGIN, DEADLINE, DUE, LENGTH, OLDEST, START, move, reserve
@@ -79,7 +79,7 @@ def part(  # type: ignore[no-untyped-def]
     for slot in range(len(held_segments)):
         if not wanted[slot] or held_segments[slot, LED] == 0:
             continue
-        more = purge(held_floats, held, held_heads, held_segments, slot)
+        more = compact(held_floats, held, held_heads, held_segments, slot)
         if not reserve(floats, ints, heads, segments, spare, slot, more):
             return GROW_POOL
         base = segments[slot, BASE] + segments[slot, BEGIN]

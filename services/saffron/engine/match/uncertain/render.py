@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,10 +9,8 @@ from saffron.engine.events.json_pieces import Pieces
 from saffron.engine.match.core.rows import TS
 from saffron.engine.match.output.render import Written
 from saffron.engine.match.output.tails import Tails
-from saffron.engine.match.uncertain.search_state import MATCHES, PICKED
-
-if TYPE_CHECKING:
-    from saffron.engine.match.uncertain.runs import UncertainRuns
+from saffron.engine.match.runs.runs import Runs
+from saffron.engine.match.uncertain.search_state import MATCHES, PICKED, Work
 
 Ints = NDArray[np.int64]
 
@@ -29,8 +25,7 @@ class LikelyMatches(Written):
     event of the match can have happened; "confidence" stands last.
     """
 
-    def __init__(self, runs: UncertainRuns, name: str, partition: int) -> None:
-        work = runs.work
+    def __init__(self, runs: Runs, work: Work, name: str, partition: int) -> None:
         count, picked = int(work.counters[MATCHES]), int(work.counters[PICKED])
         self._picked = work.picked[:picked] & runs.rows.mask
         self._counts = work.counts[:count].copy()

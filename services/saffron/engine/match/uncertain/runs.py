@@ -137,7 +137,7 @@ class UncertainRuns(Runs):
         return bool(self.work.counters[MATCHES])
 
     def fired(self, name: str, partition: int, block: Block) -> Sequence[Fired]:
-        return [Fired(name, LikelyMatches(self, name, partition))]
+        return [Fired(name, LikelyMatches(self, self.work, name, partition))]
 
     def forget_matches(self) -> None:
         """Forget the matches of the last block, which have been published."""

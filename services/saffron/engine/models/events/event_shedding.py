@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.hashing import GOLDEN, finalised, unit
+from saffron.engine.kernels.hashing import GOLDEN, SEED, finalised, unit
 from saffron.engine.kernels.jit import inlined, kernel
 from saffron.engine.kernels.numba_types import boolean, float64, int32, int64, uint64, void
 from saffron.engine.models.features.by_slot import BySlot
@@ -72,7 +72,7 @@ class EventShedding:
 @inlined
 def number(seed, seq):  # type: ignore[no-untyped-def]
     """A number in [0, 1) scrambled from both."""
-    word = finalised(np.uint64(seq) * np.uint64(GOLDEN) + seed * np.uint64(0xD1B54A32D192ED03))
+    word = finalised(np.uint64(seq) * np.uint64(GOLDEN) + seed * np.uint64(SEED))
     return unit(word)
 
 

@@ -26,41 +26,43 @@ Codes = Mapping[str, int]
 
 def kind(expr: Expr) -> Kind | None:
     """The kind of value an expression has (FLOAT for all numbers); None for the literal null."""
-    if isinstance(expr, Const):
-        if expr.value is None:
+    match expr:
+        case Const(None):
             return None
-        if isinstance(expr.value, bool):
+        case Const(bool()) | Unary("not") | In():
             return Kind.BOOL
-        return Kind.STRING if isinstance(expr.value, str) else Kind.FLOAT
-    if isinstance(expr, Attribute):
-        return Kind.FLOAT if expr.kind.is_number else expr.kind
-    if isinstance(expr, Unary):
-        return Kind.BOOL if expr.operator == "not" else Kind.FLOAT
-    if isinstance(expr, Binary):
-        return Kind.FLOAT if expr.operator in _ARITHMETIC else Kind.BOOL
-    if isinstance(expr, Call):
-        return expr.kind
-    return Kind.BOOL if isinstance(expr, In) else Kind.FLOAT
+        case Const(str()):
+            return Kind.STRING
+        case Attribute():
+            return Kind.FLOAT if expr.kind.is_number else expr.kind
+        case Binary():
+            return Kind.FLOAT if expr.operator in _ARITHMETIC else Kind.BOOL
+        case Call():
+            return expr.kind
+        case _:
+            return Kind.FLOAT
 
 
 def truth(expr: Expr, codes: Codes, reader: Reader) -> str:
     """The expression as a condition: text of type bool, False where it is null or no truth value."""
-    if isinstance(expr, Unary) and expr.operator == "not":
-        return f"(not {truth(expr.operand, codes, reader)})"
-    if isinstance(expr, Binary) and expr.operator in ("and", "or"):
-        return f"({truth(expr.left, codes, reader)} {expr.operator} {truth(expr.right, codes, reader)})"
-    if isinstance(expr, Binary) and expr.operator not in _ARITHMETIC:
-        return _comparison(expr, codes, reader)
-    if isinstance(expr, In):
-        tests = [_comparison(Binary("=", expr.operand, choice), codes, reader) for choice in expr.choices]
-        return f"({' or '.join(tests)})"
-    if isinstance(expr, Const):
-        return "True" if expr.value is True else "False"
-    if isinstance(expr, Call) and expr.function == "is_null":
-        return f"math.isnan({value(expr.arguments[0], codes, reader)})"
-    if isinstance(expr, Attribute | Call) and expr.kind is Kind.BOOL:
-        return f"({value(expr, codes, reader)} == 1.0)"
-    return "False"
+    match expr:
+        case Unary("not"):
+            return f"(not {truth(expr.operand, codes, reader)})"
+        case Binary("and" | "or"):
+            return f"({truth(expr.left, codes, reader)} {expr.operator} {truth(expr.right, codes, reader)})"
+        case Binary() if expr.operator not in _ARITHMETIC:
+            return _comparison(expr, codes, reader)
+        case In():
+            tests = [_comparison(Binary("=", expr.operand, choice), codes, reader) for choice in expr.choices]
+            return f"({' or '.join(tests)})"
+        case Const(True):
+            return "True"
+        case Call("is_null"):
+            return f"math.isnan({value(expr.arguments[0], codes, reader)})"
+        case Attribute(kind=Kind.BOOL) | Call(kind=Kind.BOOL):
+            return f"({value(expr, codes, reader)} == 1.0)"
+        case _:
+            return "False"
 
 
 def _comparison(expr: Binary, codes: Codes, reader: Reader) -> str:

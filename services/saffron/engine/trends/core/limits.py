@@ -36,6 +36,4 @@ def check(graphs: Graphs) -> None:
 
 def windows_of(window: Window) -> int:
     """The greatest number of windows open at a time; where events open them, the number of slots to begin with."""
-    if window.slide is None:
-        return _FIRST_OPEN
-    return max(1, -(-window.size // window.slide))
+    return _FIRST_OPEN if window.overlapping is None else window.overlapping

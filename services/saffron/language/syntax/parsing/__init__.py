@@ -1,1 +1,1 @@
-"""Parsers: from the text of a query to its tree, by tokens."""
+"""Parsers: from the tokens of a query to its tree."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from saffron.language.syntax.hints import suggestion
-from saffron.language.syntax.parsing.cursor import RESERVED, Cursor
+from saffron.language.syntax.lexing.cursor import RESERVED, Cursor
+from saffron.language.syntax.lexing.tokens import Token
 from saffron.language.syntax.parsing.references import parse_next
-from saffron.language.syntax.parsing.tokens import Token
 from saffron.language.syntax.sql import foreign_function, is_null
 from saffron.language.syntax.tree import Call, Expression, Literal, Name, Operation, Span, Star
 from saffron.schema.functions.casts import NAMES

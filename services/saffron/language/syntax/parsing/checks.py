@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from saffron.errors import QueryError
-from saffron.language.syntax.parsing.cursor import DEPTH_LIMIT
+from saffron.language.syntax.lexing.cursor import DEPTH_LIMIT
 from saffron.language.syntax.tree import Call, Expression, Key, Query, Star, operands
 
 PARTS_LIMIT = 10_000

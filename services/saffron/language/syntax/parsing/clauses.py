@@ -6,10 +6,10 @@ import re
 
 from saffron.carets import quoted
 from saffron.language.syntax.hints import suggestion
-from saffron.language.syntax.parsing.cursor import Cursor
+from saffron.language.syntax.lexing.cursor import Cursor
+from saffron.language.syntax.lexing.tokens import Token
 from saffron.language.syntax.parsing.expressions import parse_expression, parse_key_attribute
 from saffron.language.syntax.parsing.sizes import parse_size
-from saffron.language.syntax.parsing.tokens import Token
 from saffron.language.syntax.tree import (
     Consume,
     Expression,

@@ -7,11 +7,11 @@ from fractions import Fraction
 from saffron.carets import quoted
 from saffron.durations import UNITS, scaled
 from saffron.language.syntax.hints import suggestion
+from saffron.language.syntax.lexing.cursor import RESERVED, Cursor
+from saffron.language.syntax.lexing.tokens import Token
 from saffron.language.syntax.parsing.calls import is_case, is_timestamp, parse_call, parse_case, parse_timestamp
-from saffron.language.syntax.parsing.cursor import RESERVED, Cursor
 from saffron.language.syntax.parsing.predicates import is_predicate, parse_predicate
 from saffron.language.syntax.parsing.references import is_reference, parse_reference
-from saffron.language.syntax.parsing.tokens import Token
 from saffron.language.syntax.paths import forces_path, parse_path, parse_steps, rest_of_path
 from saffron.language.syntax.sql import HINTS
 from saffron.language.syntax.tree import (

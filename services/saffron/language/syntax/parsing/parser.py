@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from saffron.language.syntax.hints import suggestion
+from saffron.language.syntax.lexing.cursor import Cursor
 from saffron.language.syntax.parsing import clauses
 from saffron.language.syntax.parsing.checks import check_expression, check_expressions
-from saffron.language.syntax.parsing.cursor import Cursor
 from saffron.language.syntax.parsing.expressions import parse_expression
 from saffron.language.syntax.parsing.patterns import parse_pattern
 from saffron.language.syntax.parsing.publish import parse_emit, parse_publish

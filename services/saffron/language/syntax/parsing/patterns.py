@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from saffron.language.syntax.parsing.cursor import Cursor
+from saffron.language.syntax.lexing.cursor import Cursor
+from saffron.language.syntax.lexing.tokens import Token
 from saffron.language.syntax.parsing.sizes import parse_size
-from saffron.language.syntax.parsing.tokens import Token
 from saffron.language.syntax.paths import parse_path
 from saffron.language.syntax.tree import (
     AnyOf,

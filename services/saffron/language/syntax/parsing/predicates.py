@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from saffron.language.syntax.parsing.cursor import Cursor
-from saffron.language.syntax.parsing.tokens import NAME_QUOTES, string_text
+from saffron.language.syntax.lexing.cursor import Cursor
+from saffron.language.syntax.lexing.tokens import NAME_QUOTES, string_text
 from saffron.language.syntax.sql import is_null, null_hint
 from saffron.language.syntax.tree import (
     Call,

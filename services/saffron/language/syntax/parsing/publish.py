@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from saffron.carets import quoted
+from saffron.language.syntax.lexing.cursor import Cursor
 from saffron.language.syntax.parsing.clauses import is_clause
-from saffron.language.syntax.parsing.cursor import Cursor
 from saffron.language.syntax.parsing.expressions import parse_expression
 from saffron.language.syntax.tree import Publish, Setting, Span
 

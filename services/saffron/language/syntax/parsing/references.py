@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from saffron.language.syntax.parsing.cursor import Cursor
-from saffron.language.syntax.parsing.tokens import Token
+from saffron.language.syntax.lexing.cursor import Cursor
+from saffron.language.syntax.lexing.tokens import Token
 from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, parse_path, parse_steps
 from saffron.language.syntax.tree import Expression, Index, Key, KeyAttribute, Next, Reference
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from saffron.durations import UNITS, scaled
 from saffron.language.syntax.hints import suggestion
-from saffron.language.syntax.parsing.cursor import Cursor
+from saffron.language.syntax.lexing.cursor import Cursor
 from saffron.language.syntax.tree import Size, Span
 
 SIZE_LIMIT = 2**53

@@ -52,10 +52,10 @@ class Segment:
 
     def leave(self, at: int) -> None:
         """The run that is alive in this place does not go on: lanes behind it move up, none is stale then."""
-        due.purge(*self.own, 0)
+        due.compact(*self.own, 0)
         deadline, _ = self.alive.pop(at)
         if self.segments[0, DUE] > 0:
-            due.strike(self.pool.ints, self.segments, 0, deadline)
+            due.unlist(self.pool.ints, self.segments, 0, deadline)
         lanes = self.pool.lanes()
         self.pool.ints[:, lanes[at:-1]] = self.pool.ints[:, lanes[at + 1 :]]
         self.segments[0, LENGTH] -= 1
@@ -68,7 +68,7 @@ class Segment:
 
     def pass_time(self, now: int) -> None:
         stay = [run for run in self.alive if run[0] >= now]
-        over = due.lapse(*self.own, 0, now) if self.segments[0, LENGTH] and self.segments[0, OLDEST] < now else 0
+        over = due.mark_expired(*self.own, 0, now) if self.segments[0, LENGTH] and self.segments[0, OLDEST] < now else 0
         assert over == len(self.alive) - len(stay)
         self.alive = stay
         held = [tuple(one) for one in self.pool.ints[[DEADLINE, START]][:, self.pool.lanes()].T.tolist()]
@@ -97,7 +97,7 @@ def test_a_segment_holds_what_a_list_of_runs_does(many: int, share: int, monkeyp
             if rng.random() < 0.05:
                 segment.disband(rng.randrange(GROUPS))
             if rng.random() < 0.02:
-                due.purge(*segment.own, 0)
+                due.compact(*segment.own, 0)
             stale += int(segment.segments[0, STALE] > 0)
             listed += int(segment.segments[0, DUE] > 0)
     assert min(stale, listed) > 30

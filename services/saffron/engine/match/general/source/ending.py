@@ -83,7 +83,7 @@ class EndingSource:
             return
         out("begun = now[I0[START, q] & row_mask]")
         if window.slide is not None:
-            out("low = (t - window_size) // window_slide * window_slide + window_slide")
+            out("low = first_window(t, window_size, window_slide) * window_slide")
             if window.events:
                 out("low = max(low, 0)")
             out("while low <= begun:")

@@ -215,7 +215,7 @@ class GeneralSource:
         """Write the code that gives the event to runs that wait for it, eight at once. The others stay as they are."""
         out, wanted = self.text.out, lane_array(self.text.state, WANTED)
         out("gone, left_out = hi, 0")
-        out("for b in range(lo - lo % np.uintp(8), hi, np.uintp(8)):")
+        out("for b in range(lo - lo % np.uintp(LANES), hi, np.uintp(LANES)):")
         with out.block():
             alive = " & (lanes(deadlines, b) >= t)" if self._lazy else ""
             out(f"some = bits(inside(np.uintp(b) - lo, hi - lo) & meets(lanes({wanted}, b), m){alive})")

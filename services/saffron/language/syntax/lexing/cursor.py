@@ -8,7 +8,7 @@ from typing import NoReturn, TypeVar
 
 from saffron.carets import quoted
 from saffron.errors import QueryError
-from saffron.language.syntax.parsing.tokens import Token, name_text, tokenize
+from saffron.language.syntax.lexing.tokens import Token, name_text, tokenize
 from saffron.language.syntax.tree import Span
 
 DEPTH_LIMIT = 64

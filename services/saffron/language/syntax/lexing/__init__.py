@@ -1,0 +1,1 @@
+"""Tokens of a query's text, and the cursor that parsers read them by."""
