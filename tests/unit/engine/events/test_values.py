@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -355,3 +355,58 @@ def test_a_number_that_is_none_makes_no_attribute_one_of_strings() -> None:
     batch = read(pa.table({"type": ["A"] * 2, "ts": [1, 2], "x": [math.nan, math.inf]}))
     decoded = Decoder(unknown).decode(batch)
     assert (dict(decoded.growth), decoded.mistyped) == ({}, 2)
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_a_value_that_holds_itself_or_is_nested_without_end_is_one_dead_letter() -> None:
+    itself: list[Any] = []
+    itself.append(itself)
+    within: dict[str, Any] = {}
+    within["x"] = within
+
+    class Broken:
+        def __repr__(self) -> str:
+            raise ValueError("no words")
+
+    values = [1, itself, within, nested(5000), Broken(), {"a": nested(5000)}, 2]
+    batch = read([{"type": "A", "ts": number, "x": value} for number, value in enumerate(values)])
+    assert [one.row for one in Decoder(SCHEMAS[0]).decode(batch).bad] == [1, 2, 3, 4, 5]
+
+
+A = {"type": "record", "name": "A", "fields": [{"name": "x", "type": ["null", "A"]}]}
+INNER = {"type": "record", "name": "B", "fields": [{"name": "a", "type": "A"}]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "referenced", "head", "layer"),
+    [
+        (A, [], b"", b"\x02"),
+        ({**A, "fields": [{"name": "x", "type": {"type": "array", "items": "A"}}]}, [], b"", b"\x02"),
+        ({**A, "fields": [{"name": "x", "type": {"type": "map", "values": [INNER]}}]}, [], b"", b"\x02\x02k\x00"),
+        (["B", "A"], [A, INNER], b"\x00", b"\x02"),
+    ],
+)
+def test_a_record_of_avro_that_is_nested_without_end_is_refused(
+    schema: Any, referenced: list[Any], head: bytes, layer: bytes
+) -> None:
+    read = avro_reader(json.dumps(schema), [json.dumps(one) for one in referenced])
+    ends = 0 if layer == b"\x02" and "array" not in json.dumps(schema) else 20
+    assert json.loads(read(head + layer * 20 + b"\x00" * (ends + 1)))
+    for depth in (600, 5_000, 100_000):  # fastavro's compiled reader overflows its stack at the second
+        with pytest.raises(ValueError, match="RecursionError"):
+            read(head + layer * depth + b"\x00" * (depth + 1))
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 28, -28, 59])
+def test_a_time_is_the_same_whatever_the_seconds_of_its_offset(seconds: int) -> None:
+    at = datetime(2024, 1, 1, tzinfo=timezone(timedelta(minutes=53, seconds=seconds)))
+    batch = read([{"type": "A", "ts": at, "x": at}])
+    row = json.loads(batch.value(0))
+    assert datetime.fromisoformat(row["ts"]) == datetime.fromisoformat(row["x"]) == at
+    assert Decoder(SCHEMAS[0]).decode(batch).ts.tolist() == [int(at.timestamp()) * 1000]
