@@ -21,9 +21,7 @@ def loss_notices(mistyped: Mapping[str, int], left_out: int, way: str = "a --sch
         order = sorted(mistyped, key=lambda name: (-mistyped[name], name))
         named = ", ".join(f"{mistyped[name]:,} of {name!r}" for name in order[:_NAMED])
         more = f" and {counted(len(order) - _NAMED, 'other attribute')}" if len(order) > _NAMED else ""
-        why = (
-            "being of another kind than their attribute, infinite or whole beyond 64 bits, or beside another such field"
-        )
+        why = "being of another kind than their attribute, beside another field of that name, or numbers beyond 64 bits"
         yield f"values are left out and null: {named}{more}, {why}; {way} says which kind is right"
     if left_out:
         most = f"an inferred schema has at most {MAX_ATTRIBUTES:,} attributes"
