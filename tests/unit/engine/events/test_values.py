@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import fastavro
@@ -410,3 +410,13 @@ def test_a_time_is_the_same_whatever_the_seconds_of_its_offset(seconds: int) -> 
     row = json.loads(batch.value(0))
     assert datetime.fromisoformat(row["ts"]) == datetime.fromisoformat(row["x"]) == at
     assert Decoder(SCHEMAS[0]).decode(batch).ts.tolist() == [int(at.timestamp()) * 1000]
+
+
+@pytest.mark.parametrize("kind", ["bytes", "fixed"])
+@pytest.mark.parametrize("number", [0, 1, -1, 123_456_789, -(2**95), 2**95 - 1])
+def test_a_decimal_of_avro_keeps_digits_beyond_the_precision_of_its_schema(kind: str, number: int) -> None:
+    written = {"type": kind, "name": "D", "size": 12, "logicalType": "decimal", "precision": 3, "scale": 2}
+    read = avro_reader(json.dumps({"type": "record", "name": "A", "fields": [{"name": "x", "type": written}]}))
+    size = b"\x18" if kind == "bytes" else b""
+    found = json.loads(read(size + number.to_bytes(12, "big", signed=True)), parse_float=Decimal, parse_int=Decimal)
+    assert found["x"] == Decimal(number).scaleb(-2, Context(prec=60))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import fastavro
@@ -17,6 +18,15 @@ from saffron.errors import SchemaError
 
 _LONG_BITS = 70
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _decimal(data: bytes, written: Mapping[str, Any], *_: Any) -> Decimal:
+    """A decimal with all its digits. fastavro rounds it to the `precision` of its schema, without a word."""
+    whole = Decimal(int.from_bytes(data, "big", signed=True)).as_tuple()
+    return Decimal((whole.sign, whole.digits, -int(written.get("scale", 0))))
+
+
+fastavro.read.LOGICAL_READERS |= {"bytes-decimal": _decimal, "fixed-decimal": _decimal}
 
 
 def avro_reader(text: str, referenced: Sequence[str] = ()) -> Reader:
