@@ -420,3 +420,18 @@ def test_a_decimal_of_avro_keeps_digits_beyond_the_precision_of_its_schema(kind:
     size = b"\x18" if kind == "bytes" else b""
     found = json.loads(read(size + number.to_bytes(12, "big", signed=True)), parse_float=Decimal, parse_int=Decimal)
     assert found["x"] == Decimal(number).scaleb(-2, Context(prec=60))
+
+
+def test_structs_without_fields_and_columns_without_rows() -> None:
+    kinds = {"s": pa.struct([]), "m": pa.map_(pa.string(), pa.int8()), "l": pa.list_(pa.struct([]))}
+    table = pa.table({"type": ["A", "A"], "ts": [1, 2], "s": pa.array([{}, None], kinds["s"])})
+    assert [json.loads(read(table).value(row)).get("s", "none") for row in range(2)] == [{}, None]
+    empty = pa.table({"type": pa.array([], pa.string()), "ts": pa.array([], pa.int64())})
+    for name, kind in kinds.items():
+        empty = empty.append_column(name, pa.array([], kind))
+    assert list(source_of(empty).batches(None)) == []
+
+
+def test_a_sparse_column_of_a_data_frame() -> None:
+    frame = pd.DataFrame({"type": ["A", "A"], "ts": [1, 2], "x": pd.arrays.SparseArray([0, 7])})
+    assert [json.loads(read(frame).value(row))["x"] for row in range(2)] == [0, 7]
