@@ -433,5 +433,5 @@ def test_structs_without_fields_and_columns_without_rows() -> None:
 
 
 def test_a_sparse_column_of_a_data_frame() -> None:
-    frame = pd.DataFrame({"type": ["A", "A"], "ts": [1, 2], "x": pd.arrays.SparseArray([0, 7])})
+    frame = pd.DataFrame({"type": ["A", "A"], "ts": [1, 2], "x": pd.arrays.SparseArray(np.array([0, 7]))})
     assert [json.loads(read(frame).value(row))["x"] for row in range(2)] == [0, 7]
