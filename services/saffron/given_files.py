@@ -1,7 +1,8 @@
-"""Readers of files that users name."""
+"""Files that users name: reading them, and whether they can be written."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from saffron.errors import InputError
@@ -23,3 +24,15 @@ def text_of(path: Path) -> str:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"cannot read {path}: {error}") from error
+
+
+def require_writable(path: Path | None) -> None:
+    """InputError: a file cannot be written there. To be asked before long work, whose outcome would be lost."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: Is a directory")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no directory {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"cannot write {path}: Permission denied")

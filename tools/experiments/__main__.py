@@ -14,7 +14,7 @@ from bench.shared.table import report
 from experiments.catalogue import EXPERIMENTS, Experiment, Point
 from experiments.oracle import missed_at_best
 from experiments.real import both
-from experiments.robustness import ROBUSTNESS, sweep
+from experiments.robustness import ROBUSTNESS, numbers, sweep
 from experiments.run import BOUND_MS, Outcome
 from experiments.summary import summary
 from experiments.verdict import verdict
@@ -64,8 +64,8 @@ def main() -> None:
 
 
 def _rows(experiment: Experiment, chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    shedders = chosen.only.split(",") if chosen.only else experiment.shedders
-    values = [float(value) for value in chosen.at.split(",")] if chosen.at else [one.value for one in experiment.points]
+    shedders = _named(chosen.only) if chosen.only else experiment.shedders
+    values = numbers("--at", chosen.at) if chosen.at else [one.value for one in experiment.points]
     points = [one for one in experiment.points if one.value in values]
     if not points:
         told = ", ".join(f"{one.value:g}" for one in experiment.points)
@@ -78,11 +78,20 @@ def _rows(experiment: Experiment, chosen: argparse.Namespace) -> Iterator[dict[s
         yield row
 
 
+def _named(only: str) -> list[str]:
+    """The shedders of `--only`. SystemExit: one is unknown."""
+    known = dict.fromkeys([*SHEDDERS, *(name for one in EXPERIMENTS for name in one.shedders)])
+    named = only.split(",")
+    if unknown := [name for name in named if name not in known]:
+        raise SystemExit(f"--only: there is no shedder {unknown[0]!r}; there are {', '.join(known)}")
+    return named
+
+
 def _virtual(
     experiment: Experiment, points: Sequence[Point], shedders: Sequence[str], chosen: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
     """The rows of each point once all its seeds are done."""
-    train = float(chosen.train) / 100 if chosen.train else None
+    train = numbers("--train", chosen.train)[0] / 100 if chosen.train else None
     tasks = [
         Task(experiment.name, point.value, seed, tuple(shedders), chosen.events, train)
         for point in points
@@ -162,4 +171,7 @@ def _draw(path: Path, experiment: Experiment, rows: list[dict[str, Any]]) -> Non
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None

@@ -42,7 +42,7 @@ def sweep(chosen: argparse.Namespace) -> None:
     fewer where its interval lies on one side of `ALLOWED` before.
     """
     names = chosen.only.split(",") if chosen.only else [one.name for one in EXPERIMENTS]
-    shares = [float(one) / 100 for one in chosen.train.split(",")] if chosen.train else list(SHARES)
+    shares = [one / 100 for one in numbers("--train", chosen.train)] if chosen.train else list(SHARES)
     rows = [row for one in EXPERIMENTS if one.name in names for row in places(one, shares)]
     if not rows:
         raise SystemExit(f"there is none of {', '.join(names)}; there are {', '.join(one.name for one in EXPERIMENTS)}")
@@ -60,6 +60,14 @@ def sweep(chosen: argparse.Namespace) -> None:
                 write(title, _rows(done), chosen.json)
     console.done()
     report(title, _rows(done), chosen.json, width=120)
+
+
+def numbers(option: str, given: str) -> list[float]:
+    """The numbers of an option. SystemExit: one is none."""
+    try:
+        return [float(one) for one in given.split(",")]
+    except ValueError:
+        raise SystemExit(f"{option} {given}: give numbers, comma separated") from None
 
 
 def places(experiment: Experiment, shares: Sequence[float]) -> Iterator[Place]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -51,9 +52,18 @@ def run(task: Task) -> Done:
         return Done(task, missed_at_best(load), {shedder: runs.outcome(shedder) for shedder in task.shedders})
 
 
+def _end_at_ctrl_c() -> None:
+    """Ctrl-C ends this worker at once: as an exception it would wait for a kernel, or be lost in a callback."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def run_all(tasks: Sequence[Task]) -> Iterator[Done]:
     """Run all tasks in parallel; returns them as they are done."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(len(tasks), os.cpu_count() or 1), mp_context=context) as pool:
-        for future in as_completed([pool.submit(run, task) for task in tasks]):
-            yield future.result()
+    workers = min(len(tasks), os.cpu_count() or 1)
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_at_ctrl_c) as pool:
+        try:
+            for future in as_completed([pool.submit(run, task) for task in tasks]):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # what has not begun would be run first

@@ -131,4 +131,7 @@ def read_schema(schema: SchemaLike) -> Schema:
         document = orjson.loads(bytes_of(Path(schema)))
     except orjson.JSONDecodeError as error:
         raise SchemaError(f"{schema} is not JSON: {error}") from error
-    return from_json_schema(document)
+    try:
+        return from_json_schema(document)
+    except SchemaError as error:
+        raise SchemaError(f"{schema}: {error}") from None

@@ -129,7 +129,11 @@ def _tables(events: Any) -> Iterator[Rows]:
 
     try:
         reader = pa.RecordBatchReader.from_stream(events)
-    except (pa.ArrowException, ValueError) as error:  # of a data frame whose columns hold values of several kinds
+    except (
+        pa.ArrowException,
+        ValueError,
+        TypeError,
+    ) as error:  # a column of a data frame has mixed values, or is sparse
         if not hasattr(events, "notna"):
             raise InputError(f"the {type(events).__name__} cannot be read as an Arrow table: {error}") from error
         require_single("the DataFrame", map(str, events.columns))

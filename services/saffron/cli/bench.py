@@ -11,6 +11,7 @@ import typer
 
 from saffron.cli.checkout import TOOLS, environment
 from saffron.errors import InputError
+from saffron.given_files import require_writable
 
 _FOLDERS = ("in_process", "on_kafka", "papers")
 """Of tools/bench: each file in them is a benchmark."""
@@ -42,6 +43,7 @@ def bench(
         raise InputError(f"there are no benchmarks at {TOOLS}: run this command from a checkout of the project")
     if name is not None and name not in known:
         raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(known)}")
+    require_writable(json)
     failed = 0
     for one in [name] if name else known:
         command = [sys.executable, "-m", known[one], "--runs", str(runs)]

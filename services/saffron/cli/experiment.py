@@ -12,6 +12,7 @@ import typer
 
 from saffron.cli.checkout import TOOLS, environment
 from saffron.errors import InputError
+from saffron.given_files import require_writable
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
 
@@ -58,6 +59,8 @@ def experiment(
     """
     if not (TOOLS / "experiments").is_dir():
         raise InputError(f"there are no experiments at {TOOLS}: run this command from a checkout of the project")
+    require_writable(json)
+    require_writable(plot)
     options: dict[str, Path | str | int | None] = {"--json": json, "--plot": plot, "--seeds": seeds, "--events": events}
     options |= {"--only": only or None, "--at": at or None, "--train": train or None}
     command = [sys.executable, "-m", "experiments", *([name] if name else [])]

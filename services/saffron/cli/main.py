@@ -100,6 +100,7 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 def run() -> None:
     """The entry point of the command: expected errors become one message and an exit status."""
+    _open_closed_streams()
     # NumPy's BLAS starts a thread for each core, which first spins: 0.06 s of processor time for every process, of
     # which none multiplies matrices that are large.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -126,6 +127,19 @@ def run() -> None:
         where = f"writing {error.filename}" if error.filename else "writing the output"
         print(f"saffron: {where}: {error.strerror}", file=sys.stderr)
         sys.exit(1)
+
+
+def _open_closed_streams() -> None:
+    """Standard streams that the caller closed (`>&-`) are empty or go nowhere, instead of being None in Python.
+
+    Else files that are opened later would have their numbers, and messages for standard error go to standard output.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
 
 
 def _discard_output() -> None:

@@ -206,6 +206,16 @@ class TestResults:
         with pytest.raises(QueryError, match="Did you mean 'Rise'"):
             results.counts()
 
+    def test_an_empty_input_is_said_to_be_empty(self) -> None:
+        with pytest.raises(QueryError, match=r"The input is empty.*lenient=True"):
+            saffron.replay("PATTERN A a WITHIN 1 s", []).counts()
+        with pytest.warns(UserWarning, match="unknown event type 'A'"):
+            assert saffron.replay("PATTERN A a WITHIN 1 s", [], lenient=True).counts() == {"query": 0}
+
+    def test_a_key_that_no_event_has_is_warned_of(self) -> None:
+        with pytest.warns(UserWarning, match="no event has the key 'user_id': all are in one partition"):
+            saffron.replay("PATTERN Fall f WITHIN 1 s", EVENTS, partitions=2, key="user_id").counts()
+
     def test_a_compiled_query_brings_its_schema(self) -> None:
         query = saffron.compile(MATCHES, SCHEMA)
         assert saffron.replay(query, EVENTS).counts() == {"peaks": 2}

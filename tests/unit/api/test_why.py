@@ -204,3 +204,9 @@ class TestCommand:
     @pytest.mark.parametrize("more", [["--json"], ["--why", "user=ann", "--count"]])
     def test_options_that_do_not_go_together_are_wrong_usage(self, files: list[str], more: list[str]) -> None:
         assert CliRunner().invoke(app, [*files, *more]).exit_code == 2
+
+
+@pytest.mark.parametrize("target", ["", "  "])
+def test_nothing_is_neither_a_key_nor_an_id(target: str) -> None:
+    with pytest.raises(InputError, match="nothing is asked for"):
+        saffron.replay(MATCHES, EVENTS).why(target)

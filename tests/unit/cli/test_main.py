@@ -218,3 +218,68 @@ def test_a_disk_that_is_full_is_one_message(command: list[str]) -> None:
             [sys.executable, "-m", "saffron", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (ran.returncode, ran.stderr) == (1, "saffron: writing the output: No space left on device\n")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("words", ["--version", "replay -e 'PATTERN A a WITHIN 1 ms' --lenient -"])
+def test_a_standard_stream_that_the_caller_closed_is_empty_or_goes_nowhere(words: str, closed: str) -> None:
+    command = f"{sys.executable} -m saffron {words} {closed}"
+    ran = subprocess.run(["sh", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0
+    assert "Traceback" not in ran.stderr
+    assert "warning" not in ran.stdout
+
+
+def test_dead_letters_that_cannot_be_written_name_their_file(tmp_path: Path) -> None:
+    events = tmp_path / "events.ndjson"
+    events.write_text('{"type":"A","ts":1}\nno event\n')
+    words = ["replay", "-e", "PATTERN A a WITHIN 1 ms", "--count", str(events), "--dead-letters", "/dev/full"]
+    ran = subprocess.run([sys.executable, "-m", "saffron", *words], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (1, "saffron: cannot write /dev/full: No space left on device\n")
+
+
+def test_a_wrong_schema_names_its_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text("[]")
+    assert saffron(monkeypatch, "explain", str(DATA / "rally.saf"), "--schema", str(schema)) == 1
+    assert f"saffron: {schema}: #: should be a JSON object" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "bench engine --json",
+        "experiment p-q1 --json",
+        "experiment p-q1 --plot",
+        f"replay -q {DATA / 'rally.saf'} {DATA / 'stock_quotes.ndjson.zst'} --latency-bound 1s --rate 2x --save-models",
+    ],
+)
+@pytest.mark.parametrize(("place", "why"), [("", "Is a directory"), ("none/x", "there is no directory")])
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    command: str,
+    place: str,
+    why: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    assert saffron(monkeypatch, *command.split(), str(tmp_path / place)) == 1
+    told = capsys.readouterr()
+    assert (told.out, told.err.startswith(f"saffron: cannot write {tmp_path / place}: {why}")) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--at", "x"], "--at x: give numbers, comma separated"),
+        (["--train", "1,,2"], "--train 1,,2: give numbers, comma separated"),
+        (["--only", "auto,nosuch"], "--only: there is no shedder 'nosuch'; there are none, auto, "),
+    ],
+)
+def test_wrong_words_of_an_experiment_are_refused_before_the_work(option: list[str], said: str) -> None:
+    words = ["experiment", "p-q1", *option]
+    ran = subprocess.run([sys.executable, "-m", "saffron", *words], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith(said)

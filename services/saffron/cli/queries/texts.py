@@ -59,4 +59,7 @@ def read_schema(path: Path) -> Schema:
         document = orjson.loads(bytes_of(path))
     except orjson.JSONDecodeError as error:
         raise SchemaError(f"{path} is not JSON: {error}") from error
-    return from_json_schema(document)
+    try:
+        return from_json_schema(document)
+    except SchemaError as error:
+        raise SchemaError(f"{path}: {error}") from None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Protocol, Self
@@ -97,17 +98,24 @@ class DeadLetterFile:
 
     def __enter__(self) -> Self:
         if self._path is not None:
-            try:
+            with self._naming_the_file():
                 self._file = self._path.open("wb")
-            except OSError as error:
-                raise InputError(f"cannot write {self._path}: {error.strerror}") from error
         return self
+
+    @contextmanager
+    def _naming_the_file(self) -> Iterator[None]:
+        """Makes an error of writing an InputError that names the file."""
+        try:
+            yield
+        except OSError as error:
+            raise InputError(f"cannot write {self._path}: {error.strerror}") from error
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file is not None:
-            self._file.close()
+            with self._naming_the_file():
+                self._file.close()
 
     def write(self, letters: Iterable[DeadLetter]) -> None:
         """Writes the dead letters since the last call. InputError: there is one, and it is strict."""
@@ -116,7 +124,8 @@ class DeadLetterFile:
             place = letter.place or self._places.of(letter.offset)
             self._first = self._first or f"{place}: {letter.reason}: {letter.detail}"
             if self._file is not None:
-                self._file.write(orjson.dumps(_row(letter)) + b"\n")
+                with self._naming_the_file():
+                    self._file.write(orjson.dumps(_row(letter)) + b"\n")
             if self._strict:
                 raise InputError(f"{self._first}\n{_shown(letter.value)}")
 

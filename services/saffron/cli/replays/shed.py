@@ -12,7 +12,7 @@ import typer
 
 from saffron.cli.durations import duration_option
 from saffron.errors import InputError
-from saffron.given_files import bytes_of
+from saffron.given_files import bytes_of, require_writable
 from saffron.language.cost.shedders import AUTO, refusal
 from saffron.runtime.process.config import MOST_PANE, Settings
 
@@ -72,6 +72,7 @@ class ShedOptions:
 
         if self.rate is None:
             raise typer.BadParameter("--latency-bound needs a --rate: events a second (20000), or 1.4x the capacity")
+        require_writable(self.save_models)
         run = VirtualRun(
             Overload(float(self.latency_bound or 0), self.policy, seed=self.seed),
             Rate.of(self.rate),

@@ -15,6 +15,7 @@ from saffron.cli.streams import samples
 from saffron.control.streams.readings import read_source, reading_body
 from saffron.counted import counted
 from saffron.errors import InputError, UnavailableError
+from saffron.given_files import require_writable
 from saffron.language.syntax.hints import known_names
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
 from saffron.mapping.definition_file import definition_at
@@ -65,6 +66,7 @@ def infer(
     """
     if registry is not None:
         require_registry(registry)
+    require_writable(out)
     proposed = propose(_sampled(system, sources, sample, registry))
     text = write_definition(name, proposed)
     read_definition(text)
@@ -147,6 +149,8 @@ def _unread(proposed: Sequence[ProposedSource], registry: str | None) -> Iterato
     """Sentences on messages that were not read, and on a registry that was not needed."""
     for one in proposed:
         yield from (f"{one.topic}: {line}" for line in one.told)
+        if not one.messages:
+            yield f"{one.topic}: no message of it could be read, so that what is proposed for it is a guess"
     if registry is not None and all(one.registry is None for one in proposed):
         yield "the registry was not asked: no topic has messages of Avro or Protobuf in its frame"
 

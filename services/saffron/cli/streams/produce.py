@@ -10,7 +10,7 @@ import orjson
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.client import connection
+from saffron.cli.client import Client, connection
 from saffron.cli.streams import pace
 from saffron.cli.streams.lines import LeftOut, batches
 from saffron.cli.streams.messages import produce_messages
@@ -18,7 +18,7 @@ from saffron.counted import counted
 from saffron.errors import InputError
 from saffron.records.stream import JSON, StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM
-from saffron.runtime.streams.event_keys import keys_of
+from saffron.runtime.streams.event_keys import keys_of, no_key_notice
 from saffron.runtime.streams.event_producer import EventProducer
 from saffron.runtime.streams.unknown_names import no_stream
 
@@ -98,6 +98,7 @@ def _produce_to_topic(
         raise typer.BadParameter("--topic sends messages as they are: leave --stream, --key, --rate and so on out")
     left_out = LeftOut()
     with connection(system.connected()) as client:
+        require_foreign(client, topic)
         sent = produce_messages(client, topic, events, limit, left_out)
     if left_out.events:
         console.say(left_out.report())
@@ -105,6 +106,16 @@ def _produce_to_topic(
         console.print_json({"messages": sent})
     else:
         console.say(f"{counted(sent, 'message')} to {topic}")
+
+
+def require_foreign(client: Client, topic: str) -> None:
+    """InputError: the topic is Saffron's own, and no stream's. What it holds is read as written by a service."""
+    prefix = client.settings.prefix
+    if topic.startswith(prefix) and all(topic != stream.topic for stream in client.streams().values()):
+        raise InputError(
+            f"topic {topic!r} is Saffron's own, as all that begin with {prefix!r}: name a topic of yours, or a stream "
+            "with --stream"
+        )
 
 
 def _require_plain(stream: StreamRecord) -> None:
@@ -123,10 +134,13 @@ def _require_plain(stream: StreamRecord) -> None:
 def send(producer: EventProducer, slices: Iterator[list[bytes]], key: str | None) -> tuple[int, float]:
     """Sends all, with a progress line. Returns (events, seconds until all were acknowledged)."""
     begun = shown = time.monotonic()
-    sent = 0
+    sent = keyed = 0
     try:
         for lines in slices:
-            producer.send(lines, None if key is None else _keys(lines, key))
+            keys = None if key is None else keys_of(lines, key)
+            # An event without the attribute gets the empty key, which has one partition.
+            producer.send(lines, keys and [one or b"" for one in keys])
+            keyed += sum(map(bool, keys or ()))
             sent += len(lines)
             now = time.monotonic()
             if now - shown > _SHOW_SECONDS:
@@ -135,12 +149,9 @@ def send(producer: EventProducer, slices: Iterator[list[bytes]], key: str | None
     finally:
         producer.flush(_FLUSH_SECONDS)
         console.done()
+    if key is not None and sent and not keyed:
+        console.say(no_key_notice(key))
     return sent, max(time.monotonic() - begun, 1e-6)
-
-
-def _keys(lines: list[bytes], attribute: str) -> list[bytes | None]:
-    """The key of each event. An event without the attribute gets the empty key, which has one partition."""
-    return [key or b"" for key in keys_of(lines, attribute)]
 
 
 def _close(producer: EventProducer, topic: str, partitions: int, ts: int) -> None:

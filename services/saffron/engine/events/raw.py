@@ -187,3 +187,12 @@ def _filled(buffer: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[
     for row in doubtful[(first == 32) | (first == 9)].tolist():
         filled[row] = bool(buffer[starts[row] : ends[row]].tobytes().strip(b" \t\r"))
     return filled
+
+
+def not_utf8(value: bytes) -> str:
+    """The reason why bytes are not UTF-8, with the first place; "" if they are."""
+    try:
+        value.decode()
+    except UnicodeDecodeError as error:
+        return f"is not UTF-8 (byte {error.start + 1}: {value[error.start]:#04x})"
+    return ""

@@ -36,7 +36,9 @@ MOST_SEEN = 1000
 
 
 def is_key(asked: str) -> bool:
-    """True if the target is a key, rather than a result's id."""
+    """True if the target is a key, rather than a result's id. InputError: it is empty."""
+    if not asked.strip():
+        raise InputError("nothing is asked for: give a key (symbol=IBM), or an id as results have it")
     return "=" in asked or asked == EVERYTHING
 
 

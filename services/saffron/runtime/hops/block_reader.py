@@ -1,19 +1,22 @@
 """Reader of an internal partition: yields each block that counts exactly once, and detects missing blocks.
 
 Blocks of a claim lower than the highest one seen are ignored: they come from a writer that has lost the partition.
-Blocks already applied are ignored as repeats. A gap in the counters raises GapError, since continuing would lose
-events.
+Blocks already applied are ignored as repeats. Records of other programs are passed over, and told. A gap in the
+counters raises GapError, since continuing would lose events.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from saffron.engine.events.block import Block
 from saffron.errors import GapError
-from saffron.runtime.hops.tags import BlockTag, read_tag
+from saffron.runtime.hops.tags import FOREIGN, BlockTag, read_tag
 from saffron.runtime.log import Record
+
+_LOG = logging.getLogger(__name__)
 
 Decode = Callable[[bytes], Block]
 
@@ -33,7 +36,7 @@ class ReaderState:
 class BlockReader:
     """Reader of one partition of `windows` or `admitted`, record by record.
 
-    `ignored` and `repeated` count skipped blocks.
+    `ignored` and `repeated` count skipped blocks, `foreign` records that no service of Saffron wrote.
     """
 
     def __init__(self, decode: Decode, state: ReaderState | None = None) -> None:
@@ -41,10 +44,14 @@ class BlockReader:
         self.state = state or ReaderState()
         self.ignored = 0
         self.repeated = 0
+        self.foreign = 0
 
     def accept(self, record: Record) -> Block | None:
         """The block of `record` if it is to be applied now, else None. GapError: blocks before it are missing."""
         tag = read_tag(record)
+        if tag is FOREIGN:
+            self._pass_over(record)
+            return None
         claim = self.state.claim
         if not isinstance(tag, BlockTag):
             self.state = ReaderState(max(claim, record.offset), self.state.counter)
@@ -67,6 +74,12 @@ class BlockReader:
             return None
         self.state = ReaderState(tag.claim, block.next_counter)
         return block
+
+    def _pass_over(self, record: Record) -> None:
+        self.foreign += 1
+        if self.foreign == 1:  # once: whoever writes one may write many
+            where = f"{record.topic}/{record.partition}/{record.offset}"
+            _LOG.warning("%s is no block of Saffron's, and passed over: nothing else may write to that topic", where)
 
     def _start(self, tag: BlockTag, block: Block) -> Block | None:
         """The block if a reader can start with it, else None."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from enum import Enum
 
 from saffron.errors import LogError
-from saffron.runtime.hops.tags import BlockTag, ClaimTag, read_tag, valid_blocks
+from saffron.runtime.hops.tags import FOREIGN, BlockTag, ClaimTag, read_tag, valid_blocks
 from saffron.runtime.log import Consumer, Log, Producer, Record, TopicPartition
 
 _FIRST_RECORDS = 16
@@ -111,7 +111,11 @@ class Ownership:
         claims = [record.offset for record in before if isinstance(read_tag(record), ClaimTag)]
         for record in reversed(before):
             tag = read_tag(record)
-            if not isinstance(tag, BlockTag) or any(tag.claim < claim < record.offset for claim in claims):
+            if (
+                not isinstance(tag, BlockTag)
+                or tag is FOREIGN
+                or any(tag.claim < claim < record.offset for claim in claims)
+            ):
                 continue
             return record, max(self._low, min(tag.seen + 1, record.offset))
         return None, max(self._low, self.claim - 4 * (self.claim - self._from) - _FIRST_RECORDS)

@@ -6,6 +6,9 @@ A claim has `nonce`. A block has four headers:
     seen         offset up to which the writer had read this partition without finding a higher claim
     checkpoint   offset of the newest block with a checkpoint known to the writer, or -1
     carries      whether the block itself has a checkpoint
+
+A record with none of these headers is *foreign*: some other program wrote it. Readers pass it over, as they do the
+block of a former owner. Else one message in one stream's topic would end the services of all streams, for good.
 """
 
 from __future__ import annotations
@@ -50,6 +53,12 @@ class BlockTag:
         )
 
 
+FOREIGN = BlockTag(-2, -1, -1, False)
+"""The tag of a foreign record: of a lower claim than any, so that nothing takes it for a block that counts."""
+
+_NAMES = frozenset(("nonce", "claim", "seen", "checkpoint", "carries"))
+
+
 def claim_value(nonce: str) -> bytes:
     """The value of a claim's record: an Arrow stream without events, whose metadata name its kind."""
     header = orjson.dumps({"kind": "claim", "nonce": nonce})
@@ -60,8 +69,10 @@ def claim_value(nonce: str) -> bytes:
 
 
 def read_tag(record: Record) -> ClaimTag | BlockTag:
-    """The tag of a record of an internal topic. LogError: it has none, so no Saffron service wrote it."""
+    """The tag of a record of an internal topic; FOREIGN: it has none. LogError: it has some of the headers only."""
     found = dict(record.headers)
+    if _NAMES.isdisjoint(found):
+        return FOREIGN
     try:
         if "nonce" in found:
             return ClaimTag(found["nonce"].decode())

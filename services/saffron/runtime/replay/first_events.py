@@ -12,8 +12,12 @@ from saffron.errors import InputError, QueryError, SaffronError
 from saffron.schema.schema import Schema
 
 _INFERRED = (
-    "These are the names in the first {:,} records. --lenient (lenient=True) lets others through;"
+    "These are the names in the first {}. --lenient (lenient=True) lets others through;"
     " --schema FILE (schema=...) says which there are."
+)
+_EMPTY = (
+    "The input is empty: it has no events that names could be learned from."
+    " --lenient (lenient=True) lets any through; --schema FILE (schema=...) says which there are."
 )
 _NO_EVENTS = (
     "Messages of another form need a definition: `saffron stream infer FILE --name NAME` proposes one, for --stream."
@@ -31,18 +35,18 @@ def first_events(source: Iterator[RawBatch]) -> list[RawBatch]:
 
 
 def explained(error: QueryError, schema: Schema, head: Sequence[RawBatch]) -> SaffronError:
-    """The error with a hint about the inferred schema, or about records none of which is an event.
+    """The error with a hint about the inferred schema, or about an input without events.
 
-    `head`: the batches from which the schema was inferred; none where it was given.
+    `head`: the batches from which the schema was inferred, unless it was given.
     """
-    if error.stage != "schema" or not head:
+    if error.stage != "schema" or schema.given:
         return error
     records = sum(map(len, head))
     if not schema.types and (bad := next(_bad_records(head), None)) is not None:
         return InputError(f"none of the first {counted(records, 'record')} is an event. The first: {bad}\n{_NO_EVENTS}")
     if not error.unknown:
         return error
-    hint = f"{error.hint}\n{_INFERRED.format(records)}".lstrip()
+    hint = f"{error.hint}\n{_INFERRED.format(counted(records, 'record'))}".lstrip() if records else _EMPTY
     return QueryError(error.message, stage=error.stage, text=error.text, start=error.start, end=error.end, hint=hint)
 
 

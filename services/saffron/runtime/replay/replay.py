@@ -32,7 +32,7 @@ from saffron.runtime.replay.both import Merged
 from saffron.runtime.replay.first_events import explained, first_events
 from saffron.runtime.replay.fused import DEFAULT_STREAM, Chain, Query
 from saffron.runtime.replay.merged_stream import InnerBatch, InnerFiles, MergedMessages
-from saffron.runtime.streams.event_keys import keys_of
+from saffron.runtime.streams.event_keys import keys_of, no_key_notice
 from saffron.runtime.streams.whole_tables import table_notices
 from saffron.schema.likely_times import seconds_notice
 from saffron.schema.schema import Schema
@@ -84,12 +84,9 @@ class Replay:
         self.seconds = 0.0
         self.warnings: list[str] = []
         self._aggregates = frozenset(registered())
-        self.queries = queries
-        self.schema = schema
-        self.lenient = lenient
-        self.disorder = disorder
-        self.partitions = partitions
-        self._key = key
+        self.queries, self.schema = queries, schema
+        self.lenient, self.disorder, self.partitions = lenient, disorder, partitions
+        self._key, self._keyed = key, 0
         self.merged = merged
         self.stream = DEFAULT_STREAM
         self._grows = grows and schema is None
@@ -226,6 +223,8 @@ class Replay:
         if self.merged is not None:
             mistyped.update(self.merged.misfits)
             yield from table_notices(self.merged.tables, self.merged.not_found)
+        if self._key is not None and not self._keyed:
+            yield no_key_notice(self._key)
         way = way if self.merged is None else "`as` in the definition"
         yield from loss_notices(mistyped, sum(one["left_out"] for one in windowing), way)
         if in_seconds := sum(one["in_seconds"] for one in windowing):
@@ -285,8 +284,9 @@ class Replay:
         if self._key is None:
             yield self._chains[0], batch
             return
-        values = [batch.value(row) for row in range(len(batch))]
-        target = np.array([partition_of(key or b"", self.partitions) for key in keys_of(values, self._key)])
+        keys = keys_of([batch.value(row) for row in range(len(batch))], self._key)
+        self._keyed += sum(key is not None for key in keys)
+        target = np.array([partition_of(key or b"", self.partitions) for key in keys])
         for partition, chain in enumerate(self._chains):
             rows = np.flatnonzero(target == partition)
             if len(rows):

@@ -20,6 +20,11 @@ def keys_of(lines: Sequence[bytes], attribute: str) -> list[bytes | None]:
     return [_key(line, attribute) for line in lines]
 
 
+def no_key_notice(attribute: str) -> str:
+    """The message where none of the events has the key's attribute."""
+    return f"no event has the key {attribute!r}: all are in one partition"
+
+
 def keys_of_good(events: Sequence[bytes], attribute: str) -> list[bytes | None]:
     """The message key of each event as `keys_of` gives it, faster, for events that were decoded before."""
     return keys_of_parsed(events, [orjson.loads(event) for event in events], attribute)

@@ -88,6 +88,21 @@ def test_seconds_that_are_read_as_milliseconds_are_noticed(files: Path) -> None:
     assert "they fit as epoch_s" in saffron("check", "s.yaml", "t=t.ndjson").output
 
 
+@pytest.mark.parametrize("content", [b"", b"no json\nnone either\n", b"PAR1\x00\xff"])
+def test_a_proposal_from_nothing_is_said_to_be_a_guess(files: Path, content: bytes) -> None:
+    (files / "none.ndjson").write_bytes(content)
+    done = saffron("infer", "none.ndjson", "orders.ndjson", "--name", "shop")
+    assert done.exit_code == 0
+    assert "none: no message of it could be read" in done.stderr
+    assert "orders: no message" not in done.stderr
+
+
+def test_a_proposal_that_cannot_be_written_is_refused(files: Path) -> None:
+    done = saffron("infer", "orders.ndjson", "--name", "shop", "--out", "nowhere/shop.yaml")
+    assert isinstance(done.exception, InputError)
+    assert "there is no directory nowhere" in str(done.exception)
+
+
 def test_a_source_without_messages_is_said(files: Path) -> None:
     (files / "none.ndjson").write_text("", "utf-8")
     (files / "s.yaml").write_text("stream: s\nsources: [{topic: none}]\n", "utf-8")

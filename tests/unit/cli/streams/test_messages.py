@@ -4,13 +4,32 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from saffron.cli.client import Client
 from saffron.cli.streams.lines import LeftOut
 from saffron.cli.streams.messages import produce_messages
+from saffron.cli.streams.produce import require_foreign
+from saffron.errors import InputError
+from saffron.records.stream import StreamRecord
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.process.config import Settings
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog
+
+
+@pytest.mark.parametrize("topic", ["t.windows", "t.s.admitted", "t.queries", "t.complex-events", "t.events"])
+def test_a_topic_of_saffrons_own_is_refused_unless_it_is_a_streams(topic: str) -> None:
+    client = Client(Settings(prefix="t.", bootstrap="memory"), MemoryLog(MemoryBroker(lambda: 5)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "streams", lambda _: {"events": StreamRecord("events", topic="t.events")})
+        if topic == "t.events":
+            require_foreign(client, topic)
+        else:
+            with pytest.raises(InputError, match=f"topic '{topic}' is Saffron's own, as all that begin with 't.'"):
+                require_foreign(client, topic)
+        require_foreign(client, "orders")
+    client.log.close()
 
 
 def test_lines_are_values_or_whole_records(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -286,3 +287,29 @@ def test_a_column_of_csv_has_arrays_where_the_schema_says_so(tmp_path: Path) -> 
     decoded = Decoder(schema).decode(chunk.batch)
     assert column_values(decoded.attributes["l"]) == [[1, "x"], [], None]
     assert [(one.row, one.reason) for one in decoded.bad] == [(3, "schema")]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [(gzip.compress(LINES), "gzip"), (zstandard.compress(LINES), "zstd"), (_parquet(["type", "ts"]), "Parquet")],
+)
+def test_what_is_packed_or_a_table_is_not_read_as_lines(tmp_path: Path, content: bytes, kind: str) -> None:
+    with pytest.raises(InputError, match=f"-: is {kind}, and is read as lines of JSON"):
+        list(read_events(["-"], stdin=io.BytesIO(content)))
+    path = tmp_path / "events.ndjson"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=f"events.ndjson: is {kind}"):
+        list(read_events([path]))
+
+
+def test_a_pipe_is_read_as_standard_input_only(tmp_path: Path) -> None:
+    path = tmp_path / "events.ndjson"
+    os.mkfifo(path)
+    with pytest.raises(InputError, match=r"events.ndjson: is a pipe or a device; .* - < .*events.ndjson"):
+        list(read_events([path]))
+
+
+def test_the_place_where_a_line_is_no_utf8_is_told() -> None:
+    line = b'{"type":"A","ts":1,"x":"caf\xe9"}'
+    bad = Decoder(Schema({}, {}, {})).decode(next(read_events(["-"], stdin=io.BytesIO(line))).batch).bad
+    assert [one.detail for one in bad] == ["not JSON: it is not UTF-8 (byte 28: 0xe9)"]

@@ -71,6 +71,8 @@ def test_exact_times_need_no_column() -> None:
         ([1, True], "neither whole milliseconds"),
         ([0, 1_000_000], "at most 1000000 ms"),
         ([0, 2**60], "beyond 2^53"),
+        ([0, 2**63], "beyond 2^53"),
+        ([-(2**63), 0], "beyond 2^53"),
     ],
 )
 def test_bad_intervals(ts: Any, said: str) -> None:

@@ -7,8 +7,8 @@ import io
 import json
 import math
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Context, Decimal
 from typing import Any
 
 import fastavro
@@ -355,3 +355,83 @@ def test_a_number_that_is_none_makes_no_attribute_one_of_strings() -> None:
     batch = read(pa.table({"type": ["A"] * 2, "ts": [1, 2], "x": [math.nan, math.inf]}))
     decoded = Decoder(unknown).decode(batch)
     assert (dict(decoded.growth), decoded.mistyped) == ({}, 2)
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_a_value_that_holds_itself_or_is_nested_without_end_is_one_dead_letter() -> None:
+    itself: list[Any] = []
+    itself.append(itself)
+    within: dict[str, Any] = {}
+    within["x"] = within
+
+    class Broken:
+        def __repr__(self) -> str:
+            raise ValueError("no words")
+
+    values = [1, itself, within, nested(5000), Broken(), {"a": nested(5000)}, 2]
+    batch = read([{"type": "A", "ts": number, "x": value} for number, value in enumerate(values)])
+    assert [one.row for one in Decoder(SCHEMAS[0]).decode(batch).bad] == [1, 2, 3, 4, 5]
+
+
+A = {"type": "record", "name": "A", "fields": [{"name": "x", "type": ["null", "A"]}]}
+INNER = {"type": "record", "name": "B", "fields": [{"name": "a", "type": "A"}]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "referenced", "head", "layer"),
+    [
+        (A, [], b"", b"\x02"),
+        ({**A, "fields": [{"name": "x", "type": {"type": "array", "items": "A"}}]}, [], b"", b"\x02"),
+        ({**A, "fields": [{"name": "x", "type": {"type": "map", "values": [INNER]}}]}, [], b"", b"\x02\x02k\x00"),
+        (["B", "A"], [A, INNER], b"\x00", b"\x02"),
+    ],
+)
+def test_a_record_of_avro_that_is_nested_without_end_is_refused(
+    schema: Any, referenced: list[Any], head: bytes, layer: bytes
+) -> None:
+    read = avro_reader(json.dumps(schema), [json.dumps(one) for one in referenced])
+    ends = 0 if layer == b"\x02" and "array" not in json.dumps(schema) else 20
+    assert json.loads(read(head + layer * 20 + b"\x00" * (ends + 1)))
+    for depth in (600, 5_000, 100_000):  # fastavro's compiled reader overflows its stack at the second
+        with pytest.raises(ValueError, match="RecursionError"):
+            read(head + layer * depth + b"\x00" * (depth + 1))
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 28, -28, 59])
+def test_a_time_is_the_same_whatever_the_seconds_of_its_offset(seconds: int) -> None:
+    at = datetime(2024, 1, 1, tzinfo=timezone(timedelta(minutes=53, seconds=seconds)))
+    batch = read([{"type": "A", "ts": at, "x": at}])
+    row = json.loads(batch.value(0))
+    assert datetime.fromisoformat(row["ts"]) == datetime.fromisoformat(row["x"]) == at
+    assert Decoder(SCHEMAS[0]).decode(batch).ts.tolist() == [int(at.timestamp()) * 1000]
+
+
+@pytest.mark.parametrize("kind", ["bytes", "fixed"])
+@pytest.mark.parametrize("number", [0, 1, -1, 123_456_789, -(2**95), 2**95 - 1])
+def test_a_decimal_of_avro_keeps_digits_beyond_the_precision_of_its_schema(kind: str, number: int) -> None:
+    written = {"type": kind, "name": "D", "size": 12, "logicalType": "decimal", "precision": 3, "scale": 2}
+    read = avro_reader(json.dumps({"type": "record", "name": "A", "fields": [{"name": "x", "type": written}]}))
+    size = b"\x18" if kind == "bytes" else b""
+    found = json.loads(read(size + number.to_bytes(12, "big", signed=True)), parse_float=Decimal, parse_int=Decimal)
+    assert found["x"] == Decimal(number).scaleb(-2, Context(prec=60))
+
+
+def test_structs_without_fields_and_columns_without_rows() -> None:
+    kinds = {"s": pa.struct([]), "m": pa.map_(pa.string(), pa.int8()), "l": pa.list_(pa.struct([]))}
+    table = pa.table({"type": ["A", "A"], "ts": [1, 2], "s": pa.array([{}, None], kinds["s"])})
+    assert [json.loads(read(table).value(row)).get("s", "none") for row in range(2)] == [{}, None]
+    empty = pa.table({"type": pa.array([], pa.string()), "ts": pa.array([], pa.int64())})
+    for name, kind in kinds.items():
+        empty = empty.append_column(name, pa.array([], kind))
+    assert list(source_of(empty).batches(None)) == []
+
+
+def test_a_sparse_column_of_a_data_frame() -> None:
+    frame = pd.DataFrame({"type": ["A", "A"], "ts": [1, 2], "x": pd.arrays.SparseArray(np.array([0, 7]))})
+    assert [json.loads(read(frame).value(row))["x"] for row in range(2)] == [0, 7]

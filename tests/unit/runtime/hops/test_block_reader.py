@@ -72,6 +72,17 @@ def test_a_reader_may_start_in_the_middle_at_a_checkpoint_only() -> None:
     assert made.state.counter == 10
 
 
-def test_a_record_of_someone_elses_is_refused() -> None:
+def test_a_record_of_someone_elses_is_passed_over_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    made = reader()
+    for offset in (1, 2):
+        assert made.accept(Record("windows", 0, offset, 0, None, b"x", (("their", b"header"),))) is None
+    assert made.foreign == 2
+    assert [one.message for one in caplog.records] == [
+        "windows/0/1 is no block of Saffron's, and passed over: nothing else may write to that topic"
+    ]
+    assert made.accept(record(3, block(0))) is not None
+
+
+def test_a_record_with_half_of_the_headers_is_refused() -> None:
     with pytest.raises(LogError, match="is no block of Saffron's"):
-        reader().accept(Record("windows", 0, 1, 0, None, b"x"))
+        reader().accept(Record("windows", 0, 1, 0, None, b"x", (("claim", b"0"),)))

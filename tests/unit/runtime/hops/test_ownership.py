@@ -45,6 +45,10 @@ class Partition:
         self._producer.send(WHERE.topic, 0, encode(block), headers=tag.headers())
         return offset
 
+    def foreign(self, count: int) -> None:
+        for _ in range(count):
+            self._producer.send(WHERE.topic, 0, b'{"type":"A"}', headers=())
+
     def own(self) -> Ownership:
         """A new owner, as far as it gets."""
         ownership = Ownership(self.log, self._producer, WHERE, nonce="f" * 32, value=b"")
@@ -117,6 +121,24 @@ def test_a_zombie_that_wrote_much_hides_neither_claim_nor_blocks_before_it() -> 
     for counter in range(1, 60):
         partition.block("a", counter, seen=1)
     assert counters(partition.own()) == [0, 1]
+    assert partition.applied() == [0, 1]
+
+
+@pytest.mark.parametrize("many", [1, 5, 100])
+def test_records_of_other_programs_hide_neither_claims_nor_blocks(many: int) -> None:
+    partition = Partition()
+    partition.foreign(many)
+    partition.claim("a")
+    partition.foreign(many)
+    partition.block("a", 0, carries=True)
+    partition.foreign(many)
+    partition.block("a", 1)
+    partition.foreign(many)
+    ownership = partition.own()
+    assert (ownership.state, counters(ownership)) == (ClaimState.OWNED, [0, 1])
+    partition.foreign(many)
+    assert ownership.step()
+    assert ownership.state is ClaimState.OWNED
     assert partition.applied() == [0, 1]
 
 

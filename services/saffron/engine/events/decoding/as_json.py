@@ -17,14 +17,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import orjson
 
-_OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+# orjson rounds the seconds of an offset away, and the time is another one then: a datetime is written here.
+_OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
 _HEX = b"\\x"
 _MISSING = frozenset(("NaTType", "NAType"))
 _MOST_BITS = 1024
@@ -38,6 +39,13 @@ class NoJsonError(ValueError):
 def event_as_json(event: Mapping[Any, Any]) -> bytes:
     """An event of another format as a JSON object; NoJsonError: it holds an object that is no value."""
     try:
+        return _as_json(event)
+    except RecursionError:
+        raise NoJsonError("an attribute holds itself, or is nested too deep") from None
+
+
+def _as_json(event: Mapping[Any, Any]) -> bytes:
+    try:
         text = orjson.dumps(event if isinstance(event, dict) else dict(event), option=_OPTIONS, default=value_as_json)
     except TypeError:
         return _written(event)  # an integer beyond 64 bits, half a character
@@ -48,17 +56,28 @@ def event_as_json(event: Mapping[Any, Any]) -> bytes:
 
 def value_as_json(value: Any) -> Any:
     """A value of a type that orjson cannot write, in a form that it can."""
+    if type(value).__name__ in _MISSING:  # NaT is a datetime, too
+        return None
+    if isinstance(value, datetime):
+        return _as_iso(value)
     if isinstance(value, Decimal):
         return orjson.Fragment(str(value)) if value.is_finite() else number_as_text(_as_float(value))
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes_as_text(bytes(value))
-    if type(value).__name__ in _MISSING:
-        return None
-    if isinstance(value, datetime):
+    if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, timedelta):
         return milliseconds(value // timedelta(microseconds=1) * 1000)
     raise TypeError(f"a {type(value).__name__} is no value of JSON")
+
+
+def _as_iso(value: datetime) -> str:
+    """ISO 8601 text. Its offsets have no seconds, which those before 1900 may have: such a time is written in UTC."""
+    if value.tzinfo is not None and value.tzinfo is not UTC:
+        offset = value.utcoffset()
+        if offset is not None and (offset.seconds % 60 or offset.microseconds):
+            value = value.astimezone(UTC)
+    return value.isoformat()
 
 
 def bytes_as_text(value: bytes) -> str:

@@ -15,6 +15,7 @@ from saffron.engine.events.decoding.rules.event_times import DAY, times_of, with
 from saffron.engine.events.decoding.rules.outcomes import WATERMARK_TYPE, Bad, Event, Mark, Refused, Scalar
 from saffron.engine.events.decoding.rules.value_kinds import NO_NUMBER, fit, why_no_value, wider_kind
 from saffron.engine.events.decoding.rules.watermarks import mark_of
+from saffron.engine.events.raw import not_utf8
 from saffron.schema.schema import MAX_EVENT_BYTES, Kind, Schema
 
 
@@ -58,7 +59,7 @@ def _parse(value: bytes) -> Flat:
     try:
         event = parsed(value)
     except ValueError as error:
-        raise Refused("not-json", f"not JSON: {error}") from None
+        raise Refused("not-json", f"not JSON: {f'it {why}' if (why := not_utf8(value)) else error}") from None
     if not isinstance(event, dict):
         raise Refused("not-an-object", f"an event is a JSON object, and this is {shown(event)}")
     try:

@@ -13,15 +13,15 @@ _NAMED = 5
 def loss_notices(mistyped: Mapping[str, int], left_out: int, way: str = "a --schema FILE") -> Iterator[str]:
     """Notices, one sentence each; none if nothing was lost.
 
-    `mistyped`: by attribute, the number of values that became null: their kind is another one, or another field has
-    the same name. `left_out`: number of values of attributes beyond the limit of an inferred schema. `way`: the means
-    by which a user states the right kind.
+    `mistyped`: by attribute, the number of values that became null: their kind is another one, another field has the
+    same name, or they are numbers that are no values. `left_out`: number of values of attributes beyond the limit of
+    an inferred schema. `way`: the means by which a user states the right kind.
     """
     if mistyped:
         order = sorted(mistyped, key=lambda name: (-mistyped[name], name))
         named = ", ".join(f"{mistyped[name]:,} of {name!r}" for name in order[:_NAMED])
         more = f" and {counted(len(order) - _NAMED, 'other attribute')}" if len(order) > _NAMED else ""
-        why = "being of another kind than their attribute, or beside another field of that name"
+        why = "being of another kind than their attribute, beside another field of that name, or numbers beyond 64 bits"
         yield f"values are left out and null: {named}{more}, {why}; {way} says which kind is right"
     if left_out:
         most = f"an inferred schema has at most {MAX_ATTRIBUTES:,} attributes"

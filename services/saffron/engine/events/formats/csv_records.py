@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Self
 
-from saffron.engine.events.raw import Refusal
+from saffron.engine.events.raw import Refusal, not_utf8
 from saffron.schema.schema import MAX_EVENT_BYTES
 
 _TOO_LARGE = ("too-large", f"the row is longer than {MAX_EVENT_BYTES} bytes, the most that are read")
@@ -82,8 +82,8 @@ class _Lines:
                 cells[place] = ""
         if len(raw) > MAX_EVENT_BYTES:
             yield _wrong(raw, line, _TOO_LARGE)
-        elif not raw.isascii() and (where := _not_utf8(raw)) is not None:
-            yield _wrong(raw, line, ("not-csv", f"line {line} is not UTF-8 (byte {where + 1}: {raw[where]:#04x})"))
+        elif not raw.isascii() and (where := not_utf8(raw)):
+            yield _wrong(raw, line, ("not-csv", f"line {line} {where}"))
         elif row:
             yield Record(cells, line)
 
@@ -106,14 +106,6 @@ class _Lines:
 
 def _wrong(raw: bytes, line: int, why: Refusal) -> Record:
     return Record([], line, why, raw.rstrip(b"\r\n")[: MAX_EVENT_BYTES + 1])
-
-
-def _not_utf8(raw: bytes) -> int | None:
-    try:
-        raw.decode()
-    except UnicodeDecodeError as error:
-        return error.start
-    return None
 
 
 def _cell(separator: str) -> re.Pattern[str]:

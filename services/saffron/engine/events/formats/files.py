@@ -30,6 +30,8 @@ _KEPT_BYTES = MAX_EVENT_BYTES + 1
 _PACKED: dict[str, Codec] = {".zst": "zstd", ".gz": "gzip"}
 _FORMATS = (".ndjson", ".jsonl", ".csv", ".parquet")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_NO_TEXT = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PAR1": "Parquet"}
+"""The first bytes of files that are no lines."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ def _check(name: str) -> None:
         raise InputError(f"{name}: is a directory; name the files in it (a shell's *.ndjson does)")
     if not path.exists():
         raise InputError(f"{name}: no such file{_similar(path)}")
+    if not path.is_file():  # it could be read only once, and not from any place
+        raise InputError(f"{name}: is a pipe or a device; give what it holds as standard input: - < {name}")
 
 
 def _similar(path: Path) -> str:
@@ -159,9 +163,12 @@ def _blocks(read: Callable[[], bytes]) -> Iterator[bytes]:
 
 
 def _lines(name: str, blocks: Iterable[bytes]) -> Iterator[Chunk]:
-    """Chunks of NDJSON, which end at line ends."""
+    """Chunks of NDJSON, which end at line ends. InputError: it begins as a file of another kind does."""
     line = 1
     for data in _whole_lines(blocks, _behind_line):
+        if line == 1 and (kind := next((kind for first, kind in _NO_TEXT.items() if data.startswith(first)), None)):
+            hint = "give it as a file whose name says so" if name == STANDARD_INPUT else "its name should say so"
+            raise InputError(f"{name}: is {kind}, and is read as lines of JSON: {hint}")
         buffer = np.frombuffer(data, dtype=np.uint8)
         starts, ends, numbers, count = split_lines(buffer)
         if len(starts):

@@ -98,7 +98,8 @@ def _structs(array: Any) -> list[Any]:
     """Each struct of a column as an object."""
     names = [field.name for field in array.type]
     require_single("a struct of the table", names)
-    rows = zip(*(_values("", part) for part in array.flatten()), strict=True)
+    # Without fields there are no columns that could say how many rows there are.
+    rows = zip(*(_values("", part) for part in array.flatten()), strict=True) if names else [()] * len(array)
     return [
         dict(zip(names, row, strict=True)) if valid.as_py() else None
         for row, valid in zip(rows, array.is_valid(), strict=True)

@@ -41,5 +41,13 @@ def rows_of(events: Iterable[Any], first: int) -> Rows:
             texts.append(event_as_json(event))
         except NoJsonError as error:
             refused[place] = ("not-json", str(error))
-            texts.append(repr(event).encode("utf-8", "backslashreplace"))
+            texts.append(_shown(event).encode("utf-8", "backslashreplace"))
     return Rows(texts, list(range(first, first + len(texts))), refused)
+
+
+def _shown(event: Any) -> str:
+    """What a dead letter has of an event that is no JSON."""
+    try:
+        return repr(event)
+    except Exception:  # of an object of the user's own, or one nested too deep
+        return f"a {type(event).__name__} whose repr() fails"

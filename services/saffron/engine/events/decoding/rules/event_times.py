@@ -61,6 +61,8 @@ def timestamp(given: Any) -> int:
         if ts is None:
             raise Refused("bad-ts", f"ts {shown(given)} is not ISO 8601 (as 2024-05-01T12:30:00.250Z)")
     else:
+        if isinstance(given, int | float) and abs(given) > MAX_TS:  # those that are no value are infinite here
+            raise Refused("bad-ts", f"ts {shown(given)} is beyond 2^53 ms; is it in microseconds or nanoseconds?")
         ts = whole(given)
         if ts is None:
             raise Refused("bad-ts", f"ts {shown(given)} is neither whole milliseconds since 1970 nor ISO 8601 text")
