@@ -35,7 +35,7 @@ import os
 import sys
 from pathlib import Path
 import orjson
-from saffron.model_builder import rows
+from saffron.model_builder import cell_sums
 from saffron.model_builder.settings import settings
 from saffron.spark import gateway
 from saffron.spark.session import open_session
@@ -50,7 +50,7 @@ try:
     for number, values in enumerate(orjson.loads(sys.stdin.buffer.read())):
         records = [("t", offset % 2, offset, bytearray(value.encode())) for offset, value in enumerate(values)]
         frame = spark.createDataFrame(records, "topic string, partition int, offset bigint, value binary")
-        books.add(number, rows.collected(frame))
+        books.add(number, cell_sums.collected(frame))
     print(orjson.dumps(books.body()).decode())
     spark.stop()
 finally:
