@@ -9,17 +9,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from saffron.api import html
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.explain.chosen import plan_json, plan_text, schema_of
 from saffron.engine.operators.aggregates import registered
-from saffron.errors import InputError, SchemaError
+from saffron.errors import InputError
 from saffron.given_files import bytes_of
 from saffron.language import bind, explain_svg
 from saffron.language.binder import Bound
 from saffron.language.plan.plan import Plan
+from saffron.mapping.schema_file import schema_at
 from saffron.schema.schema import Schema
 
 SchemaLike = Schema | Mapping[str, Any] | Path | str
@@ -127,11 +126,4 @@ def read_schema(schema: SchemaLike) -> Schema:
         return schema
     if isinstance(schema, Mapping):
         return from_json_schema(schema)
-    try:
-        document = orjson.loads(bytes_of(Path(schema)))
-    except orjson.JSONDecodeError as error:
-        raise SchemaError(f"{schema} is not JSON: {error}") from error
-    try:
-        return from_json_schema(document)
-    except SchemaError as error:
-        raise SchemaError(f"{schema}: {error}") from None
+    return schema_at(schema)

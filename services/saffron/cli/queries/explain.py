@@ -10,12 +10,13 @@ import orjson
 import typer
 
 from saffron.cli import console
-from saffron.cli.queries.texts import bind_text, read_schema, read_texts
+from saffron.cli.queries.texts import bind_text, read_texts
 from saffron.engine.explain.chosen import plan_json, plan_text, schema_of
 from saffron.engine.operators.composition import bind_together
 from saffron.language import explain_svg
 from saffron.language.cost.shedders import AUTO, refusal
 from saffron.language.trends.sharing import sharing
+from saffron.mapping.schema_file import schema_at
 
 
 def explain(
@@ -47,7 +48,7 @@ def explain(
         raise typer.BadParameter(wrong, param_hint="--shed")
     if kernel and format != "text":
         raise typer.BadParameter("kernels are text: leave --format out", param_hint="--kernel")
-    known = read_schema(schema) if schema else None
+    known = schema_at(schema) if schema else None
     texts = [(one.name, one.text) for one in read_texts([*(files or []), *(query or [])], text or [])]
     together = list(bind_together(texts, known, bind_text))
     for bound in together:

@@ -20,9 +20,10 @@ from saffron.cli.queries.query_changes import (
 )
 from saffron.cli.queries.query_views import Name, list_queries, show, why
 from saffron.cli.queries.standing import read_standing, removed, wait_for
-from saffron.cli.queries.texts import QueryText, bind_text, read_schema, read_texts
+from saffron.cli.queries.texts import QueryText, bind_text, read_texts
 from saffron.errors import UnavailableError
 from saffron.language.cost.shedders import AUTO, SHEDDERS, refusal
+from saffron.mapping.schema_file import schema_at
 from saffron.records.query import ADD, QueryRecord
 from saffron.runtime.process.config import Settings
 
@@ -135,7 +136,7 @@ def check(
     by = None if schema else _running(system)
     found: list[Bound] | list[Checked]
     if by is None:
-        known = read_schema(schema) if schema else None
+        known = schema_at(schema) if schema else None
         found = bind_together([(one.name, one.text) for one in texts], known, bind_text)
     else:
         found = _addable(by, texts)

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
 import typer
 
-from saffron.engine.events.json_schema import from_json_schema
-from saffron.errors import SchemaError
 from saffron.given_files import bytes_of
 from saffron.runtime.process import config
 from saffron.runtime.process.own_modules import import_modules
@@ -51,15 +48,3 @@ def bind_text(text: str, schema: Schema | None, name: str) -> Bound:
     from saffron.language import bind
 
     return bind(text, schema, name=name, lenient=schema is None, aggregates=frozenset(registered()))
-
-
-def read_schema(path: Path) -> Schema:
-    """The schema in a file with a stream's JSON Schema."""
-    try:
-        document = orjson.loads(bytes_of(path))
-    except orjson.JSONDecodeError as error:
-        raise SchemaError(f"{path} is not JSON: {error}") from error
-    try:
-        return from_json_schema(document)
-    except SchemaError as error:
-        raise SchemaError(f"{path}: {error}") from None

@@ -8,7 +8,8 @@ import orjson
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.queries.texts import bind_text, read_schema, read_texts
+from saffron.cli.queries.texts import bind_text, read_texts
+from saffron.mapping.schema_file import schema_at
 
 
 def backfill(
@@ -46,7 +47,7 @@ def backfill(
         raise typer.BadParameter(f"--format is {form!r}; it is one of {', '.join(FORMS)}")
     settings = dict(map(_setting, conf or []))
     queries = read_texts(query or [], text or [])
-    known = read_schema(schema) if schema else None
+    known = schema_at(schema) if schema else None
     for one in queries:  # errors of the text alone need not wait for Spark
         bind_text(one.text, known if not lenient else None, one.name)
     from saffron.history.backfill import Work

@@ -14,11 +14,12 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.durations import duration_option
-from saffron.cli.queries.texts import QueryText, read_schema, read_texts
+from saffron.cli.queries.texts import QueryText, read_texts
 from saffron.cli.replays.inputs import EventFiles, Events, MessageFiles
 from saffron.cli.replays.output import Counts, DeadLetterFile, Lines, Sink, Table
 from saffron.cli.replays.places import Places
 from saffron.cli.replays.shed import ShedOptions
+from saffron.mapping.schema_file import schema_at
 from saffron.runtime.process.allocator import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def replay(
     """
     _require_together(partitions > 1, why, json=json, results=results.given, sheds=shedding.given)
     queries = read_texts(query or [], text or [])
-    read = Read(read_schema(schema) if schema else None, lenient, disorder or 0)
+    read = Read(schema_at(schema) if schema else None, lenient, disorder or 0)
     others = [*shedding.given, *(["--disorder"] if disorder else [])]
     texts = [one.text for one in queries]
     inputs = _inputs(stream, events, read.schema, partitions, key, texts, others=others)

@@ -13,7 +13,7 @@ from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.durations import duration_option
 from saffron.cli.queries.standing import read_standing
-from saffron.cli.queries.texts import bind_text, read_schema
+from saffron.cli.queries.texts import bind_text
 from saffron.cli.streams import applied, definition
 from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, differences, shown_row
@@ -22,6 +22,7 @@ from saffron.control.streams.change import StreamChange, StreamContext, StreamPl
 from saffron.control.streams.stream_changes import check_removal, left_topics, plan_change, plan_update
 from saffron.counted import counted
 from saffron.errors import InputError, QueryError
+from saffron.mapping.schema_file import schema_at
 from saffron.records.status import ENDED, QueryStatus
 from saffron.records.version import version_key
 
@@ -254,5 +255,5 @@ def _schema(path: Path | None) -> Any:
     """The JSON Schema in a file, read once as services will read it. SchemaError: they could not."""
     if path is None:
         return None
-    read_schema(path)  # a schema that no service could read is refused here, with the file's name
+    schema_at(path)  # a schema that no service could read is refused here, with the file's name
     return orjson.loads(path.read_bytes())
