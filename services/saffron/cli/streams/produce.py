@@ -98,7 +98,7 @@ def _produce_to_topic(
         raise typer.BadParameter("--topic sends messages as they are: leave --stream, --key, --rate and so on out")
     left_out = LeftOut()
     with connection(system.connected()) as client:
-        require_foreign(client, topic)
+        require_users_topic(client, topic)
         sent = produce_messages(client, topic, events, limit, left_out)
     if left_out.events:
         console.say(left_out.report())
@@ -108,7 +108,7 @@ def _produce_to_topic(
         console.say(f"{counted(sent, 'message')} to {topic}")
 
 
-def require_foreign(client: Client, topic: str) -> None:
+def require_users_topic(client: Client, topic: str) -> None:
     """InputError: the topic is Saffron's own, and no stream's. What it holds is read as written by a service."""
     prefix = client.settings.prefix
     if topic.startswith(prefix) and all(topic != stream.topic for stream in client.streams().values()):

@@ -9,7 +9,7 @@ import pytest
 from saffron.cli.client import Client
 from saffron.cli.streams.lines import LeftOut
 from saffron.cli.streams.messages import produce_messages
-from saffron.cli.streams.produce import require_foreign
+from saffron.cli.streams.produce import require_users_topic
 from saffron.errors import InputError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import TopicPartition
@@ -24,11 +24,11 @@ def test_a_topic_of_saffrons_own_is_refused_unless_it_is_a_streams(topic: str) -
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Client, "streams", lambda _: {"events": StreamRecord("events", topic="t.events")})
         if topic == "t.events":
-            require_foreign(client, topic)
+            require_users_topic(client, topic)
         else:
             with pytest.raises(InputError, match=f"topic '{topic}' is Saffron's own, as all that begin with 't.'"):
-                require_foreign(client, topic)
-        require_foreign(client, "orders")
+                require_users_topic(client, topic)
+        require_users_topic(client, "orders")
     client.log.close()
 
 

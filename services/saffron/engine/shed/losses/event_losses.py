@@ -10,7 +10,8 @@ skip-till-next-match a share r of the lost is replaced by other matches, so that
 a, b and r are chosen from a fixed grid by maximum likelihood (Poisson) of the counts that readers report; a and b near
 1/2 and 1 are preferred.
 
-The estimate is sum(L W) / sum(W). `at_random` is the loss of random dropping: L of the masked share in place of p.
+The estimate is sum(L W) / sum(W). `at_random` is the loss of random dropping: L of the share that goes of the
+events that the query can take, in place of p.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Extent:
 @dataclass(frozen=True)
 class _Mark:
     """Sums up to the end of a block. `sums` [4]: contributions of events, the part of them that goes, the part that was
-    promised to go, and masked events. `matches` [4, powers]: rows `_DUE` to `_PROMISED`."""
+    promised to go, and fitting events that go. `matches` [4, powers]: rows `_DUE` to `_PROMISED`."""
 
     end: float
     sums: Floats
@@ -94,21 +95,21 @@ class EventLosses:
         contributed: float,
         alive: int,
         part: float,
-        masked: float = 0.0,
+        fitting: float = 0.0,
         promised: float | None = None,
     ) -> None:
         """Add a block of events [begin, end), and its drops.
 
         `contributed`: contribution of its events to matches, in means of all events. `alive`: number of partial
         matches. `part`: the dropped part (0 to 1) of the contributions. `promised`: the same as the choice of means
-        assumed it; None: `part`. `masked`: the share that goes of the events that the query can take.
+        assumed it; None: `part`. `fitting`: the share that goes of the events that the query can take.
         """
         begin, end = block
         if not self._marks:
             self._marks.append(_Mark(begin, np.zeros(4), _no_matches()))
         last = self._marks[-1]
         by_promise = part if promised is None else promised
-        added = contributed, contributed * part, contributed * by_promise, (end - begin) * masked
+        added = contributed, contributed * part, contributed * by_promise, (end - begin) * fitting
         sums = last.sums + np.array(added)
         one, other, between = self._around(min(end - self.extent.reach, begin))
         whole, gone, foretold, dropped = (sums - one.sums - between * (other.sums - one.sums)).tolist()
