@@ -11,7 +11,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.shed.load.credits import Credits
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.errors import InputError, RemadeError
-from saffron.runtime.hops.block_reader import BlockReader, Decode, ReaderState
+from saffron.runtime.hops.block_reader import BlockReader, ReaderState
 from saffron.runtime.hops.hop import InputPartition
 from saffron.runtime.hops.input_state import LOST, InputState, InputTracker
 from saffron.runtime.hops.when_written import Counted
@@ -44,9 +44,7 @@ class ShedderHop:
     `waits`: queueing time of each forwarded block (ms). `held_ms`: total time that some block waited for credit.
     """
 
-    def __init__(
-        self, operator: ShedderOperator, decode: Decode, topic: str, *, credit_events: int, patience_ms: int
-    ) -> None:
+    def __init__(self, operator: ShedderOperator, topic: str, *, credit_events: int, patience_ms: int) -> None:
         """`topic`: the input's."""
         self.operator = operator
         self.input = InputTracker()
@@ -56,7 +54,7 @@ class ShedderHop:
         self.held_ms = 0
         self._appended: deque[int] = deque()
         self._blocked_at: int | None = None
-        self._reader = BlockReader(decode)
+        self._reader = BlockReader()
         self._credit_events = credit_events
         self._patience_ms = patience_ms
         self._credits: Credits | None = None

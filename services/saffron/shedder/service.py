@@ -10,14 +10,11 @@ from typing import Any
 import orjson
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.models.features.features import Pane
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.runtime.hops.inner_hop import InnerHop
-from saffron.runtime.hops.inner_topics import ensure_partition
 from saffron.runtime.hops.input_report import InputReport
-from saffron.runtime.hops.tags import claim_value
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.follower import Follower
 from saffron.runtime.log.topics import Topics
@@ -96,9 +93,6 @@ class ShedderService:
     def output(self, where: TopicPartition) -> TopicPartition:
         return TopicPartition(self._topics.admitted_of(self._streams.record_of(where.topic).stem), where.partition)
 
-    def ensure_output(self, where: TopicPartition, output: TopicPartition) -> None:
-        ensure_partition(self._log, where.topic, output.topic, output.partition)
-
     def chain(self, where: TopicPartition) -> ShedderHop:
         bound = overload(self._settings)
         watched = bound is not None or self._settings.observe == ALWAYS
@@ -107,22 +101,13 @@ class ShedderService:
         for record in self._newest.values():
             operator.offer(record.key, record.value, record.offset)
         credit = self._settings.credit_events
-        return ShedderHop(operator, decode_block, where.topic, credit_events=credit, patience_ms=_SILENCE_MS)
+        return ShedderHop(operator, where.topic, credit_events=credit, patience_ms=_SILENCE_MS)
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, Any]]:
         found: dict[TopicPartition, list[Record]] = {}
         for record in consumer.poll(_FETCH, wait):
             found.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
         return list(found.items())
-
-    def encode(self, block: Block) -> bytes:
-        return encode_block(block)
-
-    def decode(self, value: bytes) -> Block:
-        return decode_block(value)
-
-    def claim(self, nonce: str) -> bytes:
-        return claim_value(nonce)
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
         self._shedder_metrics.sent(self._hops()[where].sent(), now_ms)

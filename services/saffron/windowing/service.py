@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.decoding.decode import prepare_decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.kernels import jit
@@ -19,9 +18,7 @@ from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.writing import letter_message
 from saffron.runtime.hops.inner_hop import InnerHop
-from saffron.runtime.hops.inner_topics import ensure_partition
 from saffron.runtime.hops.input_report import InputReport
-from saffron.runtime.hops.tags import claim_value
 from saffron.runtime.log import Consumer, Log, TopicPartition
 from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
 from saffron.runtime.process.background import Background
@@ -156,9 +153,6 @@ class WindowingService:
     def output(self, where: TopicPartition) -> TopicPartition:
         return TopicPartition(self._topics.windows_of(self._control.stream_at(where.topic).stem), where.partition)
 
-    def ensure_output(self, where: TopicPartition, output: TopicPartition) -> None:
-        ensure_partition(self._log, where.topic, output.topic, output.partition)
-
     def chain(self, where: TopicPartition) -> WindowingHop:
         settings, record = self._settings, self._control.stream_at(where.topic)
         stream = record.name
@@ -197,15 +191,6 @@ class WindowingService:
         if any(isinstance(one.hop, WindowingHop) and one.hop.waiting for one in self.shell.chains.values()):
             wait = min(wait, self._settings.flush_ms / 1000)
         return consumer.poll_raw(self._settings.poll_records, wait)
-
-    def encode(self, block: Block) -> bytes:
-        return encode_block(block)
-
-    def decode(self, value: bytes) -> Block:
-        return decode_block(value)
-
-    def claim(self, nonce: str) -> bytes:
-        return claim_value(nonce)
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
         self._windowing_metrics.sent(where, block, now_ms)

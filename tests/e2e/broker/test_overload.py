@@ -19,7 +19,6 @@ import pytest
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.codec import decode_block
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.log import TopicPartition
@@ -130,7 +129,7 @@ def replayed(system: System) -> Sequence[bytes]:
     where = TopicPartition(system.topics.admitted, 0)
     consumer = system.log.consumer(f"{where.topic}-again", committed_only=False)
     consumer.assign({where: 0})
-    reader, found, position, end = BlockReader(decode_block), list[Block](), 0, consumer.watermarks(where)[1]
+    reader, found, position, end = BlockReader(), list[Block](), 0, consumer.watermarks(where)[1]
     while position < end:
         for record in consumer.poll(500, 0.2):
             position = record.offset + 1

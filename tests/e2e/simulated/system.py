@@ -16,7 +16,6 @@ import fastavro
 import orjson
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.codec import decode_block
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.operator import ResultOperator
@@ -198,7 +197,7 @@ def make_system(seed: int, directory: Path, *, partitions: int = 2, **changes: A
 
 def blocks(world: World, topic: str, partition: int) -> list[Block]:
     """The blocks that count, by the readers' own rules."""
-    reader = BlockReader(decode_block)
+    reader = BlockReader()
     found = (reader.accept(record) for record in world.read(topic, partition, committed_only=False))
     return [block for block in found if block is not None]
 

@@ -6,7 +6,6 @@ So a lost, doubled or reordered event changes every id after it.
 from __future__ import annotations
 
 import hashlib
-import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,16 +23,6 @@ from saffron.runtime.hops.hop import InputPartition
 from saffron.runtime.hops.input_state import InputTracker
 from saffron.runtime.hops.when_written import Counted
 from saffron.schema.schema import Kind
-
-
-def encode(block: Block) -> bytes:
-    return pickle.dumps(block)
-
-
-def decode(value: bytes) -> Block:
-    block = pickle.loads(value)
-    assert isinstance(block, Block)
-    return block
 
 
 def columns(seqs: Sequence[int], values: Sequence[int], times: Sequence[int]) -> Columns:

@@ -26,7 +26,7 @@ from saffron.runtime.results.published import PublishedTopics
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.shedder.hop import ShedderHop
 from tests.memory.memory_log import MemoryLog
-from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeWindowing, decode, encode
+from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeWindowing
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World
 
@@ -46,13 +46,10 @@ class Wiring:
     def output(self, where: TopicPartition) -> TopicPartition:
         return TopicPartition(self._target, where.partition)
 
-    def ensure_output(self, where: TopicPartition, output: TopicPartition) -> None:
-        """It is there."""
-
     def chain(self, where: TopicPartition) -> Hop:
         if self._target == "admitted":
             operator = ShedderOperator(where.partition, "events")
-            return ShedderHop(operator, decode, where.topic, credit_events=10**9, patience_ms=100)
+            return ShedderHop(operator, where.topic, credit_events=10**9, patience_ms=100)
         draw = self._world.random
         return FakeWindowing(
             iter(lambda: draw.randrange(6), -1),
@@ -67,15 +64,6 @@ class Wiring:
         for record in consumer.poll(20, wait):
             found.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
         return list(found.items())
-
-    def encode(self, block: Block) -> bytes:
-        return encode(block)
-
-    def decode(self, value: bytes) -> Block:
-        return decode(value)
-
-    def claim(self, nonce: str) -> bytes:
-        return nonce.encode()
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
         """Nothing to count."""
@@ -117,7 +105,6 @@ def matcher(world: World, log: MemoryLog) -> LastHop[ResultChain]:
             directory=world.snapshots / str(where.partition),
             operator=lambda note: FakeOperator(),
             report_failure=lambda failure: None,
-            decode=decode,
             published=PublishedTopics(log, TopicSpec("", PARTITIONS, {}), RowFormats(Settings())),
             observer=FakeObserver,
             commit_executor=beside,
@@ -155,7 +142,7 @@ def produce(world: World, draw: random.Random, total: int) -> None:
 
 def blocks(world: World, topic: str, partition: int) -> list[Block]:
     """The blocks that count, by the readers' own rules."""
-    reader = BlockReader(decode)
+    reader = BlockReader()
     found = (reader.accept(record) for record in world.read(topic, partition, committed_only=False))
     return [block for block in found if block is not None]
 

@@ -91,7 +91,7 @@ def lived(shedder: str, monkeypatch: pytest.MonkeyPatch) -> Services:
 
     def beside(self: Loop, blocks: list[Block], arrivals: Any) -> Any:
         twin = replay._shedder(replay._chains[0], blocks)
-        hop = ShedderHop(twin, decode_block, "windows", credit_events=1, patience_ms=10**9)
+        hop = ShedderHop(twin, "windows", credit_events=1, patience_ms=10**9)
         hop._reader.state = hop._reader.state.__class__(0, blocks[0].counter)
         found.append(Services(self.shedder, hop, ahead=list(blocks)))
         self.shedder = found[0]  # type: ignore[assignment]

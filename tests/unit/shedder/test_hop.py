@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.codec import encode_block
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.errors import RemadeError
 from saffron.runtime.hops.hop import InputPartition
@@ -14,19 +15,19 @@ from saffron.runtime.hops.input_state import LOST, Incident
 from saffron.runtime.hops.tags import BlockTag
 from saffron.runtime.log import Record, TopicState
 from saffron.shedder.hop import MOST_BLOCKS, ShedderHop
-from tests.unit.runtime.fakes import columns, decode, encode
+from tests.unit.runtime.fakes import columns
 
 ADD = Control(0, "query", {"op": "add", "name": "q", "version": 1, "text": "", "slot": 0, "from": "now"})
 
 
 def hop(credit: int = 10) -> ShedderHop:
-    return ShedderHop(ShedderOperator(0, "events"), decode, "windows", credit_events=credit, patience_ms=100)
+    return ShedderHop(ShedderOperator(0, "events"), "windows", credit_events=credit, patience_ms=100)
 
 
 def record(offset: int, counter: int, first: int, size: int, *controls: Control, at: int = 0) -> Record:
     seqs = list(range(first, first + size))
     block = Block(columns(seqs, seqs, seqs), first, first + size, 0, counter=counter, controls=controls)
-    return Record("windows", 0, offset, at, None, encode(block), BlockTag(0, 0, -1, False).headers())
+    return Record("windows", 0, offset, at, None, encode_block(block), BlockTag(0, 0, -1, False).headers())
 
 
 def load(service: str, position: int, *queries: str) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from saffron.runtime.telemetry.metrics import Metrics
 from saffron.shedder.hop import ShedderHop
 from saffron.shedder.shedder_metrics import ShedderMetrics
 from tests.unit.engine.shed.blocks import block, query
-from tests.unit.runtime.fakes import decode
 
 
 class NoShell:
@@ -35,7 +34,7 @@ def hop(partition: int, found: int, lost: float) -> ShedderHop:
     operator.apply(block(0, 100, 0, query(0, "add", "q")), now_ms=0)
     told = {"found": {"q": found}, "loss": {"q": lost}, "partial_matches": {}}
     operator.observe({"service": "matcher", "position": 100, **told})
-    return ShedderHop(operator, decode, "windows", credit_events=10, patience_ms=100)
+    return ShedderHop(operator, "windows", credit_events=10, patience_ms=100)
 
 
 def test_of_two_partitions_the_share_is_that_of_their_matches_together() -> None:

@@ -14,7 +14,6 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.codec import decode_block
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
@@ -192,7 +191,7 @@ class Shop:
                     self.send(topic, partition, last_of(topic, f"last{one}"))
 
     def blocks(self, partition: int) -> list[Block]:
-        reader = BlockReader(decode_block)
+        reader = BlockReader()
         records = self.world.read(TOPICS.windows_of(NAME), partition, committed_only=False)
         return [block for block in map(reader.accept, records) if block is not None]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import orjson
 import pytest
 
-from saffron.engine.events.codec import decode_block
 from saffron.errors import AbortableError
 from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.log import Record, TopicPartition
@@ -98,7 +97,7 @@ class System:
 
     def windows(self, partition: int) -> list[tuple[int, int]]:
         """(ts, n) in the order of the new stream."""
-        reader = BlockReader(decode_block)
+        reader = BlockReader()
         topic = TOPICS.windows_of(NAME)
         blocks = [reader.accept(one) for one in self.world.read(topic, partition, committed_only=False)]
         columns = [block.columns for block in blocks if block is not None and len(block.columns)]
@@ -115,7 +114,7 @@ class System:
                 process.service.step(self.world.now)
 
     def ended(self) -> bool:
-        reader = [BlockReader(decode_block) for _ in range(TARGETS)]
+        reader = [BlockReader() for _ in range(TARGETS)]
         for partition in range(TARGETS):
             records = self.world.read(TOPICS.windows_of(NAME), partition, committed_only=False)
             if not any(block is not None and block.end for block in map(reader[partition].accept, records)):
@@ -177,7 +176,7 @@ def test_what_a_producer_has_aborted_is_no_event(tmp_path: Path) -> None:
     system.world.settle(system.ended)
     assert [one.value for one in system.routed()] == system.sent
     partition = TopicPartition(TOPICS.windows, 0)
-    reader = BlockReader(decode_block)
+    reader = BlockReader()
     blocks = map(reader.accept, system.world.broker.partition(partition).read(0, 1000, False)[0])
     assert sum(len(block.columns) for block in blocks if block is not None) == 1
 

@@ -10,7 +10,6 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.codec import decode_block
 from saffron.errors import LogError
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.hops.block_reader import BlockReader
@@ -76,7 +75,7 @@ class Bench:
                 service.step(self.now + self.stepped)
 
     def blocks(self, partition: int) -> list[Block]:
-        reader = BlockReader(decode_block)
+        reader = BlockReader()
         records = self.broker.partition(TopicPartition(TOPICS.windows_of(NAME), partition)).read(0, 10**6, False)[0]
         return [block for block in map(reader.accept, records) if block is not None]
 

@@ -8,17 +8,15 @@ counters raises GapError, since continuing would lose events.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.codec import decode_block
 from saffron.errors import GapError
 from saffron.runtime.hops.tags import FOREIGN, BlockTag, read_tag
 from saffron.runtime.log import Record
 
 _LOG = logging.getLogger(__name__)
-
-Decode = Callable[[bytes], Block]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +37,7 @@ class BlockReader:
     `ignored` and `repeated` count skipped blocks, `foreign` records that no service of Saffron wrote.
     """
 
-    def __init__(self, decode: Decode, state: ReaderState | None = None) -> None:
-        self._decode = decode
+    def __init__(self, state: ReaderState | None = None) -> None:
         self.state = state or ReaderState()
         self.ignored = 0
         self.repeated = 0
@@ -59,7 +56,7 @@ class BlockReader:
         if tag.claim < claim:
             self.ignored += 1
             return None
-        block = self._decode(record.value or b"")
+        block = decode_block(record.value or b"")
         expected = self.state.counter
         if expected is None:
             return self._start(tag, block)

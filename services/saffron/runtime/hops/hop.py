@@ -60,21 +60,11 @@ class Wiring(Protocol):
     def output(self, where: TopicPartition) -> TopicPartition:
         """The output partition of an input partition."""
 
-    def ensure_output(self, where: TopicPartition, output: TopicPartition) -> None:
-        """Makes sure that the output partition exists. StreamError: it does not, and cannot be created."""
-
     def chain(self, where: TopicPartition) -> Hop:
         """A new hop for an input partition, before `resume`."""
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, Any]]:
         """Input batches by partition. Waits up to `wait` seconds."""
-
-    def encode(self, block: Block) -> bytes: ...
-
-    def decode(self, value: bytes) -> Block: ...
-
-    def claim(self, nonce: str) -> bytes:
-        """The value of a claim's record."""
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
         """Called for each block written, for metrics. `where`: the chain's input partition."""

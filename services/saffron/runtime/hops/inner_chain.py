@@ -9,9 +9,11 @@ from functools import partial
 from typing import Any
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.codec import decode_block, encode_block
 from saffron.errors import GapError, LogError, StreamError
 from saffron.runtime.hops.flow import Flow
 from saffron.runtime.hops.hop import Hop, InputPartition, Wiring
+from saffron.runtime.hops.inner_topics import ensure_partition
 from saffron.runtime.hops.ownership import ClaimState, Ownership
 from saffron.runtime.hops.when_written import Report, WhenWritten
 from saffron.runtime.log import Consumer, Log, OutOfRange, Producer, TopicPartition
@@ -174,10 +176,9 @@ class InnerChain:
         if now_ms < self._retry_at:
             return False
         member = self._member
-        member.wiring.ensure_output(self.where, self.output)
+        ensure_partition(member.log, self.where.topic, self.output.topic, self.output.partition)
         self._claimed_at, nonce = now_ms, member.nonce()
-        value = member.wiring.claim(nonce)
-        self._ownership = Ownership(member.log, member.producer, self.output, nonce=nonce, value=value)
+        self._ownership = Ownership(member.log, member.producer, self.output, nonce=nonce)
         return True
 
     def _check_delivery(self, doing: str) -> None:
@@ -190,7 +191,7 @@ class InnerChain:
         hop = member.wiring.chain(self.where)
         reached: dict[int, tuple[int, int, bool]] = {}
         for record in ownership.tail:
-            block = member.wiring.decode(record.value or b"")
+            block = decode_block(record.value or b"")
             hop.resume(block)
             reached[block.claim] = _reach(block)
         ownership.tail = ()
@@ -211,7 +212,7 @@ class InnerChain:
         for block, counts in zip(blocks, hop.take_counts(), strict=True):
             carries = any(control.kind == "checkpoint" for control in block.controls)
             tag = ownership.tag(carries=carries)
-            value = member.wiring.encode(replace(block, claim=tag.claim))
+            value = encode_block(replace(block, claim=tag.claim))
             self._sent += 1
             self._when_written.add(BLOCKS, 1, output.topic)
             for one in counts:

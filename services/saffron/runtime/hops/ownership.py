@@ -13,7 +13,7 @@ from __future__ import annotations
 from enum import Enum
 
 from saffron.errors import LogError
-from saffron.runtime.hops.tags import FOREIGN, BlockTag, ClaimTag, read_tag, valid_blocks
+from saffron.runtime.hops.tags import FOREIGN, BlockTag, ClaimTag, claim_value, read_tag, valid_blocks
 from saffron.runtime.log import Consumer, Log, Producer, Record, TopicPartition
 
 _FIRST_RECORDS = 16
@@ -36,7 +36,7 @@ class Ownership:
     `checkpoint`: offset of the newest block with one, or -1. `tail`: records to restore the state from.
     """
 
-    def __init__(self, log: Log, producer: Producer, where: TopicPartition, *, nonce: str, value: bytes) -> None:
+    def __init__(self, log: Log, producer: Producer, where: TopicPartition, *, nonce: str) -> None:
         self.where = where
         self.state = ClaimState.CLAIMING
         self.claim = -1
@@ -49,7 +49,7 @@ class Ownership:
         self._consumer = self._reader(lazy=False)
         self._low, high = self._consumer.watermarks(where)
         self._read_from(max(self._low, high - _FIRST_RECORDS))
-        producer.send(where.topic, where.partition, value, headers=ClaimTag(nonce).headers())
+        producer.send(where.topic, where.partition, claim_value(nonce), headers=ClaimTag(nonce).headers())
 
     def step(self) -> bool:
         """Reads on; True if a record came. `tail` is complete once `state` is OWNED."""

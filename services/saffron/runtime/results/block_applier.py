@@ -33,7 +33,7 @@ class BlockApplier:
         self._plan = plan
         self._tally = tally
         self._observer: Observer = plan.observer()
-        self._reader = BlockReader(plan.decode)
+        self._reader = BlockReader()
         self._unshared: frozenset[str] = frozenset()
         self._step = LastStep(plan.directory)
         self._dropped: Growth[str] = Growth()
@@ -61,7 +61,7 @@ class BlockApplier:
         operator.part(self._unshared)
         self.failed.add(operator.failures(), committed)
         self._step.leave()
-        self._reader = BlockReader(plan.decode, state)
+        self._reader = BlockReader(state)
         self.operator = operator
         return position
 

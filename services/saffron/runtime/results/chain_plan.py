@@ -14,7 +14,7 @@ from saffron.engine.events.columns import Columns
 from saffron.engine.operators.containment import Failure, Note
 from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.operators.results import Results
-from saffron.runtime.hops.block_reader import BlockReader, Decode, ReaderState
+from saffron.runtime.hops.block_reader import BlockReader, ReaderState
 from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.hops.when_written import Report, unreported
 from saffron.runtime.log import Committed, Log, TopicPartition
@@ -81,7 +81,6 @@ class ChainPlan:
     directory: Path
     operator: Callable[[Note], ResultOperator]
     observer: Callable[[], Observer]
-    decode: Decode
     report_failure: Callable[[Failure], None]
     published: PublishedTopics
     source: bytes = b""
@@ -235,7 +234,7 @@ def blocks_until(log: Log, plan: ChainPlan, until: int) -> Iterator[Block]:
     """The partition's blocks from the earliest one up to and including the one at offset `until`."""
     consumer = log.consumer(f"{plan.group}-history", committed_only=False, client_id="history")
     low, _ = consumer.watermarks(plan.where)
-    reader = BlockReader(plan.decode, ReaderState(counter=0 if low == 0 else None))
+    reader = BlockReader(ReaderState(counter=0 if low == 0 else None))
     consumer.assign({plan.where: low})
     position = low
     try:

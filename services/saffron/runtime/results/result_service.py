@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from saffron.engine.events.codec import decode_block
 from saffron.engine.kernels import jit
 from saffron.engine.operators.containment import Failure, Note
 from saffron.engine.operators.operator import ResultOperator
@@ -194,7 +193,6 @@ class ResultService:
             directory=self._settings.snapshots / kind.service / where.topic / str(where.partition),
             operator=lambda note: kind.make(where.partition, record, note),
             report_failure=lambda failure: self._report_failure(stream, where.partition, failure),
-            decode=decode_block,
             published=self._published,
             source=source.encode(),
             headers=(

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.codec import encode_block
 from saffron.errors import GapError, LogError
 from saffron.runtime.hops.block_reader import BlockReader, ReaderState
 from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import Record
-from tests.unit.runtime.fakes import columns, decode, encode
+from tests.unit.runtime.fakes import columns
 
 
 def block(counter: int, size: int = 1, controls: tuple[Control, ...] = ()) -> Block:
@@ -21,7 +22,7 @@ def block(counter: int, size: int = 1, controls: tuple[Control, ...] = ()) -> Bl
 
 def record(offset: int, content: Block, claim: int = 0) -> Record:
     tag = BlockTag(claim, offset - 1, -1, False)
-    return Record("windows", 0, offset, 0, None, encode(replace(content, claim=claim)), tag.headers())
+    return Record("windows", 0, offset, 0, None, encode_block(replace(content, claim=claim)), tag.headers())
 
 
 def claim(offset: int) -> Record:
@@ -29,7 +30,7 @@ def claim(offset: int) -> Record:
 
 
 def reader() -> BlockReader:
-    made = BlockReader(decode, ReaderState(counter=0))
+    made = BlockReader(ReaderState(counter=0))
     assert made.accept(claim(0)) is None
     return made
 
@@ -65,7 +66,7 @@ def test_a_block_of_a_lower_claim_is_ignored() -> None:
 
 
 def test_a_reader_may_start_in_the_middle_at_a_checkpoint_only() -> None:
-    made = BlockReader(decode)
+    made = BlockReader()
     assert made.accept(record(10, block(7))) is None
     start = block(8, controls=(Control(8, "checkpoint", {}),))
     assert made.accept(record(11, start)) is not None

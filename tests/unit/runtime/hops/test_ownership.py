@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.codec import decode_block, encode_block
 from saffron.errors import LogError
 from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.hops.ownership import ClaimState, Ownership
@@ -12,7 +13,7 @@ from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import TopicPartition, TopicSpec
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog
-from tests.unit.runtime.fakes import columns, decode, encode
+from tests.unit.runtime.fakes import columns
 
 WHERE = TopicPartition("windows", 0)
 
@@ -42,7 +43,7 @@ class Partition:
         offset = self.high
         tag = BlockTag(self._claims[owner], offset - 1 if seen is None else seen, checkpoint, carries)
         block = Block(columns([counter], [0], [0]), counter, counter + 1, 0, claim=tag.claim, counter=counter)
-        self._producer.send(WHERE.topic, 0, encode(block), headers=tag.headers())
+        self._producer.send(WHERE.topic, 0, encode_block(block), headers=tag.headers())
         return offset
 
     def foreign(self, count: int) -> None:
@@ -51,7 +52,7 @@ class Partition:
 
     def own(self) -> Ownership:
         """A new owner, as far as it gets."""
-        ownership = Ownership(self.log, self._producer, WHERE, nonce="f" * 32, value=b"")
+        ownership = Ownership(self.log, self._producer, WHERE, nonce="f" * 32)
         for _ in range(50):
             ownership.step()
         return ownership
@@ -59,12 +60,12 @@ class Partition:
     def applied(self) -> list[int]:
         """The counters of the blocks that every reader applies."""
         records = self.broker.partition(WHERE).read(0, 1000, False)[0]
-        reader = BlockReader(decode)
+        reader = BlockReader()
         return [block.counter for block in map(reader.accept, records) if block is not None]
 
 
 def counters(ownership: Ownership) -> list[int]:
-    return [decode(record.value or b"").counter for record in ownership.tail]
+    return [decode_block(record.value or b"").counter for record in ownership.tail]
 
 
 def test_an_empty_partition_is_owned_with_nothing_to_take_up() -> None:

@@ -15,6 +15,7 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Block, Control
+from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.containment import ADVANCING, OBSERVING, RESTORING, SAVING, Note
 from saffron.engine.operators.operator import History, ResultOperator, State
@@ -34,7 +35,7 @@ from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS, EVENTS_APPLIE
 from saffron.runtime.telemetry.metrics import Metrics
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import Killed, MemoryLog
-from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeResults, columns, decode, encode
+from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeResults, columns
 from tests.unit.runtime.some_time import Later
 
 T = TypeVar("T")
@@ -68,7 +69,7 @@ class Bench:
         block = Block(times, seqs[0], seqs[-1] + 1, 0, counter=self.counter, controls=controls)
         self.seq += len(results)
         self.counter += len(results) + len(controls)
-        self._producer.send("admitted", 0, encode(block), headers=BlockTag(0, 0, -1, False).headers())
+        self._producer.send("admitted", 0, encode_block(block), headers=BlockTag(0, 0, -1, False).headers())
 
     def chain(
         self,
@@ -90,7 +91,6 @@ class Bench:
             self.directory,
             operator,
             FakeObserver,
-            decode,
             report_failure=lambda failure: None,
             published=PublishedTopics(log, TopicSpec("", 2, {}), RowFormats(Settings())),
         )
@@ -118,7 +118,7 @@ class Bench:
     def expected(self) -> list[bytes]:
         operator, found = FakeOperator(), []
         for record in self.broker.partition(WHERE).read(1, 10_000, True)[0]:
-            results = operator.apply(decode(record.value or b""))
+            results = operator.apply(decode_block(record.value or b""))
             found += results.json(0, len(results))
         return found
 
