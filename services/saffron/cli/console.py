@@ -62,6 +62,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
     """Prints a plain table on standard output, as wide as its content, for other tools to cut and sort.
 
     A row is a line: names out of messages may have any signs, and those that are not printed are replaced. None is `-`.
+    Importing `rich` for it would take 0.03 s of processor time, where all of `saffron config show` takes 0.08 s.
     """
     cells = [["-" if cell is None else printable(str(cell)) for cell in row] for row in rows]
     widths = [max(map(display_width, [name, *(row[i] for row in cells)])) for i, name in enumerate(columns)]

@@ -1,4 +1,8 @@
-"""The screen of `saffron top`: lines that fit the terminal. The least important columns are dropped first."""
+"""The screen of `saffron top`: lines that fit the terminal. The least important columns are dropped first.
+
+It is drawn without `rich`. A table of `rich` narrows its columns and drops none, so the widths would be computed here
+all the same. Its live display would save some ten lines of `top.py`.
+"""
 
 from __future__ import annotations
 
