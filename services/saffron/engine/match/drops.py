@@ -10,14 +10,12 @@ import numpy as np
 from saffron.engine.match.core.rows import SEQ
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.keep import keep_best, utilities
-from saffron.engine.match.output.render import Matches, Written
-from saffron.engine.match.output.timed_out import TimedOutRuns
+from saffron.engine.match.output.render import Written
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding.candidates import candidates
 from saffron.engine.match.shedding.orders import Order, Worth
 from saffron.engine.match.shedding.retained import Retained
 from saffron.engine.match.shedding.tracked import Tracked
-from saffron.engine.operators.results import Part
 from saffron.engine.operators.sampled import is_sampled
 from saffron.engine.operators.stopwatch import Stopwatch
 
@@ -95,16 +93,12 @@ class Drops:
         self._samples.append((live, nanoseconds))
         return dropped.counts
 
-    def found(self, query: str, part: Part) -> None:
+    def found(self, query: str, part: Written) -> None:
         """Count the matches that a query reports for its tracked and retained partial matches."""
-        if not isinstance(part, Written) or isinstance(part, TimedOutRuns) or not len(part):
-            return
         spared, followed = self._spared.get(query, Retained()), self._followed.get(query, Tracked())
-        if not spared.notes and not len(followed):
+        if not len(part) or not (spared.notes or len(followed)):
             return
-        near = np.ones(len(part), np.bool_)
-        if isinstance(part, Matches):
-            near = followed.have(part.first) | np.isin(part.first, np.fromiter(spared.notes, np.int64))
+        near = followed.have(part.first) | np.isin(part.first, np.fromiter(spared.notes, np.int64))
         if not near.any():
             return
         counts, places = part.events_of(np.flatnonzero(near))

@@ -10,7 +10,7 @@ from saffron.engine.match.core.stream import Range
 from saffron.engine.match.drops import Drops
 from saffron.engine.match.keep import unlistable
 from saffron.engine.match.observe import transition_rows
-from saffron.engine.match.output.render import Matches
+from saffron.engine.match.output.render import Written
 from saffron.engine.match.queries.registered import Standing, TakeStep
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding.feature_watch import FeatureWatch
@@ -18,7 +18,6 @@ from saffron.engine.match.shedding.orders import Order
 from saffron.engine.match.shedding.shadow import Shadows
 from saffron.engine.match.shedding.traces import Traces
 from saffron.engine.operators.containment import DROPPING, OBSERVING, is_of_query
-from saffron.engine.operators.results import Part
 from saffron.engine.operators.stopwatch import Stopwatch
 
 _FOLLOWED_MORE = 4
@@ -102,17 +101,17 @@ class Effects:
             self.traces.dropping(name, runs, last[0 if runs.plan.window.events else 1], events=True)
         self.shadows.advance(name, part, opened)
 
-    def found(self, standing: Standing, results: Part) -> None:
-        """Count results that a query reports."""
-        self.features.found(standing, results)
-        self.drops.found(standing.name, results)
+    def found(self, standing: Standing, matches: Sequence[Written]) -> None:
+        """Count matches that a query reports."""
+        for part in matches:
+            self.features.found(standing, part)
+            self.drops.found(standing.name, part)
 
     def end_query(
-        self, standing: Standing, partition: int, block: Block, found: Sequence[Part], *, shadowed: bool
+        self, standing: Standing, partition: int, block: Block, matches: Sequence[Written], *, shadowed: bool
     ) -> None:
-        """End a block of one query, in which it has found these results."""
+        """End a block of one query, in which it has reported these matches."""
         name, runs = standing.name, standing.runs
-        matches = [one for one in found if isinstance(one, Matches)]
         if shadowed:
             self.shadows.end_block(name, runs, partition, block, matches, self.traces.of(name))
         if runs is not None and (exact := runs.droppable) is not None:

@@ -13,6 +13,7 @@ from saffron.engine.match.core.stream import Range
 from saffron.engine.match.effects import Effects
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.observe import begin_block, end_block, spent
+from saffron.engine.match.output.timed_out import matches_in
 from saffron.engine.match.queries import totals
 from saffron.engine.match.queries.history import replay_past
 from saffron.engine.match.queries.kinds import start
@@ -196,14 +197,15 @@ class MatchOperator(QueryOperator[Standing, Runs]):
 
     def _collect(self, standing: Standing) -> None:
         """Take the results of a query in this block."""
-        found = []
+        fired: Sequence[Fired] = ()
         if standing.runs is not None and standing.runs.unreported:
-            for part in standing.runs.fired(standing.name, self.partition, self._block):
-                standing.results += len(part.results)
-                self._effects.found(standing, part.results)
-                self._failures.results.add(standing, part)
-                found.append(part.results)
-        self._effects.end_query(standing, self.partition, self._block, found, shadowed=self._composition is None)
+            fired = standing.runs.fired(standing.name, self.partition, self._block)
+        matches = matches_in(fired)
+        self._effects.found(standing, matches)
+        for part in fired:
+            standing.results += len(part.results)
+            self._failures.results.add(standing, part)
+        self._effects.end_query(standing, self.partition, self._block, matches, shadowed=self._composition is None)
 
     # ---------------------------------------------------------------- controls
 

@@ -66,6 +66,11 @@ class Written(ABC):
         return len(self.position)
 
     @property
+    @abstractmethod
+    def first(self) -> Ints:
+        """[n] positions of the entries' first events."""
+
+    @property
     def stored(self) -> Rows:
         """The rows in which places are."""
         return self._runs.rows
@@ -243,7 +248,6 @@ class Matches(Written):
 
     @property
     def first(self) -> Ints:
-        """[n] positions of the entries' first events."""
         found: Ints = self._runs.rows.columns[SEQ][self._found[0] & self._runs.rows.mask].astype(np.int64)
         return found
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from saffron.engine.events.json_pieces import Pieces
-from saffron.engine.match.output.render import Matches
+from saffron.engine.match.output.render import Matches, Written
 from saffron.engine.match.output.tails import closing_of
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.selection.timeouts import TimedOut
+from saffron.engine.operators.results import Fired
 
 Ints = NDArray[np.int64]
+
+
+def matches_in(fired: Iterable[Fired]) -> list[Written]:
+    """The parts that are matches whose events are stored: no timed-out runs, and no results of the past."""
+    parts = (one.results for one in fired)
+    return [part for part in parts if isinstance(part, Written) and not isinstance(part, TimedOutRuns)]
 
 
 class TimedOutRuns(Matches):

@@ -14,7 +14,7 @@ from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.results import Ints, OrderedResults
 
 
-class Written:
+class PastResults:
     """Results that were rendered when they were found; they fire where the query was added, before the event there."""
 
     def __init__(
@@ -34,7 +34,7 @@ class Written:
         return [self._addresses[index] for index in chosen.tolist()]
 
 
-def replay_past(runs: Runs, name: str, partition: int, blocks: Iterator[Block], position: int) -> Written:
+def replay_past(runs: Runs, name: str, partition: int, blocks: Iterator[Block], position: int) -> PastResults:
     """Take all events before `position`; the results, in the order in which they would have fired, stand there.
 
     They are rendered block by block, so that the past need not fit in memory. What was dropped of it was dropped for
@@ -57,4 +57,4 @@ def replay_past(runs: Runs, name: str, partition: int, blocks: Iterator[Block], 
         if block.next_seq > position:
             break
     runs.forget_matches()
-    return Written(position, texts, addresses, np.concatenate(times) if times else np.zeros(0, np.int64))
+    return PastResults(position, texts, addresses, np.concatenate(times) if times else np.zeros(0, np.int64))

@@ -9,10 +9,8 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.output.render import Written
-from saffron.engine.match.output.timed_out import TimedOutRuns
 from saffron.engine.match.queries.registered import Standing
 from saffron.engine.match.shedding.seen import Seen
-from saffron.engine.operators.results import Part
 from saffron.engine.operators.sampled import is_sampled
 
 MOST_VECTORS = 1 << 18
@@ -82,9 +80,9 @@ class FeatureWatch:
         if self._on:
             self._of(standing).events(part, runs.live)
 
-    def found(self, standing: Standing, part: Part) -> None:
+    def found(self, standing: Standing, part: Written) -> None:
         """Count the features of the matches that a query reports."""
-        if self._on and isinstance(part, Written) and not isinstance(part, TimedOutRuns):
+        if self._on:
             self._of(standing).matches(part)
 
     def dropped(self, standing: Standing, instant: int | None = None) -> None:

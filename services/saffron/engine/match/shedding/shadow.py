@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.match.core.stream import NO_SLOT, Range
-from saffron.engine.match.output.render import Matches
+from saffron.engine.match.output.render import Written
+from saffron.engine.match.output.timed_out import matches_in
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.runs.runs import Runs
 from saffron.engine.match.shedding import sample
@@ -100,11 +101,10 @@ class Shadow:
         if gone.any():
             remove(self.runs, found, gone)
 
-    def compare(self, name: str, partition: int, block: Block, reported: Sequence[Matches], traced: Traced) -> None:
+    def compare(self, name: str, partition: int, block: Block, reported: Sequence[Written], traced: Traced) -> None:
         """Compare the query's `reported` matches of the block with the true ones. `traced` takes some of these."""
         self.sums.compared += sum(int(np.count_nonzero(part.first >= self.since)) for part in reported)
-        parts = [part.results for part in self.runs.fired(name, partition, block)] if self.runs.unreported else []
-        ours = [one for one in parts if isinstance(one, Matches)]
+        ours = matches_in(self.runs.fired(name, partition, block)) if self.runs.unreported else []
         true, firsts = self._sampled(ours)
         if traced.masked >= self.runs.clock:  # else the query's own matches are all true matches
             for part in ours:
@@ -114,7 +114,7 @@ class Shadow:
             right = int(np.count_nonzero(np.isin(true, found)))
             self.sums.add(len(true), len(true) - right, len(found) - right, len(np.union1d(firsts, also)))
 
-    def _sampled(self, parts: Sequence[Matches]) -> tuple[Ids, NDArray[np.int64]]:
+    def _sampled(self, parts: Sequence[Written]) -> tuple[Ids, NDArray[np.int64]]:
         """Ids (one word of them), and first events, of the matches that begin in the sample."""
         ids, firsts = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
         for part in parts:
@@ -124,7 +124,7 @@ class Shadow:
                 firsts.append(part.first[chosen])
         return np.concatenate(ids), np.concatenate(firsts)
 
-    def _in_sample(self, part: Matches) -> NDArray[np.intp]:
+    def _in_sample(self, part: Written) -> NDArray[np.intp]:
         first = part.first
         return np.flatnonzero((first >= self.since) & (drawn(0, _DRAW, first) < self.sums.share))
 
@@ -180,7 +180,7 @@ class Shadows:
         runs: Runs | None,
         partition: int,
         block: Block,
-        reported: Sequence[Matches],
+        reported: Sequence[Written],
         traced: Traced,
     ) -> None:
         """End a block: compare a query's matches with its shadow's. `traced`: takes some of the true matches."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.match.core.rows import SEQ
-from saffron.engine.match.output.render import Matches
+from saffron.engine.match.output.render import Written
 from saffron.engine.match.runs.query_runs import QueryRuns
 
 MOST_TRACED, MOST_OF_ONE = 32, 64
@@ -35,7 +35,7 @@ class Traced:
     masked: int = -(2**62)
     until: int = -(2**62)
 
-    def add(self, part: Matches, chosen: NDArray[np.intp]) -> None:
+    def add(self, part: Written, chosen: NDArray[np.intp]) -> None:
         """Add the chosen matches of a part of the results."""
         if not len(chosen):
             return
@@ -63,7 +63,7 @@ class Traces:
         if events:
             own.masked = max(own.masked, instant + window)
 
-    def reported(self, query: str, runs: QueryRuns, found: Sequence[Matches]) -> None:
+    def reported(self, query: str, runs: QueryRuns, found: Sequence[Written]) -> None:
         """Trace the matches that a query has reported in a block."""
         own = self._of.get(query)
         if own is not None and own.masked < runs.clock <= own.until:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.json_pieces import Pieces
-from saffron.engine.match.core.rows import TS
+from saffron.engine.match.core.rows import SEQ, TS
 from saffron.engine.match.output.render import Written
 from saffron.engine.match.output.tails import Tails
 from saffron.engine.match.runs.runs import Runs
@@ -34,6 +34,12 @@ class LikelyMatches(Written):
         lows = None if runs.plan.window.slide is None else work.found[:count, 1].copy()
         last = work.found[:count, 0] & runs.rows.mask
         super().__init__(runs, name, partition, last, lows=lows, serials=None)
+
+    @property
+    def first(self) -> Ints:
+        chosen = np.arange(len(self))
+        place, _, _ = self._span(chosen, *self._taken(chosen))
+        return self.stored.columns[SEQ][place].astype(np.int64)
 
     def _taken(self, chosen: Ints) -> tuple[Ints, Ints]:
         counts = self._counts[chosen]

@@ -143,3 +143,14 @@ def test_first_events_may_be_consumed_in_all_alternatives(pattern: str, consumed
     assert isinstance(made, MatchPlan)
     runs = fastest(made, cases.SCHEMA, Strings(), slot=0, compiled=False, shed="auto", merges=True)
     assert shadow.can_shadow(runs) is can
+
+
+def test_timed_out_runs_are_no_traced_matches() -> None:
+    made = bind("QUERY q PATTERN SEQ(A a, B b) WITHIN 4 EVENTS OUTPUT ALL WITH TIMEOUTS", cases.SCHEMA, name="q").plan
+    assert isinstance(made, MatchPlan)
+    events = cases.stream(random.Random(3), 40, "A")
+    operator = MatchOperator(partition=3, compiled=False, compiler=lambda *_: made)
+    controls = (cases.schema_control(), cases.query_control("add", slot=2, shed="auto"))
+    blocks = cases.blocks(events, [*range(1, 40)], {}, controls, [4, *[0] * 39])
+    assert all(b'"timeout":true' in text for text in cases.results(operator, blocks))
+    assert operator.statistics()["traced"] == {}
