@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.jit import jitable, kernel
 from saffron.engine.kernels.numba_types import boolean, float64, int32, int64, uint8, uint32, void
 
 _GRAPHS = (int64[::1], boolean[::1], int64[::1], int32[::1])
@@ -43,6 +45,17 @@ def sizes(first_node, root, first_before, before, total):  # type: ignore[no-unt
         total[1] += length[last]
 
 
+@jitable
+def _largest(first_node: Any, first_before: Any) -> Any:
+    """The most nodes, and the most edges, of one graph."""
+    largest, most = 0, 0
+    for graph in range(len(first_node) - 1):
+        start, stop = first_node[graph], first_node[graph + 1]
+        largest = max(largest, stop - start)
+        most = max(most, first_before[stop] - first_before[start])
+    return largest, most
+
+
 @kernel(void(int64, int64, int64[::1], int32[::1], int64[::1], int64[::1]))
 def _turn(start, stop, first_before, before, begin, after):  # type: ignore[no-untyped-def]
     """Write the nodes that may follow node k of a graph, ascending, to after[begin[k] : begin[k + 1]]."""
@@ -66,11 +79,7 @@ def _turn(start, stop, first_before, before, begin, after):  # type: ignore[no-u
 )  # fmt: skip
 def write(first_node, component, place, root, first_before, before, graphs, counts, places):  # type: ignore[no-untyped-def]
     """Every match's graph, counts by component, and its events' places: depth first, which is the order of results."""
-    largest, most = 0, 0
-    for graph in range(len(first_node) - 1):
-        start, stop = first_node[graph], first_node[graph + 1]
-        largest = max(largest, stop - start)
-        most = max(most, first_before[stop] - first_before[start])
+    largest, most = _largest(first_node, first_before)
     begin, after = np.empty(largest + 2, np.int64), np.empty(most + 1, np.int64)
     depths, path, held = (
         np.empty(largest + 1, np.int64),
@@ -135,11 +144,7 @@ def chain(  # type: ignore[no-untyped-def]
     found [at least 3, matches]: first row, node before the last event or -1, last row. Rows are numbered from `tail`
     on and stand at place row & ring; nodes are numbered from `node` on.
     """
-    largest, most = 0, 0
-    for graph in range(len(first_node) - 1):
-        start, stop = first_node[graph], first_node[graph + 1]
-        largest = max(largest, stop - start)
-        most = max(most, first_before[stop] - first_before[start])
+    largest, most = _largest(first_node, first_before)
     begin, after = np.empty(largest + 2, np.int64), np.empty(most + 1, np.int64)
     edges, path, held = np.empty(largest + 1, np.int64), np.empty(largest + 1, np.int64), np.empty(largest, np.int64)
     wrap, slots = np.int64(0xFFFFFFFF), len(node_row) - 1

@@ -29,6 +29,23 @@ def is_shared(node: Any, mark: Any) -> Any:
     return ((node - mark) & 0xFFFFFFFF) < 0x80000000
 
 
+@jitable
+def previous(node: Any, node_before: Any) -> Any:
+    """The node before a node of a chain; -1 if it is the first event's."""
+    before = np.int64(node_before[node & (len(node_before) - 1)])
+    return -1 if before == node else before
+
+
+@jitable
+def length(node: Any, node_before: Any) -> Any:
+    """The number of nodes of the chain that ends with `node`; -1 is the empty chain."""
+    count = 0
+    while node >= 0:
+        count += 1
+        node = previous(node, node_before)
+    return count
+
+
 @kernel(int64(int64, int64, uint32[::1], int64[::1]))
 def _suffix(node, stop, node_before, into):  # type: ignore[no-untyped-def]
     """Write the nodes from `node` back to `stop` (exclusive; -1: to the root) to `into`; returns their number."""
@@ -164,8 +181,7 @@ def measure(found, node_row, node_before, node_part, counts):  # type: ignore[no
             if mark != 0 and not is_shared(node, mark):
                 node, mark = found[OWN_OF, i], np.int64(0)
             counts[i, np.int64(node_part[node & ring])] += 1
-            before = np.int64(node_before[node & ring])
-            node = -1 if before == node else before
+            node = previous(node, node_before)
 
 
 @kernel(void(int64[:, ::1], int64, *_NODES, int64[:, ::1], int64[::1]))
@@ -190,5 +206,4 @@ def walk(found, row_mask, node_row, node_before, node_part, counts, rows):  # ty
             part = np.int64(node_part[node & ring])
             ends[part] -= 1
             rows[ends[part]] = np.int64(node_row[node & ring]) & row_mask
-            before = np.int64(node_before[node & ring])
-            node = -1 if before == node else before
+            node = previous(node, node_before)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
 from saffron.engine.kernels.numba_types import int64, uint8, uint32, void
+from saffron.engine.match.core.chains import length, previous
 from saffron.engine.match.core.kernel_layout import DUE_OF, LOW, SERIAL
 from saffron.engine.match.core.nodes import Nodes
 
@@ -26,7 +27,7 @@ def settle(found: Ints, components: int, base: int, nodes: Nodes) -> int:
     if count < 2:
         return count
     ends = np.empty(count, np.int64)
-    _measure(found, components, nodes.row, nodes.before, ends)
+    _measure(found, components, nodes.before, ends)
     ends = np.cumsum(ends)
     keys = np.empty(int(ends[-1]), np.int64)
     _write(found, components, base, *nodes.arrays, ends, keys)
@@ -36,18 +37,11 @@ def settle(found: Ints, components: int, base: int, nodes: Nodes) -> int:
     return kept
 
 
-@kernel(void(int64[:, :], int64, uint32[::1], uint32[::1], int64[::1]))
-def _measure(found, components, node_row, node_before, sizes):  # type: ignore[no-untyped-def]
+@kernel(void(int64[:, :], int64, uint32[::1], int64[::1]))
+def _measure(found, components, node_before, sizes):  # type: ignore[no-untyped-def]
     """The length of each match's key."""
-    ring = len(node_row) - 1
     for i in range(found.shape[1]):
-        count = 1
-        node = found[1, i]
-        while node >= 0:
-            count += 1
-            before = np.int64(node_before[node & ring])
-            node = -1 if before == node else before
-        sizes[i] = 6 + 2 * count + components
+        sizes[i] = 8 + 2 * length(found[1, i], node_before) + components
 
 
 @kernel(void(int64[:, :], int64, int64, uint32[::1], uint32[::1], uint8[::1], int64[::1], int64[::1]))
@@ -71,8 +65,7 @@ def _write(found, components, base, node_row, node_before, node_part, ends, keys
             at -= 1
             keys[at] = (np.int64(node_row[node & ring]) - base) & wrap
             counts[np.int64(node_part[node & ring])] += 1
-            before = np.int64(node_before[node & ring])
-            node = -1 if before == node else before
+            node = previous(node, node_before)
         keys[begin] = keys[begin + 1 + count]
         keys[begin + 1] = keys[begin + 2]
         keys[begin + 2 + count] = -1
@@ -90,8 +83,7 @@ def _write(found, components, base, node_row, node_before, node_part, ends, keys
             part = np.int64(node_part[node & ring])
             counts[part] -= 1
             keys[counts[part]] = (np.int64(node_row[node & ring]) - base) & wrap
-            before = np.int64(node_before[node & ring])
-            node = -1 if before == node else before
+            node = previous(node, node_before)
         begin = ends[i]
 
 

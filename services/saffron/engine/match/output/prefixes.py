@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.kernels.jit import kernel
 from saffron.engine.kernels.numba_types import boolean, int32, int64, uint8, uint32, void
-from saffron.engine.match.core.chains import is_shared
+from saffron.engine.match.core.chains import is_shared, previous
 from saffron.engine.match.core.kernel_layout import CHAIN, FIRST_ROW, LAST_ROW, MARK_OF, OWN_OF
 from saffron.engine.match.core.nodes import Nodes
 
@@ -57,8 +57,7 @@ def _measure(found, node_before, node_part, merging, latest, counts, sources):  
                 break
             counts[i, np.int64(node_part[node & ring])] += 1
             steps += 1
-            before = np.int64(node_before[node & ring])
-            node = -1 if before == node else before
+            node = previous(node, node_before)
         sources[0, i], sources[1, i], sources[2, i] = source, steps, steps + 1
         if source >= 0:
             sources[2, i] += sources[2, source] - 1

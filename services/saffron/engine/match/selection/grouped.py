@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from saffron.engine.kernels.jit import kernel
 from saffron.engine.kernels.numba_types import int64, uint32, void
 from saffron.engine.match.compressed.graphs import Graphs
+from saffron.engine.match.core.chains import previous
 from saffron.engine.match.core.kernel_layout import CHAIN, LAST_ROW, PART
 from saffron.engine.match.selection.entries import Entries
 from saffron.engine.match.selection.merged_nodes import merged
@@ -41,7 +42,7 @@ def grouped(entries: Entries, stored: Stored, tail: int) -> Collapsed:
     chained = np.repeat(group, counts - 1)
     nodes = np.empty(int(counts.sum()) - len(entries), np.int64)
     before = np.empty(len(nodes), np.int64)
-    _walk(np.ascontiguousarray(found), stored.nodes.row, stored.nodes.before, nodes, before)
+    _walk(np.ascontiguousarray(found), stored.nodes.before, nodes, before)
     chain_keys = chained * _GROUP + ((nodes - tail) & _WRAP)
     end_keys = group * _GROUP + _END + found[PART]
     ends = np.unique(end_keys)
@@ -89,16 +90,13 @@ def _groups(entries: Entries) -> tuple[Ints, Ints]:
     return group.reshape(-1), first
 
 
-@kernel(void(int64[:, ::1], uint32[::1], uint32[::1], int64[::1], int64[::1]))
-def _walk(found, node_row, node_before, nodes, befores):  # type: ignore[no-untyped-def]
+@kernel(void(int64[:, ::1], uint32[::1], int64[::1], int64[::1]))
+def _walk(found, node_before, nodes, befores):  # type: ignore[no-untyped-def]
     """The nodes of all matches, the last event aside, and the node before each, -1 for none."""
-    ring = len(node_row) - 1
     at = 0
     for i in range(found.shape[1]):
         node = found[1, i]
         while node >= 0:
-            before = np.int64(node_before[node & ring])
             nodes[at] = node
-            befores[at] = -1 if before == node else before
-            node = befores[at]
+            node = befores[at] = previous(node, node_before)
             at += 1

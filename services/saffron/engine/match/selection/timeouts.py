@@ -7,13 +7,15 @@ beginnings of all matches are remembered as long as their window lasts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.kernels.hashing import GOLDEN, scattered
-from saffron.engine.kernels.jit import kernel
+from saffron.engine.kernels.jit import jitable, kernel
 from saffron.engine.kernels.numba_types import int64, uint8, uint32, void
+from saffron.engine.match.core.chains import length, previous
 from saffron.engine.match.core.kernel_layout import LEAD
 from saffron.engine.match.general.expired import Expired
 from saffron.engine.match.general.transition_table import COMPONENT, FIRST, STOP, STRICT
@@ -88,31 +90,28 @@ class Timeouts:
         self.marks.restore(marks)
 
 
-@kernel(int64(int64[:, ::1], int64, uint32[::1], uint32[::1], uint8[::1], int64[::1]))
-def _prefixes(found, i, node_row, node_before, node_part, hashes):  # type: ignore[no-untyped-def]
-    """Hashes of the first 1, 2, ... events of thing i, with their components; how many."""
+@jitable
+def _prefixes(found: Any, i: int, node_row: Any, node_before: Any, node_part: Any, hashes: Any) -> Any:
+    """Hashes of the first 1, 2, ... events of thing i, with their components; how many.
+
+    They are written to `hashes`, or to a larger array where they do not fit.
+    """
     ring = len(node_row) - 1
-    count = 1
-    node = found[1, i]
-    while node >= 0:
-        count += 1
-        before = np.int64(node_before[node & ring])
-        node = -1 if before == node else before
+    count = 1 + length(found[1, i], node_before)
     if count > len(hashes):
-        return -count
+        hashes = np.empty(2 * count, np.int64)
     at = count - 1
     hashes[at] = (found[2, i] & 0xFFFFFFFF) << 8 | found[3, i]
     node = found[1, i]
     while node >= 0:
         at -= 1
         hashes[at] = np.int64(node_row[node & ring]) << 8 | np.int64(node_part[node & ring])
-        before = np.int64(node_before[node & ring])
-        node = -1 if before == node else before
+        node = previous(node, node_before)
     h = np.uint64(0)
     for at in range(count):
         h = scattered((h ^ np.uint64(hashes[at])) + np.uint64(GOLDEN))
         hashes[at] = np.int64(h)
-    return count
+    return hashes, count
 
 
 @kernel(int64(int64[:, ::1], int64[:, ::1], int64[::1], uint32[::1], uint32[::1], uint8[::1]))
@@ -121,10 +120,7 @@ def _mark(table, found, windows, node_row, node_before, node_part):  # type: ign
     marks = 0
     hashes = np.empty(64, np.int64)
     for i in range(found.shape[1]):
-        count = _prefixes(found, i, node_row, node_before, node_part, hashes)
-        if count < 0:
-            hashes = np.empty(-2 * count, np.int64)
-            count = _prefixes(found, i, node_row, node_before, node_part, hashes)
+        hashes, count = _prefixes(found, i, node_row, node_before, node_part, hashes)
         for at in range(count - 1, -1, -1):
             if is_marked(table, hashes[at], windows[i]):
                 break  # and so are the shorter ones
@@ -141,9 +137,6 @@ def _unmatched(table, found, windows, node_row, node_before, node_part, wholes, 
     """wholes [n]: the hash of each thing; fresh [n]: whether no match begins so."""
     hashes = np.empty(64, np.int64)
     for i in range(found.shape[1]):
-        count = _prefixes(found, i, node_row, node_before, node_part, hashes)
-        if count < 0:
-            hashes = np.empty(-2 * count, np.int64)
-            count = _prefixes(found, i, node_row, node_before, node_part, hashes)
+        hashes, count = _prefixes(found, i, node_row, node_before, node_part, hashes)
         wholes[i] = hashes[count - 1]
         fresh[i] = not is_marked(table, wholes[i], windows[i])
