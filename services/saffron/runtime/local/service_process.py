@@ -123,11 +123,6 @@ class ServiceProcess:
         finally:
             connection.close()
 
-    def wait_for_end(self) -> None:
-        """Waits until the process has ended, if there is one; `look` then detects it."""
-        if self._child is not None:
-            self._child.wait()
-
     def terminate(self) -> None:
         """Requests its end: it commits and leaves its group."""
         self._restart_at = None

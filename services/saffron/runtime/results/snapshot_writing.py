@@ -22,7 +22,7 @@ class SnapshotWriting:
         self._executor = executor
         self._every_ms = every_ms
         self._tally = tally
-        self._future: Future[int] | None = None
+        self._future: Future[None] | None = None
         self._at = self._position = 0
 
     def begin_at(self, position: int, now_ms: int) -> None:
@@ -52,7 +52,7 @@ class SnapshotWriting:
     def wait(self) -> None:
         """Waits for the snapshot that is being written, if any. OSError: writing failed."""
         if self._future is not None:
-            self._tally.snapshot_bytes = self._future.result()
+            self._future.result()
             self._future = None
 
     def forget(self) -> None:

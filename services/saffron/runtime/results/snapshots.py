@@ -51,18 +51,17 @@ class Snapshots:
         self._directory = directory
         self.skipped: list[str] = []
 
-    def write(self, snapshot: Snapshot) -> int:
-        """Writes a snapshot and deletes all but the newest two; returns its size in bytes."""
+    def write(self, snapshot: Snapshot) -> None:
+        """Writes a snapshot and deletes all but the newest two."""
         self._directory.mkdir(parents=True, exist_ok=True)
         final = self._directory / f"{snapshot.position:020d}{_SUFFIX}"
         temporary = final.with_suffix(f".{os.getpid()}.tmp")
         # No fsync, which would stall results for tenths of a second. A snapshot damaged by a power cut fails its
         # checksum, and the one before it, or the log, is used.
-        size = _write(temporary, snapshot)
+        _write(temporary, snapshot)
         temporary.replace(final)
         for old in self._files()[_KEEP:]:
             old.unlink(missing_ok=True)
-        return size
 
     def newest(self, limit: int, topic: str, *, known: bool = False) -> Snapshot | None:
         """The newest undamaged snapshot at or before offset `limit`, or None.
@@ -91,16 +90,14 @@ class Snapshots:
         return sorted(found, reverse=True)
 
 
-def _write(path: Path, snapshot: Snapshot) -> int:
-    """Writes the file part by part, without a copy of the whole; returns its size in bytes."""
-    digest, size = hashlib.blake2b(digest_size=_DIGEST), _DIGEST
+def _write(path: Path, snapshot: Snapshot) -> None:
+    """Writes the file part by part, without a copy of the whole."""
+    digest = hashlib.blake2b(digest_size=_DIGEST)
     with path.open("wb") as file:
         for part in _parts(snapshot):
             digest.update(part)
             file.write(part)
-            size += len(part)
         file.write(digest.digest())
-    return size
 
 
 def _parts(snapshot: Snapshot) -> Iterator[bytes | memoryview]:

@@ -38,7 +38,6 @@ class Tally:
     processing_ns: int = 0
     writing_ns: dict[str, int] = field(default_factory=dict)
     commits: int = 0
-    snapshot_bytes: int = 0
     latencies: dict[str, list[Milliseconds]] = field(default_factory=dict)
     stages: dict[str, list[float]] = field(default_factory=dict)
     snapshot_ms: list[float] = field(default_factory=list)

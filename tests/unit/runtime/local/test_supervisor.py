@@ -87,6 +87,11 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> Se
     return ServiceProcess("matcher", 1, tmp_path / "matcher.log", {})
 
 
+def wait_for_end(one: ServiceProcess) -> None:
+    if one._child is not None:
+        one._child.wait()
+
+
 def test_a_service_that_dies_is_started_again_after_pauses_that_double(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,7 +99,7 @@ def test_a_service_that_dies_is_started_again_after_pauses_that_double(
     now, pauses = 0.0, []
     one.start(now)
     for _ in range(7):
-        one.wait_for_end()
+        wait_for_end(one)
         said = one.look(now)
         assert said is not None
         assert said.startswith("matcher: it ended (status 7); started again in ")
@@ -120,7 +125,7 @@ def test_a_system_does_not_start_with_a_service_that_never_is_ready(
     turns: list[int] = []
 
     def turn(wake: int) -> None:
-        one.wait_for_end()
+        wait_for_end(one)
         one.look(float(1000 * len(turns)))
         turns.append(wake)
 
@@ -134,10 +139,10 @@ def test_a_system_does_not_start_with_a_service_that_never_is_ready(
 def test_a_service_that_had_recovered_starts_again_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = service(tmp_path, monkeypatch, "raise SystemExit(7)")
     one.start(0.0)
-    one.wait_for_end()
+    wait_for_end(one)
     one.look(0.0)
     one.look(0.5)
-    one.wait_for_end()
+    wait_for_end(one)
     assert "started again in 0.5 s" in (one.look(31.0) or "")
 
 

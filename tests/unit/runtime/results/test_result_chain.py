@@ -294,7 +294,6 @@ def test_results_go_on_while_a_snapshot_is_written_and_the_next_one_waits_for_it
     future.set_result(work())
     bench.block(1)
     bench.drive(chain, bench.now + 40)
-    assert chain.tally.snapshot_bytes == future.result()
     assert len(asked) == 2
     asked[1][1].set_exception(OSError("no space left"))
     bench.block(1)

@@ -45,7 +45,7 @@ _SHRINK = 2.0**-900
 
 
 @inline
-def start(shape, work, level, top):
+def start(work, level, top):
     """The level before all events: one world, which ends before all times."""
     levels, weights = work.levels, work.weights
     levels[KIND, level] = PRODUCT

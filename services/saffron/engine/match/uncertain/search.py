@@ -123,7 +123,7 @@ def _put(shape, work):
     if counters[PHASE] == ENTER:
         depth = 0
         levels[PART, 0], levels[PATH, 0], levels[NEED, 0], levels[UP, 0] = -1, -1, 0, 0
-        start(shape, work, 0, 0)
+        start(work, 0, 0)
     level = depth  # the last one that stands
     if counters[PHASE] == PUT and levels[TARGET, depth] != levels[PART, depth]:
         level = levels[END, depth]

@@ -67,7 +67,7 @@ def _step(shape, work):
 
 
 @inline
-def _earliest(shape, work, target):
+def _earliest(work, target):
     """Events with an earlier lo cannot be `target`: they surely happen before one that must come earlier."""
     counters = work.counters
     floor = counters[FLOOR]
@@ -190,7 +190,7 @@ def bind_next(shape, work):
     wanted = 0
     if side >= 0:
         wanted = work.hashes[probe, work.chosen[source] & counters[MASK]]
-    floor = _earliest(shape, work, target)
+    floor = _earliest(work, target)
     row = work.cursors[step]
     while row >= counters[TAIL]:
         place = row & counters[MASK]

@@ -76,7 +76,7 @@ def _replayed(shape, work, depth, low, first_high, high):
     other = level + 1
     area = levels[TOP, depth]
     other_area = area + levels[NEED, depth]
-    start(shape, work, level, area)
+    start(work, level, area)
     for k in range(1, depth + 1):
         part = levels[PART, k]
         row = levels[PATH, k] & work.counters[MASK]
