@@ -14,7 +14,7 @@ from saffron.errors import LogError, UnavailableError
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.records.table import Table, Unreadable, query_table, status_table, stream_table
+from saffron.records.table import KeyedRecords, Unreadable, query_table, status_table, stream_table
 from saffron.runtime.local.state import running
 from saffron.runtime.log import Log, Record
 from saffron.runtime.log.follower import content
@@ -70,7 +70,7 @@ class Client:
     def unreadable(self) -> list[Unreadable]:
         """The control records that cannot be read."""
         names = self.topics
-        tables: list[tuple[Table[Any], str]] = [
+        tables: list[tuple[KeyedRecords[Any], str]] = [
             (stream_table(names.streams), names.streams),
             (query_table(names.queries), names.queries),
             (status_table(names.query_status), names.query_status),
@@ -103,7 +103,7 @@ class Client:
         finally:
             producer.close()
 
-    def _read(self, table: Table[R], topic: str) -> Table[R]:
+    def _read(self, table: KeyedRecords[R], topic: str) -> KeyedRecords[R]:
         for record in self.records(topic):
             table.apply(record.key, record.value, record.offset)
         return table

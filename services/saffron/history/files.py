@@ -61,7 +61,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Part:
+class FileGroup:
     """The files of one argument and kind: the frame that Spark reads, and the function from its batches to pieces."""
 
     frame: DataFrame
@@ -98,7 +98,7 @@ def _name(uri: str) -> str:
     return re.sub("^file:/+", "/", unquote(uri))
 
 
-def parts_of(session: SparkSession, files: Sequence[File], schema: Schema | None) -> Iterator[Part]:
+def parts_of(session: SparkSession, files: Sequence[File], schema: Schema | None) -> Iterator[FileGroup]:
     """The parts to read. `schema`: as given by the user, which decides the cells of a CSV file that are strings."""
     for place, kind in sorted({(file.place, file.kind) for file in files}):
         chosen = [file for file in files if (file.place, file.kind) == (place, kind)]
@@ -108,15 +108,15 @@ def parts_of(session: SparkSession, files: Sequence[File], schema: Schema | None
         if kind == LINES:
             read = reader.option("lineSep", "\n").text(argument)
             columns = ("cast(value as binary) as value", "_metadata.file_block_start as block")
-            yield Part(read.selectExpr(*columns, _FILE), line_pieces(numbers))
+            yield FileGroup(read.selectExpr(*columns, _FILE), line_pieces(numbers))
         elif kind == TABLE:
             read = reader.option("mergeSchema", "true").parquet(argument)
             if "type" not in read.columns:
                 raise InputError(f"{argument}: has no column 'type', which names the type of each event")
-            yield Part(read.selectExpr("*", "_metadata.row_index as `$row`", _FILE), table_pieces(numbers))
+            yield FileGroup(read.selectExpr("*", "_metadata.row_index as `$row`", _FILE), table_pieces(numbers))
         else:
             read = reader.format("binaryFile").load(argument)
-            yield Part(read.selectExpr("content", _FILE), whole_pieces(numbers, schema))
+            yield FileGroup(read.selectExpr("content", _FILE), whole_pieces(numbers, schema))
 
 
 _FILE = "_metadata.file_path as `$file`"

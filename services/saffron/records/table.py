@@ -40,7 +40,7 @@ class Unreadable:
         return f"{self.topic}, offset {self.offset}, key {self.key!r}: the record cannot be read: {self.reason}"
 
 
-class Table(Generic[R]):
+class KeyedRecords(Generic[R]):
     """The newest readable record of each key, fed message by message in the order of the topic's one partition.
 
     `rows`: by key. `removed`: keys whose newest message is a tombstone. `offsets`: of each key's newest record or
@@ -88,21 +88,21 @@ class Table(Generic[R]):
         return Applied(name, offset, row)
 
 
-def stream_table(topic: str) -> Table[StreamRecord]:
+def stream_table(topic: str) -> KeyedRecords[StreamRecord]:
     """The streams on `streams`. Keys with a slash are not streams."""
-    return Table(topic, StreamRecord.read, lambda key: "/" not in key)
+    return KeyedRecords(topic, StreamRecord.read, lambda key: "/" not in key)
 
 
-def version_table(topic: str) -> Table[VersionRecord]:
+def version_table(topic: str) -> KeyedRecords[VersionRecord]:
     """The versions of inferred schemas on `streams`."""
-    return Table(topic, VersionRecord.read, is_version_key)
+    return KeyedRecords(topic, VersionRecord.read, is_version_key)
 
 
-def query_table(topic: str) -> Table[QueryRecord]:
+def query_table(topic: str) -> KeyedRecords[QueryRecord]:
     """The queries on `queries`."""
-    return Table(topic, QueryRecord.read)
+    return KeyedRecords(topic, QueryRecord.read)
 
 
-def status_table(topic: str) -> Table[QueryStatus]:
+def status_table(topic: str) -> KeyedRecords[QueryStatus]:
     """The statuses on `query-status`."""
-    return Table(topic, QueryStatus.read)
+    return KeyedRecords(topic, QueryStatus.read)

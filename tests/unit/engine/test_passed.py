@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.addresses import Reference, Table, arrays_of
+from saffron.engine.kernels.addresses import AddressTable, Reference, arrays_of
 
 
 class Pair(NamedTuple):
@@ -19,7 +19,7 @@ PAIR = Reference("tests.Pair", arrays_of(Pair, {}))
 
 
 def test_a_table_has_the_address_and_size_of_each_array_and_follows_them() -> None:
-    table = Table(PAIR)
+    table = AddressTable(PAIR)
     one, other = np.zeros(2, np.int64), np.zeros(3, np.int64)
     for pair in (Pair(one, other), Pair(other, one), Pair(other, other)):
         numbers = table.of(pair)
@@ -31,6 +31,6 @@ def test_a_table_has_the_address_and_size_of_each_array_and_follows_them() -> No
 
 def test_what_kernels_do_not_read_is_not_entered() -> None:
     pair = Pair(np.zeros(2, np.int64), np.zeros(3, np.int64))
-    numbers = Table(PAIR, read={"right"}).of(pair)
+    numbers = AddressTable(PAIR, read={"right"}).of(pair)
     assert not numbers[:5].any()
     assert numbers[[5, 6]].tolist() == [pair.right.ctypes.data, 3]

@@ -15,7 +15,7 @@ from saffron.records.codec import FORMAT, RecordError, encode
 from saffron.records.query import OPS, STARTS, QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import FORMATS, WITH_REGISTRY, StreamRecord, stem_of
-from saffron.records.table import Applied, Table, Unreadable, query_table, status_table, stream_table
+from saffron.records.table import Applied, KeyedRecords, Unreadable, query_table, status_table, stream_table
 from tests.contracts.test_corpus import CORPORA
 from tests.contracts.test_schemas import validator
 
@@ -167,7 +167,9 @@ def test_keys_of_what_belongs_to_a_stream_are_not_streams() -> None:
 @pytest.mark.parametrize(
     ("topic", "make"), [("streams", stream_table), ("queries", query_table), ("query-status", status_table)]
 )
-def test_every_record_of_earlier_versions_is_read(corpus: Any, topic: str, make: Callable[[str], Table[Any]]) -> None:
+def test_every_record_of_earlier_versions_is_read(
+    corpus: Any, topic: str, make: Callable[[str], KeyedRecords[Any]]
+) -> None:
     table = make(topic)
     found = [
         table.apply(one.key, one.value, one.offset) for one in read_records(corpus) if one.topic == f"saffron.{topic}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from saffron.cli import console
 from saffron.cli.client import Client
-from saffron.cli.queries.standing import Standing, next_version, wait_for
+from saffron.cli.queries.standing import ListedQuery, next_version, wait_for
 from saffron.errors import SaffronError
 from saffron.records.query import QueryRecord
 
@@ -16,7 +16,7 @@ class QueryRefused(SaffronError):
     """The error for a valid query that cannot be added, or that a service has rejected or failed at."""
 
 
-def existing(standing: Mapping[str, Standing], name: str) -> Standing:
+def existing(standing: Mapping[str, ListedQuery], name: str) -> ListedQuery:
     """The standing query of a name. QueryRefused: there is none."""
     if name not in standing:
         from saffron.runtime.streams.unknown_names import no_query  # here, for only this needs the language
@@ -40,7 +40,9 @@ def wait_until(client: Client, rows: Sequence[QueryRecord], wanted: str, timeout
     finish(found, wanted, [one for one in found if one.state != wanted], timeout, json)
 
 
-def finish(found: Sequence[Standing], wanted: str, failed: Sequence[Standing], timeout: float, json: bool) -> None:
+def finish(
+    found: Sequence[ListedQuery], wanted: str, failed: Sequence[ListedQuery], timeout: float, json: bool
+) -> None:
     """Prints the outcome of each. QueryRefused: one is not in the wanted state."""
     console.done()
     if json:
@@ -61,6 +63,6 @@ def finish(found: Sequence[Standing], wanted: str, failed: Sequence[Standing], t
         raise QueryRefused(f"{len(failed)} of {len(found)} not {wanted}; `saffron doctor` says what is wrong")
 
 
-def _reason(one: Standing, wanted: str, failed: Sequence[Standing]) -> str | None:
+def _reason(one: ListedQuery, wanted: str, failed: Sequence[ListedQuery]) -> str | None:
     """The reason of its state; None of a removed query, whatever had been wrong with it."""
     return one.reason if one in failed or one.state == wanted else None

@@ -14,7 +14,7 @@ from saffron.records.table import Applied, query_table, status_table
 
 
 @dataclass(frozen=True)
-class Standing:
+class ListedQuery:
     """One query: its newest record, and the statuses of its version."""
 
     record: QueryRecord
@@ -35,7 +35,7 @@ class Standing:
         return {**self.record.body(), "state": self.state, "reason": self.reason, "services": shown(self.statuses)}
 
 
-def read_standing(client: Client) -> dict[str, Standing]:
+def read_standing(client: Client) -> dict[str, ListedQuery]:
     """All standing queries by name."""
     statuses = client.statuses()
     return {name: _standing(record, statuses) for name, record in client.queries().items()}
@@ -64,10 +64,10 @@ def next_version(client: Client, name: str) -> int:
 
 
 def wait_for(
-    client: Client, records: Sequence[QueryRecord], settled: Callable[[Standing], bool], seconds: float
-) -> list[Standing]:
+    client: Client, records: Sequence[QueryRecord], settled: Callable[[ListedQuery], bool], seconds: float
+) -> list[ListedQuery]:
     """Follows the statuses until all `records` are settled or the time is up. Returns the queries as they are then."""
-    found = [Standing(record, ()) for record in records]
+    found = [ListedQuery(record, ()) for record in records]
 
     def until(statuses: list[QueryStatus]) -> bool:
         found[:] = [_standing(record, statuses) for record in records]
@@ -77,12 +77,12 @@ def wait_for(
     return found
 
 
-def removed(one: Standing) -> bool:
+def removed(one: ListedQuery) -> bool:
     """True if every partition has dropped the query."""
     decided = [status.state for status in one.statuses if status.service == "windowing"]
     return all(state in (REMOVED, REJECTED, ENDED) for state in decided)
 
 
-def _standing(record: QueryRecord, statuses: Iterable[QueryStatus]) -> Standing:
+def _standing(record: QueryRecord, statuses: Iterable[QueryStatus]) -> ListedQuery:
     found = [one for one in statuses if (one.name, one.version) == (record.name, record.version)]
-    return Standing(record, tuple(found))
+    return ListedQuery(record, tuple(found))

@@ -64,7 +64,7 @@ class Lines:
         pass
 
 
-class Table:
+class TerminalLines:
     """The sink of a terminal: one readable line per result."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from saffron.cli import console, options
 from saffron.cli.durations import duration_option
 from saffron.cli.queries.texts import QueryText, read_texts
 from saffron.cli.replays.inputs import EventFiles, Events, MessageFiles
-from saffron.cli.replays.output import Counts, DeadLetterFile, Lines, Sink, Table
+from saffron.cli.replays.output import Counts, DeadLetterFile, Lines, Sink, TerminalLines
 from saffron.cli.replays.places import Places
 from saffron.cli.replays.shed import ShedOptions
 from saffron.mapping.schema_file import schema_at
@@ -48,7 +48,7 @@ class ResultOptions:
         """The sink of the results: counts, a table on a terminal, or JSON lines."""
         if self.count:
             return Counts()
-        return Table() if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Lines()
+        return TerminalLines() if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Lines()
 
 
 @options.expanded(results=ResultOptions, shedding=ShedOptions)

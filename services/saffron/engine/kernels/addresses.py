@@ -50,7 +50,7 @@ def _scalar(hint: Any) -> Any:
     return from_dtype(np.dtype(get_args(dtype)[0]))
 
 
-class Table:
+class AddressTable:
     """The table of addresses and sizes of a tuple of arrays. The caller of a kernel must keep the tuple alive.
 
     `compiled` False: kernels run as Python and take the tuple itself. `read`: names of the arrays that the kernels

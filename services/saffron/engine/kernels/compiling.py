@@ -145,7 +145,7 @@ class Kernel(CompilerBase):
         return [passes]
 
 
-class Part(Kernel):
+class PartKernel(Kernel):
     """The compiler of parts: functions that are only inlined into kernels."""
 
     lowering = _PartLowering

@@ -22,7 +22,7 @@ from numba.core.typing.templates import builtin_registry, make_concrete_template
 from numba.extending import register_jitable
 
 from saffron.engine.kernels import no_blas, resolution
-from saffron.engine.kernels.compiling import Kernel, Part
+from saffron.engine.kernels.compiling import Kernel, PartKernel
 from saffron.engine.kernels.content_hash import stamp
 from saffron.engine.kernels.kernel_cache import KernelCache
 from saffron.engine.kernels.numba_types import types
@@ -147,7 +147,7 @@ def inlined(function: Function, *, always: bool = True, literals: bool = True, m
     `literals` False: it is compiled once for all literals of a type. `made_from`: it is kept on disk, for all kernels
     that hold a part of this name which is made from the same.
     """
-    part: Any = numba.njit(**_OPTIONS, **_ALONE, forceinline=always, _nrt=False, pipeline_class=Part)(function)
+    part: Any = numba.njit(**_OPTIONS, **_ALONE, forceinline=always, _nrt=False, pipeline_class=PartKernel)(function)
     if made_from is not None:
         made_from = f"{made_from} {always} {stamp(__name__, __file__)}"
         part._cache = PartCache(_directory / "parts", function, made_from)
@@ -210,5 +210,5 @@ def compile_parts(values: Iterable[Any]) -> None:
 
 def jitable(function: Any = None, **options: object) -> Any:
     """Decorator of a function that kernels compile into themselves; it stays plain Python for everyone else."""
-    mark = register_jitable(**options, **_ALONE, pipeline_class=Part)
+    mark = register_jitable(**options, **_ALONE, pipeline_class=PartKernel)
     return mark if function is None else mark(function)

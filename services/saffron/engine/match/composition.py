@@ -12,7 +12,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.observe import spent
 from saffron.engine.match.output.reporting import Listing
-from saffron.engine.match.queries.registered import Standing, TakeStep
+from saffron.engine.match.queries.registered import StandingMatchQuery, TakeStep
 from saffron.engine.match.queries.results_as_events import Before, made_of
 from saffron.engine.match.runs.derived import Made, merged
 from saffron.engine.match.runs.runs import Runs
@@ -30,7 +30,7 @@ class Composition:
     `step`: of the operator, which ends an exception of a query with the query.
     """
 
-    def __init__(self, queries: Sequence[Standing], partition: int, step: TakeStep) -> None:
+    def __init__(self, queries: Sequence[StandingMatchQuery], partition: int, step: TakeStep) -> None:
         self._queries = queries
         self._partition = partition
         self._step = step
@@ -74,12 +74,12 @@ class Composition:
         return made
 
     @staticmethod
-    def _given(query: Standing, part: Range, made: Sequence[tuple[str, Made]]) -> Range:
+    def _given(query: StandingMatchQuery, part: Range, made: Sequence[tuple[str, Made]]) -> Range:
         if not query.derived or query.runs is None:
             return part
         return merged(part, [one for name in query.derived for _, one in made if one.type == name], query.runs.schema)
 
-    def _making(self, query: Standing, runs: Runs, block: Block, before: Before) -> list[tuple[str, Made]]:
+    def _making(self, query: StandingMatchQuery, runs: Runs, block: Block, before: Before) -> list[tuple[str, Made]]:
         exact = runs.droppable
         if runs.plan.into is None or exact is None:
             return []
@@ -89,7 +89,7 @@ class Composition:
         return [(query.name, one) for one in found]
 
 
-def composed(standing: Mapping[str, Standing], partition: int, step: TakeStep) -> Composition | None:
+def composed(standing: Mapping[str, StandingMatchQuery], partition: int, step: TakeStep) -> Composition | None:
     """The composition of the running queries; None where no query makes events (INTO)."""
     plans = {name: one.runs.plan for name, one in standing.items() if one.runs is not None}
     if all(plan.into is None for plan in plans.values()):

@@ -11,7 +11,7 @@ from saffron.engine.match.drops import Drops
 from saffron.engine.match.keep import unlistable
 from saffron.engine.match.observe import transition_rows
 from saffron.engine.match.output.render import Written
-from saffron.engine.match.queries.registered import Standing, TakeStep
+from saffron.engine.match.queries.registered import StandingMatchQuery, TakeStep
 from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.match.shedding.feature_watch import FeatureWatch
 from saffron.engine.match.shedding.orders import Order
@@ -24,7 +24,7 @@ _FOLLOWED_MORE = 4
 """The ratio of blocks in which partial matches are noted to blocks in which transitions are counted."""
 
 Row = Mapping[str, Any]
-Queries = Mapping[str, Standing]
+Queries = Mapping[str, StandingMatchQuery]
 
 
 class Effects:
@@ -79,7 +79,7 @@ class Effects:
         if not len(block.columns):
             self.shadows.forget_matches()
 
-    def begin_query(self, standing: Standing, whole: Range) -> None:
+    def begin_query(self, standing: StandingMatchQuery, whole: Range) -> None:
         """Begin a block with events for one query, whose runs have begun it."""
         seq, ts = int(whole.seq[0]), int(whole.ts[0])
         if standing.active is not None and (runs := standing.active.droppable) is not None:
@@ -87,12 +87,12 @@ class Effects:
             self.drops.note(seq, len(whole), standing.name, runs, one_in)
         self.shadows.begin_block(standing.name, (seq, ts))
 
-    def observe(self, part: Range, standing: Standing) -> None:
+    def observe(self, part: Range, standing: StandingMatchQuery) -> None:
         """Count the events of a part before a query takes them: their features, and those that are masked."""
         self.drops.masked(part, standing.name, standing.slot)
         self.features.advance(part, standing)
 
-    def shadow(self, part: Range, standing: Standing, opened: Sequence[int]) -> None:
+    def shadow(self, part: Range, standing: StandingMatchQuery, opened: Sequence[int]) -> None:
         """Give a part to the shadow of a query, which drops nothing; start one when events are first masked."""
         name, runs = standing.name, None if standing.active is None else standing.active.droppable
         if runs is not None and part.dropped(standing.slot) is not None:
@@ -101,14 +101,14 @@ class Effects:
             self.traces.dropping(name, runs, last[0 if runs.plan.window.events else 1], events=True)
         self.shadows.advance(name, part, opened)
 
-    def found(self, standing: Standing, matches: Sequence[Written]) -> None:
+    def found(self, standing: StandingMatchQuery, matches: Sequence[Written]) -> None:
         """Count matches that a query reports."""
         for part in matches:
             self.features.found(standing, part)
             self.drops.found(standing.name, part)
 
     def end_query(
-        self, standing: Standing, partition: int, block: Block, matches: Sequence[Written], *, shadowed: bool
+        self, standing: StandingMatchQuery, partition: int, block: Block, matches: Sequence[Written], *, shadowed: bool
     ) -> None:
         """End a block of one query, in which it has reported these matches."""
         name, runs = standing.name, standing.runs
@@ -126,7 +126,7 @@ class Effects:
         position: int,
         queries: Queries,
         step: TakeStep,
-        fail: Callable[[Standing, str, Exception], None],
+        fail: Callable[[StandingMatchQuery, str, Exception], None],
         *,
         shadowed: bool,
     ) -> None:

@@ -18,7 +18,7 @@ from saffron.engine.match.queries import totals
 from saffron.engine.match.queries.history import replay_past
 from saffron.engine.match.queries.kinds import start
 from saffron.engine.match.queries.readers import must_widen, plan_beside, readable, readers_of
-from saffron.engine.match.queries.registered import Standing
+from saffron.engine.match.queries.registered import StandingMatchQuery
 from saffron.engine.match.runs.derived import Made
 from saffron.engine.match.runs.runs import Runs
 from saffron.engine.match.shedding.orders import read_order
@@ -40,7 +40,7 @@ from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
 
 
-class MatchOperator(QueryOperator[Standing, Runs]):
+class MatchOperator(QueryOperator[StandingMatchQuery, Runs]):
     """A `ResultOperator` for match queries (requirements N1-N9). `stopwatch` measures drop orders, and blocks by query.
 
     `one_in`: of so many blocks transitions are counted in one, for plans that walk a table (1: to learn a model soon).
@@ -48,7 +48,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     """
 
     _plans = MatchPlan
-    _queries = Standing
+    _queries = StandingMatchQuery
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             held = totals.string_codes(self._standing, self._step)
             self._strings.collect(chain(held, self._effects.shadows.string_codes()))
 
-    def _begin_query(self, standing: Standing, whole: Range) -> None:
+    def _begin_query(self, standing: StandingMatchQuery, whole: Range) -> None:
         """Begin a block with events for one query."""
         begin_block(standing, whole)
         if standing.runs is not None:
@@ -195,7 +195,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                 end_block(standing)
                 self._collect(standing)
 
-    def _collect(self, standing: Standing) -> None:
+    def _collect(self, standing: StandingMatchQuery) -> None:
         """Take the results of a query in this block."""
         fired: Sequence[Fired] = ()
         if standing.runs is not None and standing.runs.unreported:
@@ -234,7 +234,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
         if before is not None or self._composition is not None:
             self._effects.shadows.suspend(self._standing)
 
-    def _compile(self, standing: Standing) -> Plan:
+    def _compile(self, standing: StandingMatchQuery) -> Plan:
         assert self._schema is not None
         return plan_beside(self._standing, standing, self._schema, self._compiler)
 
@@ -247,7 +247,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
                     self._adopt(reader, reader.runs)
                 self._widen_readers(reader.name)
 
-    def _start(self, standing: Standing, plan: MatchPlan) -> Runs:
+    def _start(self, standing: StandingMatchQuery, plan: MatchPlan) -> Runs:
         assert self._schema is not None
         schema = with_types(self._read.known, standing.derived or {})
         runs = start(
@@ -266,26 +266,26 @@ class MatchOperator(QueryOperator[Standing, Runs]):
     def _pause(self, runs: Runs) -> None:
         runs.pause()
 
-    def _drop(self, standing: Standing, runs: Runs) -> None:
+    def _drop(self, standing: StandingMatchQuery, runs: Runs) -> None:
         self._collect(standing)
         runs.close()
 
     def _close(self, runs: Runs) -> None:
         runs.close()
 
-    def _forget_all_of(self, standing: Standing) -> None:
+    def _forget_all_of(self, standing: StandingMatchQuery) -> None:
         self._effects.forget(standing.name, "fail")
         self._effects.features.forget(standing.name)
         self._made = [(name, made) for name, made in self._made if name != standing.name]
 
-    def _readers_of(self, standing: Standing) -> Iterator[Standing]:
+    def _readers_of(self, standing: StandingMatchQuery) -> Iterator[StandingMatchQuery]:
         return readers_of(self._standing, standing)
 
-    def _has_touched_others(self, standing: Standing) -> bool:
+    def _has_touched_others(self, standing: StandingMatchQuery) -> bool:
         """A drop order chose among the partial matches of several queries."""
         return standing.name in self._effects.ordered
 
-    def _adopt(self, standing: Standing, runs: Runs) -> None:
+    def _adopt(self, standing: StandingMatchQuery, runs: Runs) -> None:
         derived = standing.derived
         standing.runs, standing.derived = None, readable(self._standing, standing)
         self._bind(standing)
@@ -303,7 +303,7 @@ class MatchOperator(QueryOperator[Standing, Runs]):
             self._drop(standing, runs)
             standing.runs = fresh
 
-    def _replay(self, standing: Standing, runs: Runs, history: History, position: int) -> None:
+    def _replay(self, standing: StandingMatchQuery, runs: Runs, history: History, position: int) -> None:
         past = replay_past(runs, standing.name, self.partition, history(), position)
         standing.results += len(past)
         self._failures.results.add(standing, Fired(standing.name, past, PAST))

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from saffron.engine.match.core.stream import Range
-from saffron.engine.match.queries.registered import Standing
+from saffron.engine.match.queries.registered import StandingMatchQuery
 
 
-def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
+def transition_rows(standing: StandingMatchQuery) -> list[Mapping[str, Any]]:
     """Rows of `observations.transitions` since the last call; every event of the stream meets every run.
 
     States: 0 nothing bound, then those of the plan's automaton, m - 1 the match. In flat plans, c + 1 is component c
@@ -34,7 +34,7 @@ def transition_rows(standing: Standing) -> list[Mapping[str, Any]]:
     return [{**shared, "from": source, "to": target, "count": count} for (source, target), count in cells.items()]
 
 
-def begin_block(standing: Standing, events: Range) -> None:
+def begin_block(standing: StandingMatchQuery, events: Range) -> None:
     """Begin a block of a query; its transitions are censored if an event of it, or of a window before, is masked.
 
     A run that a masked event would have advanced has not failed. Blocks in which no event happens to be masked are no
@@ -50,13 +50,13 @@ def begin_block(standing: Standing, events: Range) -> None:
     runs.transitions.censor(censored=dropped is not None or int(instants[0]) < standing.clean)
 
 
-def end_block(standing: Standing) -> None:
+def end_block(standing: StandingMatchQuery) -> None:
     """End a block of a query."""
     if standing.runs is not None and standing.runs.transitions is not None:
         standing.runs.transitions.end_block()
 
 
-def spent(standing: Standing, nanoseconds: int) -> None:
+def spent(standing: StandingMatchQuery, nanoseconds: int) -> None:
     """Record the time in which the query took events, if its transitions are counted too."""
     standing.taken += nanoseconds
     runs = standing.runs

@@ -8,7 +8,7 @@ from typing import Any
 
 from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.containment import REPORTING, Containment
-from saffron.engine.operators.results import Fired, Ints, OrderedResults, Part
+from saffron.engine.operators.results import Fired, Ints, OrderedResults, QueryResults
 from saffron.engine.operators.standing import StandingQuery
 
 
@@ -40,7 +40,7 @@ class BlockResults:
 class Contained:
     """A part of a block's results that becomes empty if rendering it for its query fails."""
 
-    def __init__(self, part: Part, standing: StandingQuery[Any], containment: Containment) -> None:
+    def __init__(self, part: QueryResults, standing: StandingQuery[Any], containment: Containment) -> None:
         self.part = part
         self.position, self.last_time = part.position, part.last_time
         self._standing = standing

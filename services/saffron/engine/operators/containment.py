@@ -81,13 +81,13 @@ class Containment:
         self._note = note
         self._failed = failed
 
-    def step(self, query: StandingQuery[Any], step: str) -> Step:
+    def step(self, query: StandingQuery[Any], step: str) -> QueryStep:
         """A context that ends an exception of the query; the rest of the block of code is skipped."""
         self._note(query.name, query.version, step)
-        return Step(self._failed, query, step)
+        return QueryStep(self._failed, query, step)
 
 
-class Step:
+class QueryStep:
     """One step of one query."""
 
     __slots__ = ("_failed", "_query", "_step")

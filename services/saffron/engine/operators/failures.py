@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from saffron.engine.operators.block_results import BlockResults
-from saffron.engine.operators.containment import READING, Containment, Failure, Note, Step, failure_text
+from saffron.engine.operators.containment import READING, Containment, Failure, Note, QueryStep, failure_text
 from saffron.engine.operators.standing import StandingQuery
 
 S = TypeVar("S", bound=StandingQuery[Any])
@@ -47,7 +47,7 @@ class Failures(Generic[S]):
         self._stops: dict[str, tuple[int, str]] = {}
         self._unsettled = False
 
-    def step(self, standing: S, step: str) -> Step:
+    def step(self, standing: S, step: str) -> QueryStep:
         """A context for a step of one query: an exception in it makes that query fail."""
         return self._contained.step(standing, step)
 

@@ -20,7 +20,7 @@ from saffron.engine.operators.containment import (
     SAVING,
     Failure,
     Note,
-    Step,
+    QueryStep,
     unnoted,
 )
 from saffron.engine.operators.engine_hooks import EngineHooks
@@ -160,7 +160,7 @@ class QueryOperator(EngineHooks[S, R]):
 
     # ---------------------------------------------------------------- failures
 
-    def _step(self, standing: S, step: str) -> Step:
+    def _step(self, standing: S, step: str) -> QueryStep:
         """A step of one query; an exception in it is the query's."""
         return self._failures.step(standing, step)
 

@@ -56,7 +56,7 @@ class Results(Protocol):
         """Fails the query of this result, which cannot be written. An error that is not the query's is raised."""
 
 
-class Part(Protocol):
+class QueryResults(Protocol):
     """Results of one query, in the order in which they fired. `position`, `last_time`: int64 [n], as in `Results`."""
 
     position: Ints
@@ -91,7 +91,7 @@ class Fired:
     """
 
     name: str
-    results: Part
+    results: QueryResults
     phase: int = DUE
     deadline: Ints | None = None
     fail: Callable[[Exception], None] = uncontained

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.operators.containment import ADVANCING, BINDING, REPORTING, Note, Step, together, unnoted
+from saffron.engine.operators.containment import ADVANCING, BINDING, REPORTING, Note, QueryStep, together, unnoted
 from saffron.engine.operators.operator import History, State
 from saffron.engine.operators.queries import QueryOperator
 from saffron.engine.operators.results import DUE, FULL, PAST, Fired
@@ -185,7 +185,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
 
     # ---------------------------------------------------------------- failures
 
-    def _step_of(self, readers: Sequence[Reader], step: str) -> Step:
+    def _step_of(self, readers: Sequence[Reader], step: str) -> QueryStep:
         """A step for these readers together: an exception is the fault of one of them, nobody knows whose."""
         if len(readers) == 1:
             return self._step(self._standing[readers[0].plan.name], step)
@@ -197,7 +197,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
                 self._failures.fail(standing, step, error, names)
 
         self._note(concerned[0].name, concerned[0].version, together(step))
-        return Step(failed, concerned[0], step)
+        return QueryStep(failed, concerned[0], step)
 
     def _close(self, runs: Reader) -> None:
         runs.leave()

@@ -15,7 +15,7 @@ from saffron.engine.why.absences import lead
 from saffron.engine.why.bindings import SPAN, Event, Span
 from saffron.engine.why.interpreter import reads_others
 from saffron.engine.why.makers import Makers
-from saffron.engine.why.trace import Step, Trace, is_event, trace_of_key, trace_of_likely_match, trace_of_match
+from saffron.engine.why.trace import GivenEvent, Trace, is_event, trace_of_key, trace_of_likely_match, trace_of_match
 from saffron.engine.why.values import read
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.errors import InputError
@@ -81,7 +81,7 @@ def key_of(plan: MatchPlan, asked: str, kinds: Mapping[str, Kind]) -> dict[str, 
 
 def trace_key_in(of: TraceInput, key: Mapping[str, Any], shown: int = NEWEST_EVENTS) -> Trace:
     """The trace of a key's newest `shown` events. InputError: no event has the key."""
-    buffer: deque[Step] = deque()
+    buffer: deque[GivenEvent] = deque()
     seen: dict[str, None] = {}
     watermark, ours, dropped = None, 0, 0
     for block in of.blocks:
@@ -145,7 +145,7 @@ def _reach(plan: MatchPlan, events: Sequence[Sequence[Mapping[str, Any]]]) -> tu
     ) + plan.window.size
 
 
-def steps_of(of: TraceInput, block: Block, key: Mapping[str, Any], seen: dict[str, None]) -> Iterator[Step]:
+def steps_of(of: TraceInput, block: Block, key: Mapping[str, Any], seen: dict[str, None]) -> Iterator[GivenEvent]:
     """The events of a block that the key's trace needs, results of other queries among them.
 
     `seen`: values of a key of one attribute, for a hint.
@@ -169,14 +169,14 @@ def _step(
     *,
     needed: bool = False,
     opens: bool = False,
-) -> Iterator[Step]:
+) -> Iterator[GivenEvent]:
     """The step of an event, if it has the key or is `needed`; its key value goes into `seen`."""
     found = [read(event, name) for name in wanted]
     ours = found == list(wanted.values())
     if len(wanted) == 1 and len(seen) < MOST_SEEN and found[0] is not None:
         seen.setdefault(str(found[0]))
     if ours or needed:
-        yield Step(event, ours, opens)
+        yield GivenEvent(event, ours, opens)
 
 
 def _events(of: TraceInput, block: Block) -> Iterator[Event]:
@@ -208,7 +208,7 @@ def _read(name: str, text: str, kind: Kind | None) -> Any:
         raise InputError(f"{name}={text}: {name} is of kind {kind.value}") from None
 
 
-def _forget(buffer: deque[Step], plan: MatchPlan, shown: int) -> int:
+def _forget(buffer: deque[GivenEvent], plan: MatchPlan, shown: int) -> int:
     """Drop steps too old to matter for the newest `shown`; returns how many of them were of the key."""
     if len(buffer) <= shown:
         return 0

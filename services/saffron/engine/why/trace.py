@@ -24,7 +24,7 @@ MOST_VALUES = 4
 
 
 @dataclass(frozen=True)
-class Step:
+class GivenEvent:
     """An event given to the interpreter. `ours`: it has the key; `opens`: a window of OPEN ON opens at it."""
 
     event: Event
@@ -87,7 +87,7 @@ class Trace:
 def trace_of_key(
     plan: MatchPlan,
     key: Mapping[str, Any],
-    steps: Iterable[Step],
+    steps: Iterable[GivenEvent],
     *,
     shown: int,
     left_out: int = 0,
@@ -116,7 +116,7 @@ def trace_of_key(
 
 
 def trace_of_match(
-    plan: MatchPlan, key: Mapping[str, Any], steps: Iterable[Step], match: Sequence[Sequence[Event]]
+    plan: MatchPlan, key: Mapping[str, Any], steps: Iterable[GivenEvent], match: Sequence[Sequence[Event]]
 ) -> Trace | None:
     """The trace of the run that found a match, event by event. None: it was not found.
 

@@ -7,7 +7,7 @@ from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.operators.standing import Compiler
 from saffron.engine.windows.outbox import Outbox
-from saffron.engine.windows.registered import Change, Notice, Standing
+from saffron.engine.windows.registered import Change, Notice, QueriesInForce
 from saffron.records.query import QueryRecord
 from saffron.schema.schema import Schema
 
@@ -19,7 +19,7 @@ class QueryControls:
     """
 
     def __init__(self, stream: str, compiler: Compiler, outbox: Outbox) -> None:
-        self.standing = Standing(stream, compiler)
+        self.standing = QueriesInForce(stream, compiler)
         self._outbox = outbox
         self._notices: list[Notice] = []
 

@@ -108,7 +108,7 @@ class Query:
         return Schema({name: Kind.NULL for name in names if name not in columns.attributes}, {}, {})
 
 
-class Standing:
+class QueriesInForce:
     """The queries in force, by name. `since`: from where on names of the schema are known that came later."""
 
     def __init__(self, stream: str, compiler: Compiler) -> None:
@@ -208,7 +208,7 @@ class Standing:
     def _switched(query: Query, version: int, position: int, *, paused: bool) -> Change:
         """Paused or resumed; nothing for the log where it is so already."""
         query.version, before, query.paused = version, query.paused, paused
-        change = Change([], [Standing._notice(query, position)])
+        change = Change([], [QueriesInForce._notice(query, position)])
         if before != paused:
             op = "pause" if paused else "resume"
             change.bodies.append({"op": op, "name": query.name, "version": version, "slot": query.slot})

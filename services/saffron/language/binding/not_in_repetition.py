@@ -10,7 +10,7 @@ from itertools import islice
 
 from saffron.language.binding.conditions import FINISHED, Use
 from saffron.language.binding.keys import PartialKey
-from saffron.language.patterns.layout import Branch, Layout, NotLayout, Step, surely_in
+from saffron.language.patterns.layout import Branch, Layout, NotLayout, PathStep, surely_in
 from saffron.language.patterns.positions import Positions
 from saffron.language.patterns.stances import Edge
 from saffron.language.scope.scope import Scope
@@ -37,7 +37,7 @@ def known_in_repetition(key: PartialKey, number: int, outside: list[int], layout
     positions = Positions(layout.shape)
     edges = [edge for _, edge in _gaps(positions, {number})]
     here = next(leaf.path for leaf in layout.leaves if leaf.absence is None and loops <= set(leaf.loops))
-    path = here[: 1 + max(here.index(Step(Branch.LOOP, loop)) for loop in loops)]
+    path = here[: 1 + max(here.index(PathStep(Branch.LOOP, loop)) for loop in loops)]
 
     def is_taken(component: int) -> bool:
         return surely_in(layout.leaves[component].path, path) and all(

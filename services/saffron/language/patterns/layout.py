@@ -21,14 +21,14 @@ class Branch(Enum):
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """A step of a path: the kind of a node, and the index of the part taken (`part`); a repetition has its number."""
 
     branch: Branch
     part: int
 
 
-Path = tuple[Step, ...]
+Path = tuple[PathStep, ...]
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def paths(shape: Shape, above: Path = ()) -> dict[int, Path]:
         case Absent():
             return {}
         case Loop(number=number, body=body):
-            return paths(body, (*above, Step(Branch.LOOP, number)))
+            return paths(body, (*above, PathStep(Branch.LOOP, number)))
         case InOrder():
             branch = Branch.SEQ
         case plan_pattern.Choice():
@@ -136,7 +136,7 @@ def paths(shape: Shape, above: Path = ()) -> dict[int, Path]:
             branch = Branch.AND if count == len(parts) else Branch.ANY
     found: dict[int, Path] = {}
     for index, part in enumerate(shape.parts):
-        found |= paths(part, (*above, Step(branch, index)))
+        found |= paths(part, (*above, PathStep(branch, index)))
     return found
 
 

@@ -24,7 +24,7 @@ Refuse = Callable[[str, str], QueryError]
 
 
 @dataclass(frozen=True)
-class Step:
+class Successor:
     """A step to place `target`, with the NOTs (numbers) in between. `exclusive`, `begins`: see `stances.Edge`."""
 
     target: Place
@@ -34,7 +34,7 @@ class Step:
     begins: frozenset[int]
 
 
-Stances = tuple[tuple[Step, ...], ...]
+Stances = tuple[tuple[Successor, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class PlaceGraph:
     stances: dict[Place, Stances]
     ends: dict[Place, tuple[tuple[int, ...], ...]]
 
-    def steps(self, place: Place) -> Iterator[Step]:
+    def steps(self, place: Place) -> Iterator[Successor]:
         """All steps from a place."""
         return (step for stance in self.stances[place] for step in stance)
 
@@ -60,11 +60,11 @@ def place_graph(shape: Shape, begins: Sequence[Strategy], continues: Sequence[St
     """
     positions = Positions(shape)
 
-    def step(edge: Edge, source: int | None) -> Step:
+    def step(edge: Edge, source: int | None) -> Successor:
         chosen = continues if edge.again else begins
         strategy = chosen[edge.component] if edge.component < len(chosen) else Strategy.ANY
         target = edge.component, edge.position
-        return Step(target, _between(edge.gaps, source, refuse), strategy, edge.exclusive, edge.begins)
+        return Successor(target, _between(edge.gaps, source, refuse), strategy, edge.exclusive, edge.begins)
 
     def steps(stances: Sequence[tuple[Edge, ...]], source: int | None) -> Stances:
         return tuple(dict.fromkeys(tuple(step(edge, source) for edge in edges) for edges in stances if edges))

@@ -22,7 +22,7 @@ from saffron.language.scope.typed import attribute, bind_condition
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tree import Index
-from saffron.language.trends.layout import Part, TrendLayout
+from saffron.language.trends.layout import PatternPart, TrendLayout
 from saffron.schema.event_types import EventTypes
 
 MATCH_INSTEAD = "Or match the pattern: RETURN without COUNT(*) and its like."
@@ -72,7 +72,10 @@ class Conditions:
 
 
 def bind_edges(
-    expressions: tuple[tree.Expression, ...], layout: TrendLayout, place_graphs: dict[Part, PlaceGraph], scope: Scope
+    expressions: tuple[tree.Expression, ...],
+    layout: TrendLayout,
+    place_graphs: dict[PatternPart, PlaceGraph],
+    scope: Scope,
 ) -> Conditions:
     """The conditions of all conjuncts but the keys; QueryError for those on events that are not adjacent."""
     binder = _Binder(layout, place_graphs, scope)
@@ -85,7 +88,7 @@ def bind_edges(
 class _Binder:
     """The binder of conjuncts. `place_graphs`: by part of the pattern, which events can be adjacent."""
 
-    def __init__(self, layout: TrendLayout, place_graphs: dict[Part, PlaceGraph], scope: Scope) -> None:
+    def __init__(self, layout: TrendLayout, place_graphs: dict[PatternPart, PlaceGraph], scope: Scope) -> None:
         self.layout, self.place_graphs, self.scope = layout, place_graphs, scope
         self.found = Conditions()
 

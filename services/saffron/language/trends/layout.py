@@ -13,7 +13,7 @@ from saffron.language.syntax import tree
 
 
 @dataclass(frozen=True)
-class Part:
+class PatternPart:
     """A side or a NOT: its shape, its components (a range of indices), and its place in the text.
 
     `repeated`: it is a NOT in a repetition, so conditions may call its components n[i].
@@ -33,16 +33,16 @@ class TrendLayout:
     `layout`: all components, positive ones first (see patterns.layout.Layout), without absences.
     """
 
-    sides: tuple[Part, ...]
-    negatives: tuple[Part, ...]
+    sides: tuple[PatternPart, ...]
+    negatives: tuple[PatternPart, ...]
     layout: Layout
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PatternPart, ...]:
         """All parts, sides first."""
         return (*self.sides, *self.negatives)
 
-    def part_of(self, component: int) -> Part:
+    def part_of(self, component: int) -> PatternPart:
         """The part that a component stands in."""
         return next(part for part in self.parts if component in part.components)
 
@@ -57,7 +57,7 @@ def build_trend_layout(pattern: tree.Pattern, scope: Scope) -> TrendLayout:
         _check(side, scope, inside_not=False)
     builder = Builder(scope)
     sides = [_part(builder, side, side.span, outermost=True) for side in both]
-    negatives: list[Part] = []
+    negatives: list[PatternPart] = []
     repeated = [bool(one.loops) for one in builder.negated]
     while len(negatives) < len(builder.negated):
         written = builder.negated[len(negatives)].negations
@@ -75,11 +75,11 @@ def build_trend_layout(pattern: tree.Pattern, scope: Scope) -> TrendLayout:
     return TrendLayout(tuple(sides), tuple(negatives), Layout(sides[0].shape, tuple(leaves), (), ()))
 
 
-def _part(builder: Builder, pattern: tree.Pattern, span: tree.Span, *, outermost: bool) -> Part:
+def _part(builder: Builder, pattern: tree.Pattern, span: tree.Span, *, outermost: bool) -> PatternPart:
     """A part for a pattern, whose events `builder` numbers."""
     before = len(builder.events)
     shape = builder.shape(pattern, (), outermost=outermost)
-    return Part(shape, range(before, len(builder.events)), span)
+    return PatternPart(shape, range(before, len(builder.events)), span)
 
 
 def _check(pattern: tree.Pattern, scope: Scope, *, inside_not: bool) -> int:

@@ -26,7 +26,7 @@ from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.printer import meaning_text
 from saffron.language.trends import conjunction
 from saffron.language.trends.edges import Conditions, bind_edges
-from saffron.language.trends.layout import Part, TrendLayout, build_trend_layout
+from saffron.language.trends.layout import PatternPart, TrendLayout, build_trend_layout
 from saffron.language.trends.template import template_of
 from saffron.language.trends.values import bind_values, is_trend_aggregate
 
@@ -100,7 +100,7 @@ def bind_trend(query: tree.Query, scope: Scope, name: str) -> TrendPlan:
     )
 
 
-def _refusing(part: Part, scope: Scope) -> Refuse:
+def _refusing(part: PatternPart, scope: Scope) -> Refuse:
     """A maker of errors that point at a part."""
 
     def refuse(message: str, hint: str) -> QueryError:
@@ -109,13 +109,13 @@ def _refusing(part: Part, scope: Scope) -> Refuse:
     return refuse
 
 
-def _graph(part: Part, layout: TrendLayout, strategies: Strategies, scope: Scope) -> PlaceGraph:
+def _graph(part: PatternPart, layout: TrendLayout, strategies: Strategies, scope: Scope) -> PlaceGraph:
     """The places of a part. Inside a NOT the strategy is skip-till-any-match."""
     chosen = (strategies.begins, strategies.continues) if part in layout.sides else ((), ())
     return place_graph(part.shape, *chosen, _refusing(part, scope))
 
 
-def _filled(template: Template, part: Part, conditions: Conditions, keys: Keys, layout: TrendLayout) -> Template:
+def _filled(template: Template, part: PatternPart, conditions: Conditions, keys: Keys, layout: TrendLayout) -> Template:
     """The template with its conditions; constant ones stand at its start states."""
     always = list(conditions.always) if part in layout.sides else []
     positive = layout.layout.positive
@@ -151,7 +151,7 @@ def _check_group(query: tree.Query, keys: Keys, scope: Scope) -> None:
 def _check_conjunction(
     query: tree.Query,
     layout: TrendLayout,
-    filled: dict[Part, Template],
+    filled: dict[PatternPart, Template],
     components: tuple[Component, ...],
     strategies: Strategies,
     scope: Scope,
@@ -168,7 +168,11 @@ def _check_conjunction(
 
 
 def _add_partial_key(
-    partial: PartialKey, templates: dict[Part, Template], layout: TrendLayout, conditions: Conditions, scope: Scope
+    partial: PartialKey,
+    templates: dict[PatternPart, Template],
+    layout: TrendLayout,
+    conditions: Conditions,
+    scope: Scope,
 ) -> None:
     """Add the conditions of a partial key such as [P.vehicle]: each of its events equals the one before.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from saffron.language.patterns.successors import Place, PlaceGraph, Refuse, Step
+from saffron.language.patterns.successors import Place, PlaceGraph, Refuse, Successor
 from saffron.language.plan.limits import MAX_STATES
 from saffron.language.plan.pattern import Strategy
 from saffron.language.plan.trend_plan import Template, Transition, TrendState
@@ -100,7 +100,7 @@ _BY_ANY = "Write skip-till-any-match, or the pattern so that each event has one 
 _Stance = tuple[tuple[int, Absences, Strategy, bool], ...]
 
 
-def _stance(steps: Iterable[Step], classes: dict[Place, int]) -> _Stance:
+def _stance(steps: Iterable[Successor], classes: dict[Place, int]) -> _Stance:
     """A stance's steps by class of their targets, as a value that can be compared."""
     found = {(classes[step.target], step.absences, step.strategy, step.exclusive) for step in steps}
     return tuple(sorted(found, key=repr))
@@ -130,7 +130,7 @@ def _check_one_way(graph: PlaceGraph, classes: dict[Place, int], refuse: Refuse)
                 queue.append(frozenset(found))
 
 
-def _by_component(steps: Iterable[Step], classes: dict[Place, int]) -> list[set[int]]:
+def _by_component(steps: Iterable[Successor], classes: dict[Place, int]) -> list[set[int]]:
     """The classes that steps lead to, as a set for each component."""
     found: dict[int, set[int]] = {}
     for step in steps:

@@ -39,7 +39,7 @@ from saffron.schema.schema import Schema
 
 
 @dataclass(frozen=True)
-class Step:
+class ChainBlocks:
     """Blocks for the engines of `chain`, the next in order. `letters`: the bad and late events among their records."""
 
     chain: Chain
@@ -114,12 +114,12 @@ class Replay:
             self._letters += self._bad(chain)
         self._note_time(started)
 
-    def _steps(self, batches: Iterable[RawBatch]) -> Iterator[Step]:
+    def _steps(self, batches: Iterable[RawBatch]) -> Iterator[ChainBlocks]:
         """The events of the batches as blocks, for the engines."""
         for batch in batches:
             for chain, part in self._split(batch):
                 for blocks in chain.decode(part):
-                    yield Step(chain, blocks, self._bad(chain))
+                    yield ChainBlocks(chain, blocks, self._bad(chain))
 
     def _bad(self, chain: Chain) -> list[DeadLetter]:
         """The bad and late events since the last call, where they were decoded."""

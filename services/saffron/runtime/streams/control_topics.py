@@ -11,7 +11,7 @@ from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
 from saffron.records.table import (
     Applied,
-    Table,
+    KeyedRecords,
     Unreadable,
     query_table,
     status_table,
@@ -35,7 +35,7 @@ Report = Callable[[Unreadable], None]
 class ControlTopic(Generic[R]):
     """One control topic and its table. Unreadable messages are reported and skipped."""
 
-    def __init__(self, log: Log, topic: str, table: Table[R], report: Report) -> None:
+    def __init__(self, log: Log, topic: str, table: KeyedRecords[R], report: Report) -> None:
         self.table = table
         self._follower = Follower(log, topic)
         self._report = report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from saffron.records.stream import StreamRecord
-from saffron.records.table import Table
+from saffron.records.table import KeyedRecords
 from saffron.runtime.log import Log
 from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
 from saffron.runtime.streams.control_topics import Report, follow_streams
@@ -14,7 +14,7 @@ from saffron.runtime.telemetry.digest import Every
 _POLL_MS = 500
 
 
-def streams_of(table: Table[StreamRecord], events: str) -> dict[str, StreamRecord]:
+def streams_of(table: KeyedRecords[StreamRecord], events: str) -> dict[str, StreamRecord]:
     """All streams by name, the default one first, which exists without a record. `events`: its topic."""
     return {DEFAULT_STREAM: StreamRecord(DEFAULT_STREAM, events), **table.rows}
 

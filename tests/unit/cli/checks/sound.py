@@ -9,7 +9,7 @@ import orjson
 
 from saffron.cli.checks.cluster.look import Digest, Look
 from saffron.cli.finding import OK, Finding
-from saffron.cli.queries.standing import Standing
+from saffron.cli.queries.standing import ListedQuery
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
@@ -68,9 +68,9 @@ def letter(reason: str, number: int = 0, at: int = NOW - 1000) -> Letter:
     return Letter("saffron.events", 0, number, at, reason, f"detail of {reason}", b"{}", at)
 
 
-def query(text: str = TEXT, state: str = "active", reason: str | None = None, shed: str = "auto") -> Standing:
+def query(text: str = TEXT, state: str = "active", reason: str | None = None, shed: str = "auto") -> ListedQuery:
     record = QueryRecord("q", 1, "add", text, shed=shed)
-    return Standing(record, (QueryStatus("q", 1, "windowing", "events", 0, state, reason, 0),))
+    return ListedQuery(record, (QueryStatus("q", 1, "windowing", "events", 0, state, reason, 0),))
 
 
 def stream(**fields: Any) -> StreamRecord:

@@ -10,7 +10,7 @@ import pytest
 from saffron.engine.why.as_dict import to_dict
 from saffron.engine.why.as_text import lines
 from saffron.engine.why.decisions import What
-from saffron.engine.why.trace import Step, Trace, trace_of_key, trace_of_match
+from saffron.engine.why.trace import GivenEvent, Trace, trace_of_key, trace_of_match
 from saffron.language import compile_query
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.schema.schema import Kind, Schema
@@ -24,15 +24,15 @@ def plan(text: str) -> MatchPlan:
     return made
 
 
-def steps(text: str) -> list[Step]:
+def steps(text: str) -> list[GivenEvent]:
     """`A3 B5 +10 C1`: an event of each type with its x, one ms apart; +10 skips ten ms."""
-    made: list[Step] = []
+    made: list[GivenEvent] = []
     ts = 0
     for word in text.split():
         if word.startswith("+"):
             ts += int(word)
         else:
-            made.append(Step({"seq": len(made), "ts": ts, "type": word[0], "x": int(word[1:])}))
+            made.append(GivenEvent({"seq": len(made), "ts": ts, "type": word[0], "x": int(word[1:])}))
             ts += 1
     return made
 
@@ -102,7 +102,7 @@ def test_contiguity_ends_runs() -> None:
 
 def test_strict_contiguity_sees_the_events_of_other_keys() -> None:
     made = plan("PATTERN SEQ(A a, B b) WHERE strict-contiguity { [k] } WITHIN 9 ms")
-    foreign = Step({"seq": 1, "ts": 1, "type": "A", "x": 1, "k": "b"}, ours=False)
+    foreign = GivenEvent({"seq": 1, "ts": 1, "type": "A", "x": 1, "k": "b"}, ours=False)
     first, _, last = steps("A1 C1 B1")
     trace = trace_of_key(made, {"k": "a"}, [first, foreign, last], shown=9)
     assert outcomes(trace) == [[(What.BEGINS, 1)], [(What.DIES, 1)], []]
@@ -121,7 +121,7 @@ def test_a_trailing_not_is_decided_when_the_window_ends() -> None:
 
 
 def test_null_and_conditions_of_other_forms_show_their_values() -> None:
-    events = [Step({"seq": 0, "ts": 0, "type": "A", "x": None, "k": "a"})]
+    events = [GivenEvent({"seq": 0, "ts": 0, "type": "A", "x": None, "k": "a"})]
     trace = trace_of_key(plan("PATTERN A a WHERE a.x > 1 AND (a.x = 2 OR a.k = 'b') WITHIN 1 ms"), {}, events, shown=9)
     assert [values for _, _, values in trace.rows[0].outcomes[0].refusals] == ["null > 1", "null = 2 OR 'a' = 'b'"]
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import orjson
 
 from saffron.cli.client import Client
-from saffron.cli.queries.standing import Standing, read_standing
+from saffron.cli.queries.standing import ListedQuery, read_standing
 from saffron.cli.system.routes import Routes, routes_of
 from saffron.cli.system.scrape import scrape
 from saffron.control.streams.bodies import table_topics_of, topics_of
@@ -99,7 +99,7 @@ class Look:
     wanted: Mapping[str, TopicFile]
     denied: frozenset[str] = frozenset()
     streams: Mapping[str, StreamRecord] = field(default_factory=dict)
-    queries: Mapping[str, Standing] = field(default_factory=dict)
+    queries: Mapping[str, ListedQuery] = field(default_factory=dict)
     events: Mapping[str, tuple[Record, ...]] = field(default_factory=dict)
     digests: tuple[Digest, ...] = ()
     inputs: tuple[InputWord, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
-from saffron.cli.queries.standing import Standing
+from saffron.cli.queries.standing import ListedQuery
 from saffron.records.status import FAILED
 
 
@@ -31,7 +31,7 @@ def check_queries(look: Look) -> Iterator[Finding]:
             yield warning("queries", f"{one.state}: {one.reason or 'not all services have answered'}", where, fix)
 
 
-def _stopped(one: Standing) -> str:
+def _stopped(one: ListedQuery) -> str:
     """The positions at which windowing has stopped it, in words."""
     said = [status for status in one.statuses if status.service == "windowing" and status.state == FAILED]
     places = sorted((status.partition or 0, status.position) for status in said if status.position is not None)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
-from saffron.cli.queries.standing import Standing
+from saffron.cli.queries.standing import ListedQuery
 from saffron.counted import counted
 from saffron.durations import as_option
 from saffron.errors import QueryError
@@ -127,7 +127,7 @@ def _harmless(setting: str, have: str | None, wanted: str) -> bool:
     return have == "-1" or (wanted != "-1" and int(have) >= int(wanted))
 
 
-def _window(name: str, query: Standing) -> tuple[str, int]:
+def _window(name: str, query: ListedQuery) -> tuple[str, int]:
     """(stream, longest WITHIN in ms) of a query; 0 if it is not in time, or the text is wrong."""
     try:
         plan = compile_query(query.record.text, None, name=name, lenient=True)

@@ -58,7 +58,7 @@ class Event(Enum):
     END = "e"  # the last one of all matches of the graph
 
 
-class Step(Enum):
+class BuildStep(Enum):
     """The step of building a graph at which a condition is evaluated."""
 
     START = 0  # the graph's end is known
@@ -72,7 +72,7 @@ class Question:
     """A condition, and the step and component at which it is evaluated. `slot`: the one that tells whether it holds."""
 
     condition: Condition
-    step: Step
+    step: BuildStep
     component: int
     slot: Slot | None = None
 
@@ -81,11 +81,11 @@ class Question:
         if is_end(leaf, self.condition, plan):
             return Event.END
         own = leaf.component == self.component
-        if own and self.step is Step.BEGIN:
+        if own and self.step is BuildStep.BEGIN:
             return Event.HERE if isinstance(leaf, Attribute) or _which(leaf) is Which.FIRST else None
-        if own and self.step is Step.TAKE:
+        if own and self.step is BuildStep.TAKE:
             return _while_taking(leaf)
-        neighbour = self.step is Step.BEGIN and leaf.component == self.component - 1
+        neighbour = self.step is BuildStep.BEGIN and leaf.component == self.component - 1
         return _bound(leaf, plan, neighbour=neighbour)
 
 
@@ -164,21 +164,21 @@ def question(condition: Condition, plan: MatchPlan) -> Question:
     others = [leaf for leaf in leaves(condition.expr) if not is_end(leaf, condition, plan)]
     last = len(plan.components) - 1
     if not others:
-        return Question(condition, Step.START, last)
+        return Question(condition, BuildStep.START, last)
     if len(others) == sum(1 for _ in leaves(condition.expr)):
         if condition.edge is Edge.TAKE:
-            return Question(condition, Step.TAKE, condition.component)
+            return Question(condition, BuildStep.TAKE, condition.component)
         return _behind(condition, condition.component - (condition.edge is Edge.BEGIN), last)
     latest = max(leaf.component for leaf in others)
     known = (_which(leaf) in (Which.FIRST, Which.SINGLE) for leaf in others if leaf.component == latest)
-    return Question(condition, Step.BEGIN, latest) if all(known) else _behind(condition, latest, last)
+    return Question(condition, BuildStep.BEGIN, latest) if all(known) else _behind(condition, latest, last)
 
 
 def _behind(condition: Condition, component: int, last: int) -> Question:
     """Asked when a component is complete."""
     if component == last:
-        return Question(condition, Step.FINISH, last)
-    return Question(condition, Step.BEGIN, component + 1)
+        return Question(condition, BuildStep.FINISH, last)
+    return Question(condition, BuildStep.BEGIN, component + 1)
 
 
 def read(asked: Question, plan: MatchPlan) -> list[Event | Slot | None]:

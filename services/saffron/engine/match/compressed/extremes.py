@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from saffron.engine.match.compressed.asked import Held, Question, Slot, Step, is_end, question
+from saffron.engine.match.compressed.asked import BuildStep, Held, Question, Slot, is_end, question
 from saffron.engine.match.core.automaton import leaves
 from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Expr, Scope, Unary, Which
 from saffron.language.plan.match_plan import MatchPlan
@@ -38,7 +38,7 @@ class Extreme:
     def asked(self, expr: Expr) -> list[Question]:
         """An expression asked of each event that the closure binds."""
         condition = replace(self.condition, expr=expr)
-        return [Question(condition, step, self.component) for step in (Step.BEGIN, Step.TAKE)]
+        return [Question(condition, step, self.component) for step in (BuildStep.BEGIN, BuildStep.TAKE)]
 
 
 def extreme(condition: Condition, plan: MatchPlan) -> Extreme | None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from saffron.engine.kernels.kernel_source import constants_text, kernel_head
 from saffron.engine.match.compressed import groups
-from saffron.engine.match.compressed.asked import Step
+from saffron.engine.match.compressed.asked import BuildStep
 from saffron.engine.match.compressed.reading import Tests
 from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.core.kernel_layout import Names, numbered
@@ -91,7 +91,7 @@ class GraphSource:
         out("while w < len(ends):")
         with out.block():
             out("e = ends[w] & ring")
-            if tests := self.tests.at(Step.START, self.last):
+            if tests := self.tests.at(BuildStep.START, self.last):
                 out(f"if not ({' & '.join(tests)}):")
                 out("    w += 1")
                 out("    continue")
@@ -138,7 +138,7 @@ class GraphSource:
         out(f"if m & {bits}{useful}:")
         with out.block():
             self._room(out, c)
-            opening = " and ".join(["m & BEGIN_0 != 0", *self.tests.at(Step.BEGIN, 0)]) if c == 0 else "False"
+            opening = " and ".join(["m & BEGIN_0 != 0", *self.tests.at(BuildStep.BEGIN, 0)]) if c == 0 else "False"
             out(f"opening, low = {opening}, edges")
             if self.slots.of[c]:
                 self._told_apart(out, c)
@@ -158,10 +158,10 @@ class GraphSource:
             out(f"    full = {status}")
             out("    break")
 
-    def _sources(self, c: int) -> list[tuple[int, Step, str]]:
+    def _sources(self, c: int) -> list[tuple[int, BuildStep, str]]:
         """The components whose nodes may come before, the step and the events of each."""
-        taking = [(c, Step.TAKE, f"TAKE_{c}")] if self.plan.components[c].closure else []
-        return ([(c - 1, Step.BEGIN, f"BEGIN_{c}")] if c else []) + taking
+        taking = [(c, BuildStep.TAKE, f"TAKE_{c}")] if self.plan.components[c].closure else []
+        return ([(c - 1, BuildStep.BEGIN, f"BEGIN_{c}")] if c else []) + taking
 
     def _alike(self, out: Lines, c: int) -> None:
         """Write the code that makes one node for the event, whatever nodes come before it."""
@@ -179,7 +179,7 @@ class GraphSource:
             self._write_node(out, c, "opening", "low")
 
     @contextmanager
-    def _source(self, out: Lines, source: int, step: Step, c: int) -> Iterator[None]:
+    def _source(self, out: Lines, source: int, step: BuildStep, c: int) -> Iterator[None]:
         """Write a loop over the nodes that may come before; its body is that of the `with`."""
         out(f"for q in range(n{source}):")
         with out.block():
@@ -199,7 +199,7 @@ class GraphSource:
             with out.block():
                 self._group(out, c, list(self.tests.opened(0)), kept=False, then="first = g")
         for source, step, bit in self._sources(c):
-            new = self.tests.opened(c) if step is Step.BEGIN else self.tests.taken(c)
+            new = self.tests.opened(c) if step is BuildStep.BEGIN else self.tests.taken(c)
             out(f"if m & {bit}:")
             with out.block(), self._source(out, source, step, c):
                 pair = f"add_pair(g, of[{source}, q], degree, pairs, tally)"
@@ -226,7 +226,7 @@ class GraphSource:
         out("if k == 0:")
         with out.block():
             out.all(key)
-            out(f"if {' & '.join(self.tests.at(Step.FINISH, c)) or 'True'}:")
+            out(f"if {' & '.join(self.tests.at(BuildStep.FINISH, c)) or 'True'}:")
             with out.block():
                 out.all(["y = 0", *use])
         out("else:")

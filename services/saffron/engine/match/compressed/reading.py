@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from saffron.engine.match.compressed.asked import Event, Held, Leaf, Question, Slot, Step
+from saffron.engine.match.compressed.asked import BuildStep, Event, Held, Leaf, Question, Slot
 from saffron.engine.match.compressed.slots import Slots
 from saffron.engine.match.core.automaton import Automaton, leaves
 from saffron.engine.match.core.kernel_layout import Names, null_text
@@ -73,12 +73,12 @@ class Tests:
             if isinstance(leaf, Aggregate) and leaf.function in OF_EXTREME.values()
         }
 
-    def at(self, step: Step, component: int) -> list[str]:
+    def at(self, step: BuildStep, component: int) -> list[str]:
         """The conditions at a step, as text. Node x is extended; at the end, `key` has the slots."""
-        if step is Step.FINISH:
+        if step is BuildStep.FINISH:
             values = [(slot, f"key[{k}]") for k, slot in enumerate(self.slots.of[component])]
         else:
-            values = self._values(component - (step is Step.BEGIN))
+            values = self._values(component - (step is BuildStep.BEGIN))
         return [self._test(one, values) for one in self.slots.asked(step, component)]
 
     def _values(self, component: int) -> list[tuple[Slot, str]]:
@@ -113,20 +113,20 @@ class Tests:
         for slot, old in values.items():
             yield old if slot.component != component else self._moved(slot, old, values)
 
-    def kept(self, step: Step, component: int) -> bool:
+    def kept(self, step: BuildStep, component: int) -> bool:
         """True if all slots of the new node are those of the one that it extends."""
-        source = component - (step is Step.BEGIN)
-        new = self.opened(component) if step is Step.BEGIN else self.taken(component)
+        source = component - (step is BuildStep.BEGIN)
+        new = self.opened(component) if step is BuildStep.BEGIN else self.taken(component)
         return source >= 0 and list(new) == [text for _, text in self._values(source)]
 
-    def _met(self, slot: Slot, step: Step, values: Sequence[tuple[Slot, str]]) -> str:
+    def _met(self, slot: Slot, step: BuildStep, values: Sequence[tuple[Slot, str]]) -> str:
         """1 where the event at hand meets the condition of a slot SOME."""
         return f"(1 if {self._test(self.slots.met(slot, step), values)} else 0)"
 
     def _initial(self, slot: Slot, values: Sequence[tuple[Slot, str]]) -> str:
         match slot.held:
             case Held.SOME:
-                return self._met(slot, Step.BEGIN, values)
+                return self._met(slot, BuildStep.BEGIN, values)
             case Held.FIRST:
                 return "j"
             case Held.LENGTH:
@@ -141,7 +141,7 @@ class Tests:
     def _moved(self, slot: Slot, old: str, values: dict[Slot, str]) -> str:
         match slot.held:
             case Held.SOME:
-                return f"{old} | {self._met(slot, Step.TAKE, list(values.items()))}"
+                return f"{old} | {self._met(slot, BuildStep.TAKE, list(values.items()))}"
             case Held.LENGTH | Held.NUMBER:
                 tests = [self._present(slot)] if slot.held is Held.NUMBER else []
                 if (cap := self.slots.cap(slot)) is not None:

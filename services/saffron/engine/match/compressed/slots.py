@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-from saffron.engine.match.compressed.asked import Held, Question, Slot, Step, question, read
+from saffron.engine.match.compressed.asked import BuildStep, Held, Question, Slot, question, read
 from saffron.engine.match.compressed.extremes import Extreme, extreme
 from saffron.engine.match.core.automaton import Automaton
 from saffron.language.plan.expressions import Aggregate, Binary, Const, Expr, Length
@@ -42,12 +42,12 @@ class Slots:
                 found.append(question(condition, self.plan))
         return tuple(found)
 
-    def met(self, slot: Slot, step: Step) -> Question:
+    def met(self, slot: Slot, step: BuildStep) -> Question:
         """The condition on an event bound at a step that sets its slot SOME."""
         one = self.extremes[slot]
         return next(asked for asked in one.asked(one.met) if asked.step is step)
 
-    def asked(self, step: Step, component: int) -> list[Question]:
+    def asked(self, step: BuildStep, component: int) -> list[Question]:
         """The conditions to evaluate at a step, in the order of the plan."""
         return [one for one in self.questions if one.step is step and one.component == component]
 
@@ -64,9 +64,9 @@ class Slots:
         found: list[tuple[Slot, ...]] = [()]
         for component in range(last, -1, -1):
             needed = self._read(component) | {one for one in found[0] if self._carried(one, component)}
-            needed |= self._read_of(Step.TAKE, component, needed)
+            needed |= self._read_of(BuildStep.TAKE, component, needed)
             if component < last:
-                needed |= self._read_of(Step.BEGIN, component + 1, found[0])
+                needed |= self._read_of(BuildStep.BEGIN, component + 1, found[0])
             backs = [one.back for one in needed if one.held is Held.BACK]
             needed |= {Slot(component, Held.BACK, back=back) for back in range(1, max(backs, default=0))}
             found.insert(0, tuple(sorted(needed, key=lambda one: one.order)))
@@ -92,11 +92,11 @@ class Slots:
     def _read(self, component: int) -> set[Slot]:
         """The slots that are read of nodes of a component while they are extended or finished."""
         last = len(self.plan.components) - 1
-        found = self.asked(Step.TAKE, component)
-        found += self.asked(Step.BEGIN, component + 1) if component < last else self.asked(Step.FINISH, last)
+        found = self.asked(BuildStep.TAKE, component)
+        found += self.asked(BuildStep.BEGIN, component + 1) if component < last else self.asked(BuildStep.FINISH, last)
         return self._slots(found)
 
-    def _read_of(self, step: Step, component: int, held: Collection[Slot]) -> set[Slot]:
+    def _read_of(self, step: BuildStep, component: int, held: Collection[Slot]) -> set[Slot]:
         """The slots that are read to set slots SOME of nodes of a component."""
         return self._slots(
             [self.met(one, step) for one in held if one.held is Held.SOME and one.component == component]

@@ -10,7 +10,7 @@ from saffron.engine.match.core.automaton import Feature, State, What, aggregate_
 from saffron.engine.match.core.runs import FIRST_FEATURE
 from saffron.engine.match.general.checks import Asked, due, due_at_end, joint
 from saffron.engine.match.general.pending import UNTIMED
-from saffron.engine.match.general.transition_table import Builder, Table
+from saffron.engine.match.general.transition_table import Builder, TransitionTable
 from saffron.language.patterns.stances import Gap
 from saffron.language.plan.expressions import Aggregate, Attribute, Length, Scope, Which
 from saffron.language.plan.match_plan import MatchPlan
@@ -71,7 +71,7 @@ class GeneralAutomaton:
 
     plan: MatchPlan
     checks: tuple[Asked, ...]
-    table: Table
+    table: TransitionTable
     state: State
     uncounted: bool = False
     since: tuple[Gap, ...] = ()
@@ -170,7 +170,7 @@ def build(plan: MatchPlan, derived: frozenset[str] = frozenset()) -> GeneralAuto
     return GeneralAutomaton(plan, checks, table, State(0, True, floats, ints), bool(derived), builder.since)
 
 
-def _carried(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> list[Feature]:
+def _carried(plan: MatchPlan, table: TransitionTable, checks: tuple[Asked, ...]) -> list[Feature]:
     """The features of a run that are kept for the run itself, only those that are read: a run is copied often."""
     strategies = {*plan.begins, *plan.continues}
     carried = [STATE]
@@ -209,7 +209,7 @@ def _read(plan: MatchPlan, checks: tuple[Asked, ...]) -> Iterator[Feature]:
                     yield from features_of(leaf)
 
 
-def _looked_back(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> Iterator[Feature]:
+def _looked_back(plan: MatchPlan, table: TransitionTable, checks: tuple[Asked, ...]) -> Iterator[Feature]:
     """Features for checks that look back at a list: its length, and its aggregates before the current event.
 
     The length says whether there is something to look back at.
@@ -222,7 +222,9 @@ def _looked_back(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> It
                     yield from so_far(leaf)
 
 
-def _moments(plan: MatchPlan, table: Table, checks: tuple[Asked, ...]) -> Iterator[tuple[int | None, Iterable[Asked]]]:
+def _moments(
+    plan: MatchPlan, table: TransitionTable, checks: tuple[Asked, ...]
+) -> Iterator[tuple[int | None, Iterable[Asked]]]:
     """(component whose event is taken, or None for a whole match) -> the checks that a kernel asks then."""
     for kind in table.kinds:
         yield kind.component, due(checks, kind.component, kind.over, kind.newly)

@@ -68,7 +68,7 @@ class Ending:
 
 
 @dataclass
-class Table:
+class TransitionTable:
     """The transitions of a general plan. `kinds`, `endings`: numbered as in the edges' columns KIND and ENDING.
 
     `gaps`: each has a register of its own in a run.
@@ -94,11 +94,11 @@ class Builder:
         self.positions = Positions(plan.pattern)
         self.listed = frozenset().union(*(asked.finished for asked in checks)) if checks else frozenset()
         self.since = tuple(_since(plan.pattern))
-        self.table = Table()
+        self.table = TransitionTable()
         self.numbers: dict[Key, int] = {}
         self.queue: list[Key] = []
 
-    def build(self) -> Table:
+    def build(self) -> TransitionTable:
         """SaffronError where the pattern has too many states."""
         first = [edge for stance in self.positions.first() for edge in stance.edges]
         self._number((None, tuple(dict.fromkeys(first))))

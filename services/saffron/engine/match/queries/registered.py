@@ -8,13 +8,13 @@ from typing import Any, Self
 
 from saffron.engine.match.runs.runs import Runs
 from saffron.engine.operators.composition import Derived
-from saffron.engine.operators.containment import Step
+from saffron.engine.operators.containment import QueryStep
 from saffron.engine.operators.standing import StandingQuery
 from saffron.schema.schema import Kind
 
 
 @dataclass
-class Standing(StandingQuery[Runs]):
+class StandingMatchQuery(StandingQuery[Runs]):
     """A registered match query and its counts.
 
     `results`: ever found; `earlier`: those of them found before this operator took over. `nanoseconds`: the time of its
@@ -49,5 +49,5 @@ class Standing(StandingQuery[Runs]):
         return record
 
 
-TakeStep = Callable[[Standing, str], Step]
+TakeStep = Callable[[StandingMatchQuery, str], QueryStep]
 """An operator's step of one query: it ends an exception of the query with the query."""

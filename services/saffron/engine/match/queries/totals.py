@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.match.queries.registered import Standing, TakeStep
+from saffron.engine.match.queries.registered import StandingMatchQuery, TakeStep
 from saffron.engine.match.runs.runs import Runs
 from saffron.engine.operators.containment import OBSERVING
 
-Queries = Mapping[str, Standing]
+Queries = Mapping[str, StandingMatchQuery]
 
 
 def counts(queries: Queries) -> dict[str, dict[str, int]]:

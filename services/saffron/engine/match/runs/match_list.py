@@ -26,7 +26,7 @@ from saffron.engine.match.core.runs import LENGTH
 from saffron.engine.match.general.found import settle
 from saffron.engine.match.general.sweep import room, sweep, sweep_all
 from saffron.engine.match.runs.matched import mark, may_match_again
-from saffron.engine.match.runs.parts import Part
+from saffron.engine.match.runs.parts import RunsPart
 
 if TYPE_CHECKING:
     from saffron.engine.match.runs.query_runs import QueryRuns
@@ -38,7 +38,7 @@ _LARGE = 1 << 20
 """Matches; a longer list is given back after its block."""
 
 
-class MatchList(Part):
+class MatchList(RunsPart):
     """The matches of one query in the block at hand: `buffer` [FOUND_ROWS, ...], of which `counters[FOUND]` are used.
 
     Rows of the buffer: see `kernel_layout`.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 
-class Part:
+class RunsPart:
     """A part of runs that reads their state. It refers to them weakly, as they hold the part.
 
     Arrays of runs that nobody holds are therefore freed at once. In a cycle they would stay until Python's collector
@@ -37,7 +37,7 @@ class Part:
         return runs
 
 
-class Source(Part, ABC):
+class Source(RunsPart, ABC):
     """A source of matches: it takes events and writes the matches found into the list of its runs."""
 
     @abstractmethod
@@ -58,7 +58,7 @@ class Source(Part, ABC):
         """Forget partial matches, so that no match spans this call. Matches of the block stay readable."""
 
 
-class Reporter(Part, ABC):
+class Reporter(RunsPart, ABC):
     """The part of a query that makes results of the matches found, in the order in which they are decided."""
 
     @property

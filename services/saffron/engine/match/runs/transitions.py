@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from saffron.engine.match.core.kernel_layout import BEGAN, LEFT, LIVED, MET, MOVED, place
 from saffron.engine.match.core.kernel_layout import DIED as DEATHS
 from saffron.engine.match.general.watch import DIED, FORKED, Cells
-from saffron.engine.match.runs.parts import Part
+from saffron.engine.match.runs.parts import RunsPart
 
 if TYPE_CHECKING:
     from saffron.engine.match.runs.query_runs import QueryRuns
@@ -36,7 +36,7 @@ class Transitions(Protocol):
         """Discard all counts so far."""
 
 
-class FlatTransitions(Part):
+class FlatTransitions(RunsPart):
     """The transition counts of flat runs, whose kernels always count. State c + 1: component c is bound."""
 
     def __init__(self, runs: QueryRuns) -> None:

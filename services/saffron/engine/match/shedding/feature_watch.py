@@ -9,7 +9,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.match.core.stream import Range
 from saffron.engine.match.general.watch import ONE_IN
 from saffron.engine.match.output.render import Written
-from saffron.engine.match.queries.registered import Standing
+from saffron.engine.match.queries.registered import StandingMatchQuery
 from saffron.engine.match.shedding.seen import Seen
 from saffron.engine.operators.sampled import is_sampled
 
@@ -67,7 +67,7 @@ class FeatureWatch:
             self._seen = {}
         self.announced = dict(body)
 
-    def advance(self, part: Range, standing: Standing) -> None:
+    def advance(self, part: Range, standing: StandingMatchQuery) -> None:
         """Count the events that come to a query. Events masked for it, and the events after them, do not count."""
         runs = standing.active
         if part.columns.key is None or runs is None:
@@ -80,12 +80,12 @@ class FeatureWatch:
         if self._on:
             self._of(standing).events(part, runs.live)
 
-    def found(self, standing: Standing, part: Written) -> None:
+    def found(self, standing: StandingMatchQuery, part: Written) -> None:
         """Count the features of the matches that a query reports."""
         if self._on:
             self._of(standing).matches(part)
 
-    def dropped(self, standing: Standing, instant: int | None = None) -> None:
+    def dropped(self, standing: StandingMatchQuery, instant: int | None = None) -> None:
         """Record that something was dropped for a query, at an instant of its window's clock (None: now)."""
         runs = standing.runs
         if instant is None and runs is not None and runs.droppable is not None:
@@ -93,20 +93,20 @@ class FeatureWatch:
         if instant is not None and runs is not None:
             self._of(standing).dropped(instant)
 
-    def _of(self, standing: Standing) -> Seen:
+    def _of(self, standing: StandingMatchQuery) -> Seen:
         assert standing.runs is not None
         if standing.name not in self._seen:
             self._seen[standing.name] = Seen(standing.runs.plan.window)
         return self._seen[standing.name]
 
-    def _settle(self, standing: Standing) -> None:
+    def _settle(self, standing: StandingMatchQuery) -> None:
         """Settle the events that were counted last, after the query has taken them."""
         seen, runs = self._seen.get(standing.name), standing.runs
         if seen is not None and seen.waits and runs is not None and runs.droppable is not None:
             negated = sum(1 << number for absence in runs.plan.absences for number in absence.components)
             seen.stored(runs.rows, negated)
 
-    def rows(self, standing: Standing) -> list[Mapping[str, Any]]:
+    def rows(self, standing: StandingMatchQuery) -> list[Mapping[str, Any]]:
         """Rows of `observations.features` of a query since the last call."""
         self._events = 0
         if standing.name not in self._seen:

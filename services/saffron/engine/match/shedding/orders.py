@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Table:
+class StateValues:
     """A value by state and by the events left of a window: row r of `values` [bins, states] holds for (r + 1) bins."""
 
     values: Floats
@@ -45,8 +45,8 @@ class Worth:
     and the run instead. `lift` [states, AGES]: factors of both by age (see `ages`); without rows none is known.
     """
 
-    utility: Table
-    loss: Table
+    utility: StateValues
+    loss: StateValues
     per_ms: float
     random: bool
     seed: int
@@ -103,5 +103,5 @@ def _worth(body: Mapping[str, Any]) -> Worth:
     return Worth(utility, loss, float(body.get("per_ms", 0.0)), random, int(body.get("seed", 0)), lift)
 
 
-def _table(rows: Sequence[Sequence[float]] | None, bin_size: int) -> Table:
-    return Table(np.array(rows, np.float64) if rows else np.zeros((0, 1)), bin_size)
+def _table(rows: Sequence[Sequence[float]] | None, bin_size: int) -> StateValues:
+    return StateValues(np.array(rows, np.float64) if rows else np.zeros((0, 1)), bin_size)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels.addresses import Table
+from saffron.engine.kernels.addresses import AddressTable
 from saffron.engine.kernels.hashing import hashes_of
 from saffron.engine.match.core.rows import SLOT, Rows
 from saffron.engine.match.uncertain.arrays import SHAPE, WORK
@@ -30,7 +30,7 @@ def found_by_value(joins: Joins, shape: Shape, work: Work, rows: Rows, numbers: 
     work = work._replace(hashes=hashes, buckets=buckets, chains=chains)
     _write(joins, work, rows, np.arange(capacity))
     before = int(numbers[0]) if len(numbers) else rows.head
-    enter_all(Table(SHAPE).of(shape), Table(WORK).of(work), before)
+    enter_all(AddressTable(SHAPE).of(shape), AddressTable(WORK).of(work), before)
     return work
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.strings import Strings
-from saffron.engine.kernels.addresses import Table
+from saffron.engine.kernels.addresses import AddressTable
 from saffron.engine.match.core.held import column_name
 from saffron.engine.match.core.rows import SLOT, TS
 from saffron.engine.match.core.stream import Range, key_matrix
@@ -64,7 +64,7 @@ class UncertainRuns(Runs):
         self.store = EventStore(program, schema, strings, slot=slot, columns=(LATEST, BITS, LAW))
         self.shape, self._laws = self._shape()
         self.work = self._fresh()
-        self._shape_table, self._work_table = (Table(one, compiled=program.compiled) for one in (SHAPE, WORK))
+        self._shape_table, self._work_table = (AddressTable(one, compiled=program.compiled) for one in (SHAPE, WORK))
         self._run(np.zeros(0, np.int64))  # compiles the search now, where a service expects it
 
     def _shape(self) -> tuple[Shape, Mapping[str, int]]:

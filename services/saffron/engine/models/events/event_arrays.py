@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.models.features.curve import Curve
-from saffron.engine.models.features.event_model import BY_FOREST, BY_KEY, BY_POSITION, BY_TREE, EventModel, Table
+from saffron.engine.models.features.event_model import BY_FOREST, BY_KEY, BY_POSITION, BY_TREE, EventModel, SortedMap
 from saffron.engine.models.features.features import FeatureSpec
 from saffron.engine.models.features.forest import Forest
 from saffron.engine.models.transitions.model import offsets_of
@@ -84,11 +84,11 @@ def _trees(model: EventModel) -> dict[str, Forest]:
     return {name: trees for name, trees in ((BY_TREE, model.tree), (BY_FOREST, model.forest)) if trees is not None}
 
 
-def _table(arrays: Arrays, name: str) -> Table:
+def _table(arrays: Arrays, name: str) -> SortedMap:
     keys, values = (arrays[f"{name}.{field}"] for field in _TABLE)
     _expect(len(keys) == len(values) and bool((keys[1:] > keys[:-1]).all()), f"{name} that do not ascend")
     _expect(bool(np.isfinite(values).all()), f"{name} of no value")
-    return Table(keys, values)
+    return SortedMap(keys, values)
 
 
 def _forest(arrays: Arrays, name: str, fields: int) -> Forest:

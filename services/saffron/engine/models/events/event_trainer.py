@@ -14,7 +14,7 @@ from saffron.engine.models.events.position_curve import position_curve, position
 from saffron.engine.models.events.validation import validated
 from saffron.engine.models.features.contributions import PRIOR, contributions, shrunk
 from saffron.engine.models.features.curve import Curve, curve_of
-from saffron.engine.models.features.event_model import BY_FOREST, BY_KEY, BY_POSITION, BY_TREE, EventModel, Table
+from saffron.engine.models.features.event_model import BY_FOREST, BY_KEY, BY_POSITION, BY_TREE, EventModel, SortedMap
 from saffron.engine.models.features.feature_counts import WEIGHT, FeatureCounts, Half
 from saffron.engine.models.features.feature_keys import content_keys, rows_of
 from saffron.engine.models.features.features import FeatureSpec
@@ -33,8 +33,8 @@ class Learned:
     """The values of keys learned from one set of counts: a model without its thresholds."""
 
     spec: FeatureSpec
-    keys: Table
-    contents: Table
+    keys: SortedMap
+    contents: SortedMap
     kinds: Floats
     overall: float
     tree: Forest | None
@@ -121,16 +121,16 @@ def learn(
     if trees and len(rows) >= LEAST_KEYS:
         grown = rows, utility[seen], occurrences[seen], spec.seed
         tree, forest = train_tree(*grown), train_forest(*grown)
-    return Learned(spec, Table(keys, utility), contents, kinds, overall, tree, forest)
+    return Learned(spec, SortedMap(keys, utility), contents, kinds, overall, tree, forest)
 
 
 def _contents(
     spec: FeatureSpec, rows: NDArray[np.int16], contributions: Floats, occurrences: Floats
-) -> tuple[Table, Floats]:
+) -> tuple[SortedMap, Floats]:
     """Mean utility by content, and that of each row's."""
     keys, place = np.unique(content_keys(spec, rows), return_inverse=True)
     means = np.bincount(place, contributions, len(keys)) / np.bincount(place, occurrences, len(keys))
-    return Table(keys, means), means[place]
+    return SortedMap(keys, means), means[place]
 
 
 def _by_key(learned: Learned, half: Half, vectors: Mapping[int, tuple[int, ...]]) -> dict[int, float]:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.models.features.event_model import Table
+from saffron.engine.models.features.event_model import SortedMap
 from saffron.engine.models.features.feature_counts import Half
 from saffron.engine.models.features.feature_keys import content_keys, rows_of
 from saffron.engine.models.features.features import FeatureSpec
@@ -33,7 +33,7 @@ _LEAST = 1e-12
 
 def contributions(
     whole: Half, halves: Sequence[Half], vectors: Mapping[int, tuple[int, ...]], spec: FeatureSpec
-) -> tuple[Table, Table]:
+) -> tuple[SortedMap, SortedMap]:
     """The rates of keys and of contents, the mean of all events being 1; keys of unknown vectors are left out."""
     keys = [key for key in sorted(whole.occurrences) if key in vectors]
     contents, place = np.unique(content_keys(spec, rows_of(spec, vectors, keys)), return_inverse=True)
@@ -44,7 +44,7 @@ def contributions(
     behind = [shrunk(counts, mean, prior)[place] for counts in by_content]
     rates = shrunk(all_contents, mean, prior)
     own = shrunk(all_keys, rates[place], _foretelling(by_key, behind))
-    return Table(np.array(keys, dtype=np.uint64), own), Table(contents, rates)
+    return SortedMap(np.array(keys, dtype=np.uint64), own), SortedMap(contents, rates)
 
 
 def shrunk(counts: Counts, before: Floats, prior: float) -> Floats:

@@ -36,7 +36,7 @@ Vectors = NDArray[np.int16]
 
 
 @dataclass(frozen=True)
-class Table:
+class SortedMap:
     """A sorted map from keys to values: `keys` uint64 [n], ascending, and `values` float64 [n]."""
 
     keys: Keys
@@ -68,10 +68,10 @@ class EventModel:
     query_version: int
     version: Version
     spec: FeatureSpec
-    keys: Table
-    contents: Table
-    contributions: Table
-    content_contributions: Table
+    keys: SortedMap
+    contents: SortedMap
+    contributions: SortedMap
+    content_contributions: SortedMap
     kinds: Floats
     overall: float
     tree: Forest | None
@@ -100,7 +100,7 @@ class EventModel:
         found[self._by_content(found, self.content_contributions, vectors)] = 1.0
         return found
 
-    def _by_content(self, found: Floats, contents: Table, vectors: Vectors) -> NDArray[np.intp]:
+    def _by_content(self, found: Floats, contents: SortedMap, vectors: Vectors) -> NDArray[np.intp]:
         """Fill in values that are NaN by their contents; returns the places that are NaN still."""
         unseen = np.flatnonzero(np.isnan(found))
         if len(unseen):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.columns import Columns
-from saffron.engine.kernels.addresses import Table
+from saffron.engine.kernels.addresses import AddressTable
 from saffron.engine.kernels.slot_table import table_of
 from saffron.engine.models.features.feature_columns import KindCodes, numbers_in, truths_in
 from saffron.engine.models.features.feature_kernel import HEAD, HELD, KEYS, STATE, State, advance
@@ -67,7 +67,7 @@ class FeatureKeys:
             stored=np.empty(0, dtype=np.uint64),
             vectors=np.empty((0, 0), dtype=np.int16),
         )
-        self._by_address = Table(STATE)
+        self._by_address = AddressTable(STATE)
         self._generation = -1
         self.forget()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from saffron.engine.kernels.addresses import Reference, Table, arrays_of, reader
+from saffron.engine.kernels.addresses import AddressTable, Reference, arrays_of, reader
 from saffron.engine.trends.core.arrays import Batch, Store, Wiring
 from saffron.engine.trends.ordered.ordered import Index
 
@@ -44,7 +44,11 @@ class ByReference:
     def __init__(self, made: ModuleType, rehash: Any) -> None:
         self._advance, self.rehash = made.advance, rehash
         store, batch = ({name for whole, name in made.READ if whole == one} for one in ("store", "batch"))
-        self._store, self._batch, self._index = Table(STORE, read=store), Table(BATCH, read=batch), Table(INDEX)
+        self._store, self._batch, self._index = (
+            AddressTable(STORE, read=store),
+            AddressTable(BATCH, read=batch),
+            AddressTable(INDEX),
+        )
         self._asks = made.ASKS
 
     def advance(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from saffron.engine.events.block import Block
-from saffron.engine.operators.containment import COMPILING, Step, is_of_query
+from saffron.engine.operators.containment import COMPILING, QueryStep, is_of_query
 from saffron.engine.operators.operator import State
 from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.queries.shared import SharedGraph
@@ -19,7 +19,7 @@ from saffron.schema.schema import Kind
 
 Given = tuple[bytes, tuple[int, ...]]
 """A reader's part of a block beside the events: the mask of events dropped for it, and its windows' openings."""
-TakeStep = Callable[[Sequence[Reader], str], Step]
+TakeStep = Callable[[Sequence[Reader], str], QueryStep]
 """A step that is taken for all these readers together."""
 
 

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from saffron.engine.models.events.event_shedding import EventShedding
 from saffron.engine.models.events.event_trainer import train_events
-from saffron.engine.models.features.event_model import Table
+from saffron.engine.models.features.event_model import SortedMap
 from saffron.engine.models.features.feature_keys import FeatureKeys, content_keys
 from saffron.engine.models.features.forest import (
     LEAST_EVENTS,
@@ -139,5 +139,5 @@ def test_what_an_event_contributes_is_told_by_its_key_then_its_content_else_it_i
     strange = keys + np.uint64(1)
     contents = content_keys(SPEC, vectors)
     assert np.array_equal(model.contributed(strange, vectors), model.content_contributions.of(contents))
-    bare = replace(model, content_contributions=Table(contents[:0], np.zeros(0)))
+    bare = replace(model, content_contributions=SortedMap(contents[:0], np.zeros(0)))
     assert bare.contributed(strange, vectors).tolist() == [1.0] * len(keys)

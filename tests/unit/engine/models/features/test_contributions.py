@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from saffron.engine.models.features.contributions import contributions
-from saffron.engine.models.features.event_model import Table
+from saffron.engine.models.features.event_model import SortedMap
 from saffron.engine.models.features.feature_counts import FeatureCounts, Half
 from tests.unit.engine.models.event_streams import SPEC
 
@@ -22,13 +22,13 @@ def half(occurred: Mapping[int, int], contributed: Mapping[int, int]) -> Half:
     return found
 
 
-def learned(*halves: Half) -> tuple[Table, Table]:
+def learned(*halves: Half) -> tuple[SortedMap, SortedMap]:
     counts = FeatureCounts("q", 1, SPEC.identity, halves=(halves[0], halves[-1]))
     whole = counts.whole() if len(halves) == 2 else halves[0]
     return contributions(whole, halves if len(halves) == 2 else (), VECTORS, SPEC)
 
 
-def rates(table: Table) -> dict[int, float]:
+def rates(table: SortedMap) -> dict[int, float]:
     return dict(zip(table.keys.tolist(), table.values.tolist(), strict=True))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from saffron.engine.kernels import generated
-from saffron.engine.kernels.addresses import Table
+from saffron.engine.kernels.addresses import AddressTable
 from saffron.engine.trends.ordered import code as ordered_code
 from saffron.engine.trends.ordered import ordered, references
 from saffron.engine.trends.ordered.ordered import (
@@ -54,7 +54,7 @@ def functions(how: str) -> ModuleType:
         given = taken.replace("index", "index_in(index)")
         lines += ["@kernel()", f"def call_{name}({taken}):", f"    return {name}({given})", ""]
     module = generated.load("\n".join(lines), helpers=(references,), functions=called)
-    table, result = Table(references.INDEX), ModuleType("called")
+    table, result = AddressTable(references.INDEX), ModuleType("called")
     for name in PARAMETERS:
         kernel = getattr(module, f"call_{name}")
         result.__dict__[name] = lambda *given, call=kernel: call(*given[:-1], table.of(given[-1]))
