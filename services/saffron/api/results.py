@@ -212,9 +212,10 @@ def replay(
     """Run queries over events in this process, without a broker, on the same engine as behind Kafka.
 
     `queries`: one, or several with different names.
-    `events`: the path of a file (.ndjson, .jsonl, .csv, .parquet, each also .zst or .gz), or several paths for one
-    stream; an Arrow table or anything that converts itself to one (data frames of pandas and polars); or an iterable of
-    dicts with "type", "ts" and attributes.
+    `events`: one of
+      - the path of a file (.ndjson, .jsonl, .csv, .parquet, each also .zst or .gz), or several paths for one stream;
+      - an Arrow table, or anything that converts itself to one (data frames of pandas and polars);
+      - an iterable of dicts with "type", "ts" and attributes.
     `schema`: of the events; else that of the compiled queries, else inferred from the first 10,000 events.
     `lenient`: names in a query that the schema lacks are warnings, not errors.
     `disorder`: the most that an event may be late, in ms or as a timedelta; later ones are dead letters.

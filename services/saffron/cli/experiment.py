@@ -39,8 +39,8 @@ def experiment(
     A check has a stated cost, as on a slower machine. It is chosen so that the engine alone is busy for a minute, and
     rates are multiples of its capacity. The truth is the same run without shedding.
     With --real the same is run on the real pipeline, too, in real time: a broker, the services, and a matcher that
-    takes as long as stated; the first row, without shedding, is to break the bound. Baselines run on the virtual clock
-    alone.
+    takes as long as stated. The first row is without shedding, and is to break the bound. Baselines run on the virtual
+    clock alone.
     The experiment robustness is all others (or --only these) with little training, auto beside even dropping.
 
     Examples:

@@ -132,8 +132,8 @@ class Schema:
     `types`: event type -> names of its attributes, in the order in which results print them.
     `required`: event type -> attributes that must be present and not null (empty when inferred).
     `closed`: attributes beyond those of the type break the schema (`additionalProperties: false`).
-    `given`: True when the user gave the schema (a breach is a dead letter), False when it was inferred
-    (a mistyped value is null and counted; an unknown type or attribute is let in as far as it can be).
+    `given`: True when the user gave the schema; a breach is a dead letter. False when it was inferred: a mistyped value
+    is null and counted, an unknown type or attribute is let in as far as it can be.
     `derived`: event types that are results of queries (INTO); such a schema is a query's, never the stream's own.
     `times`: event types whose ts may be an interval [lo, hi], with the distribution of the time in it. A stream where
     there is one has imprecise time; under an inferred schema every type's events may then have intervals.

@@ -1,10 +1,9 @@
 """The six Hadoop queries of SASE++ (tables 1 and 5) over a generated log, or with --trace over one's own.
 
 Events are already in columns; matches are found and counted, not written. Query 6 has two options. Queries 5 and 6 are
-asked over exact and over imprecise times (what the cluster reports happened within 15 s; confidence at least 0.999).
-A query that takes more than --limit seconds is stopped; its row then says how far it came, and "of" how many matches.
---trace FILE (events as `saffron replay` reads them) has the answers of the queries whose event types the file has.
-One core.
+asked over exact and over imprecise times: what the cluster reports happened within 15 s, with a confidence of at least
+0.999. A query that takes more than --limit seconds is stopped. Its row then says how far it came, and "of" how many
+matches. --trace FILE has events as `saffron replay` reads them; the queries run whose event types are in it. One core.
 """
 
 from __future__ import annotations

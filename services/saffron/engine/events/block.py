@@ -13,18 +13,19 @@ from saffron.engine.events.columns import Columns
 class Control:
     """A record of the stream that can change an answer. It stands before the event `position`.
 
-    `kind` and `body` (JSON-able):
-      "schema"      {"schema": JSON of a Schema}           in force from here on
-      "query"       {"op": "add"|"remove"|"pause"|"resume"|"fail", "name", "version", "text", "slot": int,
-                    "from": "now"|"earliest", "shed": name of its shedder}
-      "keep"        {"n": int, "queries": {name: {"utility", "loss": [bins][states], ...}}}   drop order: keep at most n
-                    partial matches of these queries together (`engine.match.shedding.orders`)
-      "model"       {"query": name, "version": [epoch, batch]}      the model in force in the shedder
-      "features"    {"spec": identity, "specification"}   of the features whose keys events carry from here on
-      "checkpoint"  {"schema", "queries", "models", "windows"}      all that is in force: a reader may start here
+    The `body` (JSON-able) depends on `kind`:
 
-    To replace a query is to remove and add it at the same position. `slot` is the bit in `Columns.dropped`, -1 if all
-    64 are taken. "fail" also has "added", the version by which the query was added, and "reason". A failed query is
+    - "schema": the schema that is in force from here on. {"schema": JSON of a Schema}
+    - "query": a change of a query. {"op": "add"|"remove"|"pause"|"resume"|"fail", "name", "version", "text",
+      "slot": int, "from": "now"|"earliest", "shed": name of its shedder}
+    - "keep": an order to keep at most n partial matches of these queries together (`engine.match.shedding.orders`).
+      {"n": int, "queries": {name: {"utility", "loss": [bins][states], ...}}}
+    - "model": the model in force in the shedder. {"query": name, "version": [epoch, batch]}
+    - "features": the features whose keys events carry from here on. {"spec": identity, "specification"}
+    - "checkpoint": all that is in force; a reader may start here. {"schema", "queries", "models", "windows"}
+
+    A query is replaced by "remove" and "add" at the same position. `slot` is the bit in `Columns.dropped`, -1 if all 64
+    are taken. "fail" also has "added", the version by which the query was added, and "reason". A failed query is
     stopped until it is removed or replaced.
     """
 

@@ -27,9 +27,12 @@ def from_json_schema(document: Any) -> Schema:
     `type`. Properties are of type string, integer, number, boolean or array (whose `items` are not checked), or one of
     these and "null". The properties of an object inside are attributes with dotted names, required where it is too.
     An attribute that is an integer in one type and a number in another is a number. Null counts as absent: a required
-    attribute that may be null is not required here. `ts` may be described; it is checked by the rules for events, not
-    by this, but for imprecise time: where its type includes "array", it may be [lo, hi], uniform or as
-    "x-time": {"distribution": ...} says: "uniform", "triangular" or a list of weights (see `schema.Distribution`).
+    attribute that may be null is not required here.
+
+    `ts` may be described. It is checked by the rules for events, not by this, but for imprecise time: where its type
+    includes "array", it may be [lo, hi]. "x-time": {"distribution": ...} names the distribution: "uniform" (as without
+    it), "triangular" or a list of weights (see `schema.Distribution`).
+
     Raises SchemaError, naming the place, for everything else.
     """
     root = _mapping(document, "#")

@@ -40,15 +40,17 @@ def are_tracked(first: Ints, share: float) -> Flags:
 class Tracked:
     """A table of notes, one for each tracked partial match of a query: int64 [10, n], ordered by first event.
 
-        _FIRST, _LAST   first and last event
-        _AT             position before which the note was made
-        _UNTIL          end of the window
-        _CELL           state and age
-        _ALIKE          number of partial matches with the same first and last event
-        _FOUND          matches since the note
-        _LEFT           rest of the window at the note
-        _WORTH          bits of the utility (NaN: no order has given it yet)
-        _CENSORED       1 if an event was dropped since the note
+    Its rows:
+
+    - _FIRST, _LAST: the first and the last event.
+    - _AT: the position before which the note was made.
+    - _UNTIL: the end of the window.
+    - _CELL: state and age.
+    - _ALIKE: the number of partial matches with the same first and last event.
+    - _FOUND: matches since the note.
+    - _LEFT: the rest of the window at the note.
+    - _WORTH: the bits of the utility (NaN: no order has given it yet).
+    - _CENSORED: 1 if an event was dropped since the note.
 
     `tried`: trials of the order of utility, since the start of this operator.
     """

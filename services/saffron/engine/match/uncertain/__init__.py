@@ -22,11 +22,11 @@ An uncorrelated closure after a prefix that ends at s weighs the product of C_e(
 their cumulative weights, m is the last of their times. It is a table over m, with a row for each s that its intervals
 reach, and one row for all earlier s.
 
-WITHIN can fail only if latest - earliest exceeds it. If all other events surely come after the first event (or after an
-uncorrelated first closure), one more pass takes the weights with F at x + WITHIN for every instant x at which the match
-may begin. Otherwise the prefix is computed again for every such x, without times beyond x + WITHIN. (An uncorrelated
-first closure begins at x in the worlds with no time before x, less those with none before x + 1.) In a window of SLIDE
-all intervals are cut at its bounds.
+WITHIN can fail only if latest - earliest exceeds it. Where all other events surely come after the first event (or after
+an uncorrelated first closure), one more pass is enough. It takes the weights with F at x + WITHIN for every instant x
+at which the match may begin. Otherwise the prefix is computed again for every such x, without times beyond. (An
+uncorrelated first closure begins at x in the worlds with no time before x, less those with none before x + 1.) In a
+window of SLIDE all intervals are cut at its bounds.
 
 **Time of detection.** The confidence of a match depends on its own events alone, and no later event changes it. So the
 match fires with its event of the highest seq (seq is by (lo, arrival)), at any place in the pattern. Answers do not
@@ -38,14 +38,16 @@ one. A new event is taken as each component that it may be, in turn. First the o
 order of `joins`: with an equality to a bound event by hash (`by_value`), otherwise by a scan, newest first. Each must
 be possible beside each bound event with the probability that the threshold asks. Every closure must have a candidate
 between its neighbours once both are bound. Then the closures' events are searched depth first, in the pattern's order
-(`search`). Each step tests three things: the conditions on its edge; the confidence of the path with the single events
-behind the closure, which never grows, against the threshold (X6); and that the next closure has an event left.
+(`search`). Each step tests three things:
+  - the conditions on its edge;
+  - the confidence of the path with the single events behind the closure, against the threshold (X6): it never grows;
+  - whether the next closure has an event left.
 
 **Cost of a block.** Let R be the events of a component in a window, s the single components not tied by an equality,
 and M the matches. Binding takes at most R^s steps for an event, and R more for each closure and binding. With one
-closure every step that passes its conditions and the threshold is a match, so that there are at most R (M + 1)
-confidences for each binding: the work is that of the output. Conditions on a finished closure, on events after it, and
-on a later closure refuse finished paths, of which there may be 2^R; only these are not paid for by matches. A
+closure every step that passes its conditions and the threshold is a match. So there are at most R (M + 1) confidences
+for each binding: the work is that of the output. Conditions on a finished closure, on events after it, and on a later
+closure refuse finished paths. Of these there may be 2^R, and matches do not pay for them. A
 confidence takes as many operations as the match has events if no two of their intervals meet, else the sum of the
 lengths of those that do. At a window's edge it takes that times the length of the first interval. M itself has no bound
 but 2^R: CONFIDENCE, WITHIN and conditions on neighbours keep it small, and the planner warns (X7).

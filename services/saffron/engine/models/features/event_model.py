@@ -2,10 +2,10 @@
 
 A utility is the value of an event: the shedder drops events of low utility first. Each shedder has its own look-up:
 
-    gspice-h        a hash table from the event's key
-    gspice-tree     a decision tree over the event's vector
-    gspice-forest   ten such trees
-    espice          a table by kind and position in the window
+- gspice-h: a hash table from the event's key.
+- gspice-tree: a decision tree over the event's vector.
+- gspice-forest: ten such trees.
+- espice: a table by kind and position in the window.
 
 The paper gives no utility for a key that was never observed. Here it is the mean over events of the same content
 (kind, attributes and conditions, in any pane); else the mean over events of its kind; else the mean of all events.

@@ -83,17 +83,17 @@ class FeatureCounts:
     def add(self, row: Mapping[str, Any], half: int | None = None) -> bool:
         """Add one observation, a row of `observations.features`.
 
-        Returns False, and adds nothing, for a row of another query, version or specification. Fields:
+        Returns False, and adds nothing, for a row of another query, version or specification. Its fields:
 
-            "query", "query_version", "spec"    the identity of the counts
-            "occurrences"   {key: events}
-            "met"           partial matches alive at these events, summed
-            "begun"         {key: matches whose first event has the key}
-            "refusing"      {key: events by which a NOT may refuse}
-            "matches"       [[key, ...], ...]: the keys of each listed match
-            "weight"        matches that each listed one stands for; 1 if missing
-            "features"      {key: vector}
-            "positions"     [[code of a kind, bin, contributions, occurrences], ...]
+        - "query", "query_version", "spec": the identity of the counts.
+        - "occurrences": {key: events}.
+        - "met": partial matches alive at these events, summed.
+        - "begun": {key: matches whose first event has the key}.
+        - "refusing": {key: events by which a NOT may refuse}.
+        - "matches": [[key, ...], ...], the keys of each listed match.
+        - "weight": the matches that each listed one stands for; 1 if missing.
+        - "features": {key: vector}.
+        - "positions": [[code of a kind, bin, contributions, occurrences], ...].
 
         Other missing fields are empty. `half`: the half (0 or 1) to add to; None alternates between them.
         """

@@ -1,10 +1,10 @@
 """Shedders: the means of dropping for a query, and their orders (P5, G4 to G6). Each has the name that records give.
 
-auto            events and partial matches, each by the order that loses least
-pspice          partial matches, by utility w P / tau
-gspice-h        events, by a hash table of utilities
-gspice-tree     events, by a decision tree
-gspice-forest   events, by ten decision trees
+- auto: events and partial matches, each by the order that loses least.
+- pspice: partial matches, by utility w P / tau.
+- gspice-h: events, by a hash table of utilities.
+- gspice-tree: events, by a decision tree.
+- gspice-forest: events, by ten decision trees.
 
 Experiments register the papers' baselines beside them.
 """
