@@ -27,15 +27,15 @@ from saffron.engine.match.core.stream import Range
 from saffron.engine.match.output.sequences import sequences
 from saffron.engine.match.queries.fastest import fastest, started
 from saffron.engine.match.runs.graph import Linking
+from saffron.engine.match.runs.query_runs import QueryRuns
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.language import compile_query
 from saffron.language.plan.consistency import is_collapsible
 from saffron.language.plan.match_plan import MatchPlan
 
 
-def one_pass(plan: MatchPlan, name: str, parts: Sequence[Block]) -> tuple[float, float, int, int, int]:
+def one_pass(runs: QueryRuns, parts: Sequence[Block]) -> tuple[float, float, int, int, int]:
     """Seconds, those of the processor, number of matches, the hash of their set, and the bytes that they take."""
-    runs = fastest(plan, stream(name)[0], Strings())
     matches, total, size = 0, 0, 0
     begun, begun_cpu = time.perf_counter(), time.process_time()
     for part in parts:
@@ -71,7 +71,7 @@ def ours(workload: Workload, runs: int, block: int) -> dict[str, Any]:
     plan = compile_query(workload.text, schema, name="q")
     assert isinstance(plan, MatchPlan)
     parts = blocks(columns, block)
-    passes = [one_pass(plan, workload.stream, parts) for _ in range(runs + 1)][1:]  # the first one warms caches
+    passes = [one_pass(fastest(plan, schema, Strings()), parts) for _ in range(runs + 1)][1:]  # the first warms caches
     seconds = median([one[0] for one in passes])
     limit = limit_ms(columns, workload.text, passes[0][4])
     graphs = ["-", "-"]
