@@ -7,8 +7,8 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels import lanes
 from saffron.engine.kernels.generated import load
+from saffron.engine.kernels.vectors import lanes
 
 SOURCE = """
 import numpy as np

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.kernels import functions, lanes
+from saffron.engine.kernels import functions
 from saffron.engine.kernels.generated import loaded
 from saffron.engine.kernels.jit import Function
 from saffron.engine.kernels.kernel_source import KernelSource
+from saffron.engine.kernels.vectors import lanes
 from saffron.engine.match.compressed.build import Builder
 from saffron.engine.match.core import due, key_table, runs
 from saffron.engine.match.core.automaton import State, build
