@@ -2,136 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
-import shutil
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import orjson
 import pytest
 
-from saffron.engine.events.block import Block, Control
-from saffron.engine.events.codec import decode_block, encode_block
-from saffron.engine.operators.addresses import Address
+from saffron.engine.events.block import Block
 from saffron.engine.operators.containment import ADVANCING, OBSERVING, RESTORING, SAVING, Note
-from saffron.engine.operators.operator import History, ResultOperator, State
+from saffron.engine.operators.operator import History, State
 from saffron.errors import AbortableError, FencedError, LogError, TooLargeError
 from saffron.runtime.hops.input_state import LOST, Incident, InputState
-from saffron.runtime.hops.tags import BlockTag, ClaimTag
-from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
-from saffron.runtime.process.background import Background, at_once
-from saffron.runtime.process.config import Settings
-from saffron.runtime.result_formats.rows import RowFormats
-from saffron.runtime.results.chain_plan import ChainPlan, CommitPacing, CommittedPlace, Limits, Place
+from saffron.runtime.log import Committed
+from saffron.runtime.results.chain_plan import CommitPacing, CommittedPlace, Place
 from saffron.runtime.results.last_step import LastStep
-from saffron.runtime.results.published import PublishedTopics
-from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
 from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS, EVENTS_APPLIED, TRANSACTION_ABORTS
-from saffron.runtime.telemetry.metrics import Metrics
-from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import Killed, MemoryLog
-from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeResults, columns
+from tests.unit.runtime.fakes import FakeOperator, FakeResults
+from tests.unit.runtime.results.chain_bench import LETTERS, LIMITS, Bench
 from tests.unit.runtime.some_time import Later
 
 T = TypeVar("T")
-
-WHERE, OUTPUT, LETTERS = (TopicPartition(topic, 0) for topic in ("admitted", "results", "letters"))
-LIMITS = Limits(commit_ms=10, position_ms=50, observe_ms=20, snapshot_ms=1_000, retry_ms=500, results=4, queue=8)
-
-
-@dataclass
-class Bench:
-    """A broker, blocks, and a chain that a test drives."""
-
-    directory: Path
-    now: int = 0
-    counter: int = 0
-    seq: int = 0
-    broker: MemoryBroker = field(init=False)
-    metrics: Metrics = field(default_factory=Metrics)
-
-    def __post_init__(self) -> None:
-        self.broker = MemoryBroker(lambda: self.now, session_timeout=10_000)
-        for name in ("admitted", "results", "letters", "observations.latency"):
-            self.broker.create(TopicSpec(name, 1, {}))
-        self._producer = MemoryLog(self.broker).producer()
-        self._producer.send("admitted", 0, b"", headers=ClaimTag("0" * 32).headers())
-
-    def block(self, *results: int, controls: tuple[Control, ...] = ()) -> None:
-        """A block of events with so many results each."""
-        seqs = list(range(self.seq, self.seq + len(results)))
-        times = columns(seqs, list(results), seqs)
-        block = Block(times, seqs[0], seqs[-1] + 1, 0, counter=self.counter, controls=controls)
-        self.seq += len(results)
-        self.counter += len(results) + len(controls)
-        self._producer.send("admitted", 0, encode_block(block), headers=BlockTag(0, 0, -1, False).headers())
-
-    def chain(
-        self,
-        limits: Limits = LIMITS,
-        background: Background = at_once,
-        commits: Background = at_once,
-        operator: Callable[[Note], ResultOperator] = lambda note: FakeOperator(),
-    ) -> tuple[ResultChain, MemoryLog]:
-        log = MemoryLog(self.broker)
-        consumer = log.consumer("matcher", committed_only=True)
-        consumer.assign({WHERE: 0})
-        consumer.pause([WHERE])
-        plan = ChainPlan(
-            WHERE,
-            OUTPUT,
-            LETTERS,
-            "matcher.0",
-            "matcher",
-            self.directory,
-            operator,
-            FakeObserver,
-            report_failure=lambda failure: None,
-            published=PublishedTopics(log, TopicSpec("", 2, {}), RowFormats(Settings())),
-        )
-        plan = replace(plan, source=b"/test", snapshot_executor=background, commit_executor=commits)
-        plan = replace(plan, report=self.metrics.add)
-        chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))
-        self._consumer = consumer
-        return chain, log
-
-    def drive(self, chain: ResultChain, until: int) -> None:
-        """Let time pass in steps of a ms."""
-        while self.now < until:
-            self.now += 1
-            chain.take(self._consumer.poll(100, 0))
-            while chain.step(self.now):
-                chain.take(self._consumer.poll(100, 0))
-
-    def polled(self) -> list[Record]:
-        return self._consumer.poll(100, 0)
-
-    def results(self, where: TopicPartition = OUTPUT) -> list[bytes]:
-        records = self.broker.partition(where).read(0, 10_000, True)[0]
-        return [(record.value or b"").partition(b',"detected_at"')[0] + b"}" for record in records]
-
-    def expected(self) -> list[bytes]:
-        operator, found = FakeOperator(), []
-        for record in self.broker.partition(WHERE).read(1, 10_000, True)[0]:
-            results = operator.apply(decode_block(record.value or b""))
-            found += results.json(0, len(results))
-        return found
-
-    @property
-    def place(self) -> Place:
-        kept = Place.from_committed(self.broker.offsets["matcher", WHERE])
-        assert kept is not None
-        return kept.place
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
 
 
 def test_a_place_comes_back_from_what_is_kept_with_the_group() -> None:
@@ -391,122 +286,3 @@ def test_no_query_is_at_work_while_the_log_is_written(bench: Bench, monkeypatch:
         chain, _ = bench.chain(replace(LIMITS, observe_ms=1), operator=Noting)
         bench.drive(chain, until)
     assert calls > 12
-
-
-LOSSES = {
-    "deleted": None,
-    "to the beginning": Committed(0),
-    "to the end": Committed(10**6),
-    "back, with a note": Committed(1, "reset by hand"),
-}
-
-
-@pytest.mark.parametrize("keep_snapshots", [True, False])
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("blocks", [0, 1, 2, 5])
-def test_a_group_that_is_gone_or_set_by_other_tools_repeats_nothing(
-    bench: Bench, loss: str, blocks: int, keep_snapshots: bool
-) -> None:
-    draw = random.Random(f"{loss} {blocks}")
-    for _ in range(blocks):
-        bench.block(*(draw.choice((0, 0, 1, 3, 9)) for _ in range(3)))
-    chain, log = bench.chain()
-    if draw.random() < 0.5:
-        log.kill_at(draw.randrange(20, 80))
-    with contextlib.suppress(Killed):
-        bench.drive(chain, 100)
-        chain.release(bench.now)
-    if not keep_snapshots:
-        shutil.rmtree(bench.directory, ignore_errors=True)
-    written = len(bench.results())
-    bench.broker.forget("matcher")
-    if (committed := LOSSES[loss]) is not None:
-        bench.broker.offsets["matcher", WHERE] = committed
-    bench.block(2, 0, 1)
-    again, _ = bench.chain()
-    bench.drive(again, bench.now + 300)
-    assert bench.results()[:written] == bench.expected()[:written]
-    assert bench.results() == bench.expected()
-
-
-class Publishing(FakeOperator):
-    """Most results go to two partitions of the topic `alerts`."""
-
-    def __init__(self, note: Note) -> None:
-        del note
-        super().__init__()
-
-    def apply(self, block: Block, history: History | None = None) -> FakeResults:
-        return FakeResults(super().apply(block, history).rows, (Address("alerts", b"a"), Address("alerts", b"d"), None))
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("seed", range(8))
-def test_a_group_that_is_gone_repeats_nothing_in_topics_of_publish(bench: Bench, loss: str, seed: int) -> None:
-    draw = random.Random(f"{loss} {seed}")
-    body = {"op": "add", "name": "q", "version": 1, "text": "PATTERN A WITHIN 1 s PUBLISH 'alerts'"}
-    query = Control(0, "query", body)
-    bench.block(1, controls=(query,))
-    for _ in range(3):
-        bench.block(*(draw.choice((0, 1, 2, 9)) for _ in range(draw.randrange(3))), 1)
-    chain, log = bench.chain(operator=Publishing)
-    if draw.random() < 0.5:
-        log.kill_at(draw.randrange(20, 80))
-    with contextlib.suppress(Killed):
-        bench.drive(chain, 100)
-        chain.release(bench.now)
-    shutil.rmtree(bench.directory, ignore_errors=True)
-    bench.broker.forget("matcher")
-    if (committed := LOSSES[loss]) is not None:
-        bench.broker.offsets["matcher", WHERE] = committed
-    bench.block(2, 0, 1)
-    again, _ = bench.chain(operator=Publishing)
-    bench.drive(again, bench.now + 300)
-    places = [OUTPUT, *(TopicPartition("alerts", one) for one in range(2))]
-    assert sorted(one for place in places for one in bench.results(place)) == sorted(bench.expected())
-    assert all(bench.results(place) for place in places)
-
-
-def test_a_topic_of_publish_that_is_deleted_is_created_again(bench: Bench) -> None:
-    bench.block(1, 1)
-    chain, _ = bench.chain(operator=Publishing)
-    bench.drive(chain, 30)
-    bench.broker.delete("alerts")
-    before = len(bench.expected())
-    bench.block(2, 0, 1)
-    bench.drive(chain, bench.now + 300)
-    places = [TopicPartition("alerts", one) for one in range(2)]
-    new = bench.expected()[before:]
-    assert sorted(one for place in places for one in bench.results(place)) == sorted(new[:2])
-    assert set(new) <= {*bench.results(), *new[:2]}
-    assert len(set(bench.results())) == len(bench.results())
-
-
-def test_a_position_of_version_0_1_0_is_believed(bench: Bench) -> None:
-    bench.block(1, 2)
-    bench.block(2)
-    bench.broker.offsets["matcher", WHERE] = Committed(2)
-    old = MemoryLog(bench.broker).producer()
-    for body in bench.expected()[:3]:
-        old.send("results", 0, body[:-1] + b',"detected_at":0}', headers=[("ce_source", b"/test")])
-    chain, _ = bench.chain()
-    bench.drive(chain, 100)
-    assert bench.results() == bench.expected()
-
-
-def test_an_input_that_was_made_anew_is_not_read_on(bench: Bench) -> None:
-    bench.block(1, 2)
-    chain, _ = bench.chain()
-    bench.drive(chain, 50)
-    chain.release(bench.now)
-    before = bench.results()
-    bench.broker.delete("admitted")
-    bench.broker.create(TopicSpec("admitted", 1, {}))
-    bench.counter = bench.seq = 0
-    for _ in range(3):
-        bench.block(1, 1)
-    again, _ = bench.chain()
-    bench.drive(again, bench.now + 3_000)
-    assert bench.results() == before
-    assert again.trouble is not None
-    assert "made anew" in again.trouble

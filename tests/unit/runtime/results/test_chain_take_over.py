@@ -1,0 +1,136 @@
+"""What a result chain does where its committed position is lost, wrong or old: it repeats nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import shutil
+
+import pytest
+
+from saffron.engine.events.block import Block, Control
+from saffron.engine.operators.addresses import Address
+from saffron.engine.operators.containment import Note
+from saffron.engine.operators.operator import History
+from saffron.runtime.log import Committed, TopicPartition, TopicSpec
+from tests.memory.memory_log import Killed, MemoryLog
+from tests.unit.runtime.fakes import FakeOperator, FakeResults
+from tests.unit.runtime.results.chain_bench import OUTPUT, WHERE, Bench
+
+LOSSES = {
+    "deleted": None,
+    "to the beginning": Committed(0),
+    "to the end": Committed(10**6),
+    "back, with a note": Committed(1, "reset by hand"),
+}
+
+
+@pytest.mark.parametrize("keep_snapshots", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("blocks", [0, 1, 2, 5])
+def test_a_group_that_is_gone_or_set_by_other_tools_repeats_nothing(
+    bench: Bench, loss: str, blocks: int, keep_snapshots: bool
+) -> None:
+    draw = random.Random(f"{loss} {blocks}")
+    for _ in range(blocks):
+        bench.block(*(draw.choice((0, 0, 1, 3, 9)) for _ in range(3)))
+    chain, log = bench.chain()
+    if draw.random() < 0.5:
+        log.kill_at(draw.randrange(20, 80))
+    with contextlib.suppress(Killed):
+        bench.drive(chain, 100)
+        chain.release(bench.now)
+    if not keep_snapshots:
+        shutil.rmtree(bench.directory, ignore_errors=True)
+    written = len(bench.results())
+    bench.broker.forget("matcher")
+    if (committed := LOSSES[loss]) is not None:
+        bench.broker.offsets["matcher", WHERE] = committed
+    bench.block(2, 0, 1)
+    again, _ = bench.chain()
+    bench.drive(again, bench.now + 300)
+    assert bench.results()[:written] == bench.expected()[:written]
+    assert bench.results() == bench.expected()
+
+
+class Publishing(FakeOperator):
+    """Most results go to two partitions of the topic `alerts`."""
+
+    def __init__(self, note: Note) -> None:
+        del note
+        super().__init__()
+
+    def apply(self, block: Block, history: History | None = None) -> FakeResults:
+        return FakeResults(super().apply(block, history).rows, (Address("alerts", b"a"), Address("alerts", b"d"), None))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(8))
+def test_a_group_that_is_gone_repeats_nothing_in_topics_of_publish(bench: Bench, loss: str, seed: int) -> None:
+    draw = random.Random(f"{loss} {seed}")
+    body = {"op": "add", "name": "q", "version": 1, "text": "PATTERN A WITHIN 1 s PUBLISH 'alerts'"}
+    query = Control(0, "query", body)
+    bench.block(1, controls=(query,))
+    for _ in range(3):
+        bench.block(*(draw.choice((0, 1, 2, 9)) for _ in range(draw.randrange(3))), 1)
+    chain, log = bench.chain(operator=Publishing)
+    if draw.random() < 0.5:
+        log.kill_at(draw.randrange(20, 80))
+    with contextlib.suppress(Killed):
+        bench.drive(chain, 100)
+        chain.release(bench.now)
+    shutil.rmtree(bench.directory, ignore_errors=True)
+    bench.broker.forget("matcher")
+    if (committed := LOSSES[loss]) is not None:
+        bench.broker.offsets["matcher", WHERE] = committed
+    bench.block(2, 0, 1)
+    again, _ = bench.chain(operator=Publishing)
+    bench.drive(again, bench.now + 300)
+    places = [OUTPUT, *(TopicPartition("alerts", one) for one in range(2))]
+    assert sorted(one for place in places for one in bench.results(place)) == sorted(bench.expected())
+    assert all(bench.results(place) for place in places)
+
+
+def test_a_topic_of_publish_that_is_deleted_is_created_again(bench: Bench) -> None:
+    bench.block(1, 1)
+    chain, _ = bench.chain(operator=Publishing)
+    bench.drive(chain, 30)
+    bench.broker.delete("alerts")
+    before = len(bench.expected())
+    bench.block(2, 0, 1)
+    bench.drive(chain, bench.now + 300)
+    places = [TopicPartition("alerts", one) for one in range(2)]
+    new = bench.expected()[before:]
+    assert sorted(one for place in places for one in bench.results(place)) == sorted(new[:2])
+    assert set(new) <= {*bench.results(), *new[:2]}
+    assert len(set(bench.results())) == len(bench.results())
+
+
+def test_a_position_of_version_0_1_0_is_believed(bench: Bench) -> None:
+    bench.block(1, 2)
+    bench.block(2)
+    bench.broker.offsets["matcher", WHERE] = Committed(2)
+    old = MemoryLog(bench.broker).producer()
+    for body in bench.expected()[:3]:
+        old.send("results", 0, body[:-1] + b',"detected_at":0}', headers=[("ce_source", b"/test")])
+    chain, _ = bench.chain()
+    bench.drive(chain, 100)
+    assert bench.results() == bench.expected()
+
+
+def test_an_input_that_was_made_anew_is_not_read_on(bench: Bench) -> None:
+    bench.block(1, 2)
+    chain, _ = bench.chain()
+    bench.drive(chain, 50)
+    chain.release(bench.now)
+    before = bench.results()
+    bench.broker.delete("admitted")
+    bench.broker.create(TopicSpec("admitted", 1, {}))
+    bench.counter = bench.seq = 0
+    for _ in range(3):
+        bench.block(1, 1)
+    again, _ = bench.chain()
+    bench.drive(again, bench.now + 3_000)
+    assert bench.results() == before
+    assert again.trouble is not None
+    assert "made anew" in again.trouble
