@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Block
+from saffron.engine.windows.order import silence
 from saffron.errors import LogError
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.hops.block_reader import BlockReader
@@ -26,7 +27,7 @@ from tests.memory.memory_log import Killed, MemoryLog
 
 TOPICS = Topics("t.")
 BOUND, DISORDER = 10_000, 2_000
-SECOND, HOUR, DAY = 1_000, 3_600_000, 86_400_000
+SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 NAME = "beats"
 
 
@@ -158,18 +159,20 @@ def test_what_silence_makes_late_is_counted_apart(live: Bench) -> None:
     assert live.watermark() == 1_050_000 - DISORDER
 
 
-def test_it_goes_on_for_a_day_at_most_also_over_restarts(live: Bench) -> None:
-    live.drive(20 * HOUR, tick=2_000)
+def test_it_goes_on_for_a_day_at_most_also_over_restarts(live: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert silence.MOST_MS == DAY
+    monkeypatch.setattr(silence, "MOST_MS", 2 * HOUR)
+    live.drive(100 * MINUTE, tick=2_000)
     live.drive(SECOND)
     live.kill()
     live.drive(5 * SECOND)
     before = live.watermark()
-    assert 19.7 * HOUR < before - 1_000_000 <= 20 * HOUR + BOUND
+    assert 98 * MINUTE < before - 1_000_000 <= 100 * MINUTE + BOUND
     live.join()
     live.drive(20 * SECOND)
-    live.drive(6 * HOUR, tick=2_000)
-    assert live.watermark() == live.watermark(1) == 1_000_000 - DISORDER + DAY
-    assert len(live.blocks(0)) < 1_500, "steps grow with the silence"
+    live.drive(30 * MINUTE, tick=2_000)
+    assert live.watermark() == live.watermark(1) == 1_000_000 - DISORDER + 2 * HOUR
+    assert len(live.blocks(0)) < 900, "steps grow with the silence"
 
 
 def test_a_new_owner_goes_on_from_the_log_and_its_time_begins_anew(live: Bench) -> None:
