@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 import resource
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path as FilePath
 from typing import Any
 
 import orjson
-from bench.shared.table import arguments, report
+from bench.shared.table import arguments, clocked, report
 
 from saffron.mapping.paths import Path
 from saffron.mapping.table_definition import AddRule, TableDefinition
@@ -45,11 +45,11 @@ def measure(rows: int, runs: int, distinct: bool) -> dict[str, Any]:
     draw = random.Random(1)
     keys = [b"%d" % draw.randrange(rows) for _ in range(_KEYS)]
     find = table.finder(_COLUMN)
-    made = min(_timed(lambda: _fresh(keys)) for _ in range(runs))
-    found = min(_timed(lambda: list(map(find, _fresh(keys)))) for _ in range(runs))
+    made = min(clocked(lambda: _fresh(keys)) for _ in range(runs))
+    found = min(clocked(lambda: list(map(find, _fresh(keys)))) for _ in range(runs))
     rules = {"tier": AddRule("t", "id", _COLUMN[0])}
     events = [orjson.dumps({"type": "A", "ts": 1, "id": key.decode(), "x": 1.5}) for key in keys]
-    whole = min(_timed(lambda: added(events, rules, {"t": table}, keys_of_parsed)) for _ in range(runs))
+    whole = min(clocked(lambda: added(events, rules, {"t": table}, keys_of_parsed)) for _ in range(runs))
     return {
         "rows": f"{rows:,}",
         "texts": "distinct" if distinct else "five",
@@ -64,12 +64,6 @@ def measure(rows: int, runs: int, distinct: bool) -> dict[str, Any]:
 def _fresh(keys: Sequence[bytes]) -> list[bytes]:
     """Copies, whose hashes are not known yet, as those of events."""
     return [bytes(bytearray(key)) for key in keys]
-
-
-def _timed(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
 
 
 def _resident() -> int:

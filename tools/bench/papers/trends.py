@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from bench.shared.chart import chart
 from bench.shared.peers import measure, reason
 from bench.shared.stock import blocks, opening
 from bench.shared.streams import priced
-from bench.shared.table import arguments, median, report
+from bench.shared.table import arguments, clocked, median, report
 from bench.shared.trend_queries import papers, stream_of, uniform
 
 from saffron.engine.events.columns import Columns
@@ -98,15 +99,9 @@ def by_size(runs: int) -> Iterator[Row]:
             row |= {f"{name} bytes/event": found["bytes/event"]}
         values = np.ascontiguousarray(columns.attributes["v"].data[:size])
         scanned(values[:9])  # compiled
-        row["scan ms"] = 1000 * clocked(lambda v=values: scanned(v)) if size <= SCANNED else float("nan")
+        row["scan ms"] = 1000 * clocked(partial(scanned, values)) if size <= SCANNED else float("nan")
         row["scan / ours"] = row["scan ms"] / row["falling ms"]
         yield row
-
-
-def clocked(run: Any) -> float:
-    begun = time.perf_counter()
-    run()
-    return time.perf_counter() - begun
 
 
 def by_selectivity(runs: int) -> Iterator[Row]:

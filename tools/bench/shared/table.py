@@ -7,7 +7,8 @@ import json
 import os
 import platform
 import statistics
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,13 @@ def arguments(description: str, **extra: Any) -> argparse.Namespace:
     for name, default in extra.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     return parser.parse_args()
+
+
+def clocked(work: Callable[[], object]) -> float:
+    """The seconds that a call takes."""
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
 
 
 def median(values: Sequence[float]) -> float:

@@ -58,7 +58,7 @@ def _object(pairs: list[tuple[str, Any]]) -> Fields:
 
 def _complex_event_record(result: Fields) -> Fields:
     result["window"] = None if result["window"] is None else _interval(result["window"])
-    result["events"] = {name: _bound_record(bound) for name, bound in result.get("events", {}).items()}
+    result["events"] = {name: _bound(_event_record, bound) for name, bound in result.get("events", {}).items()}
     result["return"] = _within_63_bits(result.get("return", {}))
     if "nodes" in result:
         names = ("variable", "seq", "before")
@@ -78,7 +78,7 @@ def _complex_event(record: Mapping[str, Any]) -> Fields:
         result["nodes"] = [[node["variable"], node["seq"], node["before"]] for node in record["nodes"]]
     else:
         if record["events"]:  # empty under EMIT VALUES
-            result["events"] = {name: _bound(bound) for name, bound in record["events"].items()}
+            result["events"] = {name: _bound(_event, bound) for name, bound in record["events"].items()}
         result |= _only(record, "timeout", "waiting") if record["timeout"] else _only(record, "return")
         if record["confidence"] is not None:
             result["confidence"] = record["confidence"]
@@ -129,10 +129,9 @@ def _interval(pair: list[int]) -> Fields:
     return {"lo": pair[0], "hi": pair[1]}
 
 
-def _bound_record(bound: Any) -> Any:
-    if bound is None:
-        return None
-    return [_event_record(event) for event in bound] if isinstance(bound, list) else _event_record(bound)
+def _bound(form: Callable[[Any], Fields], bound: Any) -> Any:
+    """What a variable is bound to, in another form: an event, a list of them, or None."""
+    return [form(event) for event in bound] if isinstance(bound, list) else bound and form(bound)
 
 
 def _event_record(event: Fields) -> Fields:
@@ -147,12 +146,6 @@ def _event_record(event: Fields) -> Fields:
         "type": kind,
         "attributes": {name: _scalar(value) for name, value in event.items()},
     }
-
-
-def _bound(bound: Any) -> Any:
-    if bound is None:
-        return None
-    return [_event(event) for event in bound] if isinstance(bound, list) else _event(bound)
 
 
 def _event(record: Mapping[str, Any]) -> Fields:

@@ -267,19 +267,6 @@ def test_every_edge() -> None:
         ("SEQ(A a, B+ b[], C c)", "skip-till-any-match", "exponential", "O(W^2 2^W)"),
         ("SEQ(A a, B+ b[])", "skip-till-any-match", "exponential", "O(W 2^W)"),
         ("SEQ(A+ a[], B+ b[])", "skip-till-any-match", "exponential", "O(2^(2W))"),
-    ],
-)
-def test_cost_classes_of_match_queries(pattern: str, strategy: str, name: str, bound: str) -> None:
-    plan = compile_query(f"PATTERN {pattern} WHERE {strategy} WITHIN 1 h", LETTERS)
-    assert isinstance(plan, MatchPlan)
-    cost = match_complexity(plan)
-    assert (cost.name, cost.bound) == (name, bound)
-    assert cost.reason
-
-
-@pytest.mark.parametrize(
-    ("pattern", "strategy", "name", "bound"),
-    [
         ("SEQ(A a, NOT B b, C c)", "skip-till-next-match", "linear", "O(W)"),
         ("SEQ(A a, B? b, C c)", "skip-till-next-match", "linear", "O(W)"),
         ("A a AND B b", "skip-till-any-match", "polynomial", "O(W^2)"),
@@ -298,10 +285,9 @@ def test_cost_classes_of_match_queries(pattern: str, strategy: str, name: str, b
         ("SEQ(A a, B+ b, C c)", "skip-till-next-match, skip-till-any-match(b[i])", "exponential", "O(W^2 2^W)"),
     ],
 )
-def test_cost_classes_of_any_pattern(pattern: str, strategy: str, name: str, bound: str) -> None:
+def test_cost_classes_of_match_queries(pattern: str, strategy: str, name: str, bound: str) -> None:
     plan = compile_query(f"PATTERN {pattern} WHERE {strategy} WITHIN 1 h", LETTERS)
     assert isinstance(plan, MatchPlan)
-    assert not plan.flat
     cost = match_complexity(plan)
     assert (cost.name, cost.bound) == (name, bound)
     assert cost.reason

@@ -43,12 +43,7 @@ def parse_pattern(cursor: Cursor, is_clause: IsClause) -> Pattern:
     parts = [_conjunction(cursor, is_clause)]
     while cursor.accept("|") or cursor.accept_word("or"):
         parts.append(_conjunction(cursor, is_clause))
-    if len(parts) == 1:
-        return parts[0]
-    flat: list[Pattern] = []
-    for part in parts:
-        flat.extend(part.parts if isinstance(part, Disjunction) else (part,))
-    return Disjunction(tuple(flat), span=Span(parts[0].span.start, cursor.previous_end))
+    return _joined(Disjunction, parts, cursor)
 
 
 def _conjunction(cursor: Cursor, is_clause: IsClause) -> Pattern:
@@ -59,12 +54,15 @@ def _conjunction(cursor: Cursor, is_clause: IsClause) -> Pattern:
     if _begins_due(cursor):
         hint = "Write it as in SEQ(A a, NOT B FOR 5 minutes)."
         raise cursor.error("a time stands behind a NOT", _due(cursor).span, hint=hint)
+    return _joined(Conjunction, parts, cursor)
+
+
+def _joined(kind: type[Conjunction | Disjunction], parts: list[Pattern], cursor: Cursor) -> Pattern:
+    """A pattern of this kind; parts of the same kind are taken apart. A single part is the pattern itself."""
     if len(parts) == 1:
         return parts[0]
-    flat: list[Pattern] = []
-    for part in parts:
-        flat.extend(part.parts if isinstance(part, Conjunction) else (part,))
-    return Conjunction(tuple(flat), span=Span(parts[0].span.start, cursor.previous_end))
+    flat = [one for part in parts for one in (part.parts if isinstance(part, kind) else (part,))]
+    return kind(tuple(flat), span=Span(parts[0].span.start, cursor.previous_end))
 
 
 def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:

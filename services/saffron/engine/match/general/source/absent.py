@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from saffron.engine.match.general.automaton import LEADING, LED, mark, met
@@ -77,31 +78,34 @@ class AbsentSource:
 
     def or_else(self) -> None:
         """`ok` becomes False if the event comes behind the time of the NOT beside it in an OR, which came first."""
-        out, table = self.text.out, self.text.automaton.table
-        for number, kind in enumerate(table.kinds):
-            for gap in kind.gaps:
-                for absence in (one for one in self.text.absences(gap.absences) if one.or_else):
-                    out(f"if ok and kind == {number}:")
-                    with out.block():
-                        out(f"behind = {self.text.carried(mark(table.gaps.index(gap)))}")
-                        out(f"if t - now[behind & row_mask] > {self._time(absence)}:")
-                        with out.block():
-                            self._sequences(absence, "q", kind.component, "r")
-                            out("ok = not ok")
+        out = self.text.out
+        for absence, component in self._behind(lambda one: one.or_else):
+            out(f"if t - now[behind & row_mask] > {self._time(absence)}:")
+            with out.block():
+                self._sequences(absence, "q", component, "r")
+                out("ok = not ok")
 
     def until(self) -> None:
         """`ok` becomes False if the edge goes on with a repetition that something before the event, or it, has ended.
 
         It does not fit then: run q waits for others. What lies in the gap of a NOT ends a run that takes the event.
         """
+        for absence, component in self._behind(lambda one: one.until):
+            self._sequences(absence, "q", component, "r")
+
+    def _behind(self, chosen: Callable[[Absence], bool]) -> Iterator[tuple[Absence, int]]:
+        """Each of the chosen NOTs of an edge, and the edge's component; what the caller writes meanwhile is its test.
+
+        In it `behind` is the row behind which the NOT's events come.
+        """
         out, table = self.text.out, self.text.automaton.table
         for number, kind in enumerate(table.kinds):
             for gap in kind.gaps:
-                for absence in (one for one in self.text.absences(gap.absences) if one.until):
+                for absence in filter(chosen, self.text.absences(gap.absences)):
                     out(f"if ok and kind == {number}:")
                     with out.block():
                         out(f"behind = {self.text.carried(mark(table.gaps.index(gap)))}")
-                        self._sequences(absence, "q", kind.component, "r")
+                        yield absence, kind.component
 
     def _time(self, absence: Absence) -> str:
         """The duration of a NOT, among the kernel's constants."""
