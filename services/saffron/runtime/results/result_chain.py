@@ -28,6 +28,7 @@ from saffron.runtime.results.chain_plan import (
     next_index,
 )
 from saffron.runtime.results.failed_queries import counts_by_query, failed_queries_text
+from saffron.runtime.results.rest import Rest
 from saffron.runtime.results.result_writer import ResultWriter
 from saffron.runtime.results.snapshot_writing import SnapshotWriting
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
@@ -57,6 +58,7 @@ class ResultChain(TransactionalChain):
         self._commit_pacing = CommitPacing()
         self.tally = Tally(plan.report, plan.results)
         self._blocks = BlockApplier(log, plan, self.tally)
+        self._rest = Rest(consumer, plan.where)
         self._snapshots = Snapshots(plan.directory)
         self._snapshot = SnapshotWriting(self._snapshots, plan.snapshot_executor, limits.snapshot_ms, self.tally)
         self._writer = ResultWriter(plan, limits, self.tally)
@@ -134,6 +136,7 @@ class ResultChain(TransactionalChain):
         self._place = start.place
         self.position = self._blocks.start(start)
         self._snapshot.begin_at(self.position, now_ms)
+        self._rest.begin_at(self.position)
         self._committed_at = self._observed_at = now_ms
         return tracker
 
@@ -155,7 +158,10 @@ class ResultChain(TransactionalChain):
     # ------------------------------------------------------------ work
 
     def _advance(self, now_ms: int) -> bool:
-        self._flow.update(len(self._queue), self._limits.queue, self._limits.queue // 4)
+        if self._rests(now_ms):
+            self._flow.pause(True)
+        else:
+            self._flow.update(len(self._queue), self._limits.queue, self._limits.queue // 4)
         self._transactions.settle()
         if self._pending is not None:
             self._write(self._pending, now_ms)
@@ -176,6 +182,12 @@ class ResultChain(TransactionalChain):
             self._commit_pacing.mark_idle()
             return False
         return True
+
+    def _rests(self, now_ms: int) -> bool:
+        """True if the input is left unread now, because no query reads it, nor will one soon."""
+        if self._queue or self.operator is None or self._plan.has_queries():
+            return False
+        return not self.operator.has_queries and self._rest.is_on(self.position, now_ms)
 
     def _apply(self, record: Record) -> None:
         """Applies the block of a record. Its results are pending unless they are in the log already."""

@@ -207,6 +207,7 @@ class ResultService:
             report=self._metrics.add,
             labels=(stream, str(where.partition)),
             results=kind.results,
+            has_queries=lambda: self._readiness.has_queries(stream),
         )
 
     def _report_failure(self, stream: str, partition: int, failure: Failure) -> None:
