@@ -19,14 +19,7 @@ from saffron.runtime.hops.input_state import LOST, InputTracker
 from saffron.runtime.hops.transactional_chain import Holding, TransactionalChain
 from saffron.runtime.log import Consumer, Log, Record
 from saffron.runtime.results.block_applier import BlockApplier
-from saffron.runtime.results.chain_plan import (
-    ChainPlan,
-    CommitPacing,
-    Limits,
-    PendingResults,
-    Place,
-    next_index,
-)
+from saffron.runtime.results.chain_plan import ChainPlan, CommitPacing, Limits, PendingResults, Place, next_index
 from saffron.runtime.results.failed_queries import counts_by_query, failed_queries_text
 from saffron.runtime.results.rest import Rest
 from saffron.runtime.results.result_writer import ResultWriter
@@ -58,7 +51,7 @@ class ResultChain(TransactionalChain):
         self._commit_pacing = CommitPacing()
         self.tally = Tally(plan.report, plan.results)
         self._blocks = BlockApplier(log, plan, self.tally)
-        self._rest = Rest(consumer, plan.where)
+        self._rest = Rest(consumer, plan.where, lambda: plan.has_queries() or self._blocks.has_queries)
         self._snapshots = Snapshots(plan.directory)
         self._snapshot = SnapshotWriting(self._snapshots, plan.snapshot_executor, limits.snapshot_ms, self.tally)
         self._writer = ResultWriter(plan, limits, self.tally)
@@ -158,7 +151,7 @@ class ResultChain(TransactionalChain):
     # ------------------------------------------------------------ work
 
     def _advance(self, now_ms: int) -> bool:
-        if self._rests(now_ms):
+        if not self._queue and self._rest.is_on(self.position, now_ms):
             self._flow.pause(True)
         else:
             self._flow.update(len(self._queue), self._limits.queue, self._limits.queue // 4)
@@ -172,22 +165,22 @@ class ResultChain(TransactionalChain):
                 self._transactions.wait()
                 self._write_snapshot(now_ms)
         elif self._queue:
-            try:
-                self._apply(self._queue.popleft())
-            except GapError:  # results before the gap are committed first
-                self._commit(now_ms, observe=False)
-                self._transactions.wait()
-                raise
+            self._apply_next(now_ms)
         else:
             self._commit_pacing.mark_idle()
             return False
-        return True
+        return self._pending is not None or not self._rest.is_possible  # else nobody waits for what is done next
 
-    def _rests(self, now_ms: int) -> bool:
-        """True if the input is left unread now, because no query reads it, nor will one soon."""
-        if self._queue or self.operator is None or self._plan.has_queries():
-            return False
-        return not self.operator.has_queries and self._rest.is_on(self.position, now_ms)
+    def _apply_next(self, now_ms: int) -> None:
+        """Applies a block; without queries all that are there."""
+        try:
+            self._apply(self._queue.popleft())
+            while self._rest.is_possible and self._queue and self._pending is None:
+                self._apply(self._queue.popleft())
+        except GapError:  # results before the gap are committed first
+            self._commit(now_ms, observe=False)
+            self._transactions.wait()
+            raise
 
     def _apply(self, record: Record) -> None:
         """Applies the block of a record. Its results are pending unless they are in the log already."""

@@ -216,7 +216,7 @@ def test_a_rest_begins_only_at_the_end_of_what_is_there() -> None:
             return left
 
     left: int | None = 5
-    rests = Rest(Behind(), WHERE)  # type: ignore[arg-type]
+    rests = Rest(Behind(), WHERE, lambda: False)  # type: ignore[arg-type]
     rests.begin_at(3)
     assert not rests.is_on(3, 100)
     assert not rests.is_on(4, 100)
