@@ -151,11 +151,15 @@ class ResultChain(TransactionalChain):
     # ------------------------------------------------------------ work
 
     def _advance(self, now_ms: int) -> bool:
+        self._transactions.settle()
+        moved = self._work(now_ms)
         if not self._queue and self._rest.is_on(self.position, now_ms):
             self._flow.pause(True)
         else:
             self._flow.update(len(self._queue), self._limits.queue, self._limits.queue // 4)
-        self._transactions.settle()
+        return moved
+
+    def _work(self, now_ms: int) -> bool:
         if self._pending is not None:
             self._write(self._pending, now_ms)
         elif self.due(now_ms) <= 0:

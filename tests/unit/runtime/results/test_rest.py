@@ -97,8 +97,8 @@ class Bench:
         self.seq, self.counter = self.seq + 1, self.counter + 1 + len(controls)
         self._producer.send("admitted", 0, encode(block), headers=BlockTag(0, 0, -1, False).headers())
 
-    def run(self, ms: int, every: int = 0) -> None:
-        """Let time pass; with `every` a block without results comes each so many ms."""
+    def run(self, ms: int, every: int = 0, *, busy: bool = True) -> None:
+        """Let time pass; with `every` a block without results comes each so many ms. `busy`: until there is no work."""
         for _ in range(ms):
             self.now += 1
             if every and self.now % every == 0:
@@ -106,7 +106,7 @@ class Bench:
             if records := self._consumer.poll(100, 0):
                 self.reads.append(self.now)
                 self.chain.take(records)
-            while self.chain.step(self.now):
+            while self.chain.step(self.now) and busy:
                 pass
 
     def results(self) -> list[bytes]:
@@ -128,6 +128,12 @@ def test_a_chain_without_queries_reads_in_few_large_steps(tmp_path: Path) -> Non
     assert 2_000 // REST_MS <= len(bench.reads) <= 2_000 // REST_MS + 2
     bench.run(REST_MS)
     assert bench.chain.position == bench.broker.partition(WHERE).high
+
+
+def test_a_chain_to_which_each_step_brings_a_block_rests_too(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.run(2_000, every=1, busy=False)
+    assert len(bench.reads) <= 4 * 2_000 // REST_MS
 
 
 def test_an_idle_input_is_read_at_once(tmp_path: Path) -> None:
