@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.codec import open_block
 from saffron.engine.shed.load.credits import Credits
 from saffron.engine.shed.operator import ShedderOperator
 from saffron.errors import InputError, RemadeError
@@ -54,7 +55,7 @@ class ShedderHop:
         self.held_ms = 0
         self._appended: deque[int] = deque()
         self._blocked_at: int | None = None
-        self._reader = BlockReader()
+        self._reader = BlockReader(decode=open_block)
         self._credit_events = credit_events
         self._patience_ms = patience_ms
         self._credits: Credits | None = None

@@ -8,6 +8,7 @@ counters raises GapError, since continuing would lose events.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from saffron.engine.events.block import Block
@@ -34,11 +35,13 @@ class ReaderState:
 class BlockReader:
     """Reader of one partition of `windows` or `admitted`, record by record.
 
-    `ignored` and `repeated` count skipped blocks, `foreign` records that no service of Saffron wrote.
+    `decode`: makes a block of a message; `open_block` decodes its columns later. `ignored` and `repeated` count skipped
+    blocks, `foreign` records that no service of Saffron wrote.
     """
 
-    def __init__(self, state: ReaderState | None = None) -> None:
+    def __init__(self, state: ReaderState | None = None, decode: Callable[[bytes], Block] = decode_block) -> None:
         self.state = state or ReaderState()
+        self._decode = decode
         self.ignored = 0
         self.repeated = 0
         self.foreign = 0
@@ -56,7 +59,7 @@ class BlockReader:
         if tag.claim < claim:
             self.ignored += 1
             return None
-        block = decode_block(record.value or b"")
+        block = self._decode(record.value or b"")
         expected = self.state.counter
         if expected is None:
             return self._start(tag, block)
