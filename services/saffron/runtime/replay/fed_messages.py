@@ -17,6 +17,7 @@ from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table import Table
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.replay.merged_stream import letter_of, require_stream
+from saffron.runtime.replay.source_counts import SourceCounts
 from saffron.runtime.streams.merging import InnerEvent, SourceReader
 from saffron.runtime.streams.messages import Messages, batch_of, record_in
 from saffron.runtime.streams.stream_tables import apply_record
@@ -40,8 +41,7 @@ class FedMessages:
             for one in definition.sources
         }
         self._next: Counter[str] = Counter()
-        self._misfits: Counter[str] = Counter()
-        self._not_found: Counter[str] = Counter()
+        self._counts = SourceCounts(definition)
         self._letters: list[DeadLetter] = []
         self.disorder = max(map(definition.disorder_of, definition.sources))
 
@@ -65,8 +65,7 @@ class FedMessages:
             return batch_of_values([])
         batch = batch_of(records)
         found = self._readers[topic].read(batch, Messages(records, batch))
-        self._misfits.update(found.misfits)
-        self._not_found.update(found.not_found)
+        self._counts.add(topic, len(records), found)
         self._letters += [letter_of(one, records[one.row]) for one in found.unread]
         return batch_of_values([one.value for one in found.events if isinstance(one, InnerEvent)])
 
@@ -77,8 +76,9 @@ class FedMessages:
 
     def reports(self) -> Iterator[str]:
         """Messages at the end for the user, on values that were not kept, and on look-ups."""
-        yield from table_notices(self._tables, self._not_found)
-        yield from loss_notices(self._misfits, 0, "`as` in the definition")
+        yield from self._counts.notices()
+        yield from table_notices(self._tables, self._counts.not_found)
+        yield from loss_notices(self._counts.misfits, 0, "`as` in the definition")
 
     # ------------------------------------------------------------ snapshots
 

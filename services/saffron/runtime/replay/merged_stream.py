@@ -6,7 +6,6 @@ depend on that.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from saffron.errors import InputError
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table import Table
 from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.replay.source_counts import SourceCounts
 from saffron.runtime.streams.merging import End, Inner, SourceReader, Unread, place_among
 from saffron.runtime.streams.messages import Messages, records_of
 from saffron.runtime.streams.places import Place
@@ -47,9 +47,7 @@ Parts = Iterator[tuple[Sequence[Record], RawBatch]]
 class MergedMessages:
     """The messages of a merged stream. `messages`: by topic, those of each of its partitions.
 
-    `misfits`: by attribute the values that became null, so far; `refused`: how many elements were no events.
-    `tables`: by name, whole; None: they are read from `messages` and files. `not_found`: by attribute the events whose
-    key no row has.
+    `counts`: what became of those read so far. `tables`: by name, whole; None: they are read from `messages` and files.
     """
 
     def __init__(
@@ -62,9 +60,7 @@ class MergedMessages:
     ) -> None:
         self.partitions = partitions
         self._name = definition.name
-        self.misfits: Counter[str] = Counter()
-        self.refused = 0
-        self.not_found: Counter[str] = Counter()
+        self.counts = SourceCounts(definition)
         self._letters: list[DeadLetter] = []
         self._offsets = [0] * partitions
         self._numbers = [one.number for one in definition.sources]
@@ -93,6 +89,7 @@ class MergedMessages:
                 reading.remove(source)
             else:
                 inner, records = found
+                self.counts.add(source.where.topic, len(records), inner)
                 yield from self._events(inner, records)
             yield from self._said(source, ended=found is None)
 
@@ -107,9 +104,6 @@ class MergedMessages:
         return SourceReader(where, lambda: definition, self.partitions, max_future, tables=lambda: self.tables)
 
     def _events(self, inner: Inner, records: Sequence[Record]) -> Iterator[InnerBatch]:
-        self.misfits.update(inner.misfits)
-        self.not_found.update(inner.not_found)
-        self.refused += len(inner.unread)
         values: list[list[bytes]] = [[] for _ in range(self.partitions)]
         times: list[list[int]] = [[] for _ in range(self.partitions)]
         for event in inner.events:
@@ -170,9 +164,7 @@ class InnerFiles:
     """The inner topic of a merged stream in files, one for each of its partitions: its events are merged already."""
 
     def __init__(self, definition: StreamDefinition, files: Sequence[Path]) -> None:
-        self.misfits: Counter[str] = Counter()
-        self.refused = 0
-        self.not_found: Counter[str] = Counter()
+        self.counts = SourceCounts(definition)  # of nothing: the messages were read elsewhere
         self.tables: Mapping[str, Table] = {}  # what was looked up is in the events
         self.partitions = len(files)
         self._name = definition.name
