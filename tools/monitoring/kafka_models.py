@@ -90,8 +90,8 @@ KAFKA_MODELS = Dashboard(
             "Events a second below the watermark on arrival (raise the stream's disorder bound; by silence: its"
             " silence), and values of another"
             " kind than the inferred schema's or beyond its 1,000 attributes (give the stream a schema). Filtered: what"
-            " the condition of a merged stream's source did not pass, or what has no array to explode. Times in seconds:"
-            " they lie in 1970, and would not in seconds.",
+            " the condition of a merged stream's source did not pass, or what has no array to explode. Times in"
+            " seconds: they lie in 1970, and would not in seconds.",
             "cps",
             (
                 Query(rate(LATE_EVENTS, "stream"), "late: {{stream}}"),
