@@ -11,6 +11,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
+from saffron.cli.parsed import number_option
 from saffron.cli.queries.query_changes import (
     QueryRefused,
     existing,
@@ -46,7 +47,7 @@ Shed = Annotated[
         f"New queries: {AUTO}; replaced ones: what they had.",
     ),
 ]
-Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait until every partition has taken it up.")]
+Timeout = Annotated[float, number_option("Seconds to wait until every partition has taken it up.")]
 
 
 @app.callback()

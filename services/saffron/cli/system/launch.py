@@ -36,7 +36,9 @@ def chosen_services(without: Sequence[str]) -> tuple[str, ...]:
     """All services but those named. BadParameter: an unknown name."""
     left_out = {name.replace("-", "_") for name in without}
     if unknown := sorted(left_out - set(SERVICES)):
-        raise typer.BadParameter(f"there is no service {unknown[0]!r}; there are {', '.join(SERVICES)}")
+        raise typer.BadParameter(
+            f"there is no service {unknown[0]!r}; there are {', '.join(SERVICES)}", param_hint="--without"
+        )
     return tuple(name for name in SERVICES if name not in left_out)
 
 

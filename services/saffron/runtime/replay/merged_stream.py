@@ -206,7 +206,7 @@ class _SourcePartition:
 
 def _of_file(path: Path, where: TopicPartition) -> Parts:
     """The lines of a file as messages."""
-    for chunk in read_events([path]):
+    for chunk in read_events([path], typed=False):
         for start in range(0, len(chunk.batch), _BATCH):
             yield records_of(chunk.batch.part(start, start + _BATCH), where)
 
