@@ -22,6 +22,7 @@ from experiments.verdict import verdict
 from experiments.virtual import Done, Task, run_all
 
 from saffron.cli import console
+from saffron.cli.parsed import unknown_name
 from saffron.cli.progress import bar
 from saffron.language.cost.shedders import NONE, SHEDDERS
 
@@ -51,7 +52,7 @@ def main() -> None:
         sweep(chosen)
         return
     if chosen.name not in known:
-        usage.wrong(f"there is no experiment {chosen.name!r}; there are {', '.join(known)}, {ROBUSTNESS}")
+        usage.wrong(unknown_name("experiment", chosen.name, (*known, ROBUSTNESS)))
     experiment = known[chosen.name]
     rows = list(_rows(experiment, chosen))
     console.done()

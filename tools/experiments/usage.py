@@ -7,6 +7,8 @@ import sys
 from collections.abc import Collection
 from typing import NoReturn
 
+from saffron.cli.parsed import unknown_name
+
 
 def wrong(message: str) -> NoReturn:
     """End with a message on an option."""
@@ -37,5 +39,5 @@ def names(option: str, given: str, noun: str, known: Collection[str]) -> list[st
     """The names of an option, all of which are known."""
     found = given.split(",")
     if unknown := [name for name in found if name not in known]:
-        wrong(f"{option}: there is no {noun} {unknown[0]!r}; there are {', '.join(known)}")
+        wrong(f"{option}: {unknown_name(noun, unknown[0], known)}")
     return found

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import typer
 
 from saffron.durations import read_duration
 from saffron.errors import SaffronError
-from saffron.records.stream import is_name
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -52,8 +51,18 @@ def duration_option(explained: str, *, least: int = 0) -> Any:
     return typer.Option(parser=milliseconds, metavar="DURATION", help=explained)
 
 
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+    """`there is no service 'matchr'; there are windowing, ..., matcher. Did you mean 'matcher'?`."""
+    from saffron.language.syntax.hints import suggestion  # here, for most commands do without the language
+
+    names = list(known)
+    return f"there is no {what} {name!r}; there are {', '.join(names)}. {suggestion(name, names)}".removesuffix(". ")
+
+
 def stream_name(text: str) -> str:
     """The name of a stream that is to be made. BadParameter: it is none."""
+    from saffron.records.stream import is_name
+
     if not is_name(text):
         raise typer.BadParameter(f"{text!r} is no name of a stream: letters, digits, _ and -")
     return text

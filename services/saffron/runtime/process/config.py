@@ -221,7 +221,11 @@ def load(
             raw, origin = one.default, "default"
         values[one.name] = _convert(one.name, raw, one.default, (one.metadata["low"], one.metadata["high"]), origin)
         if (allowed := one.metadata["one_of"]) and values[one.name] not in allowed:
-            raise SettingsError(f"setting {one.name!r} is {raw!r} (from {origin}): it is one of {', '.join(allowed)}")
+            close = difflib.get_close_matches(str(raw), allowed, 1)
+            near = f"; did you mean {close[0]!r}?" if close else ""
+            raise SettingsError(
+                f"setting {one.name!r} is {raw!r} (from {origin}): it is one of {', '.join(allowed)}{near}"
+            )
         require_form(one.name, values[one.name], f" (from {origin})")
         origins[one.name] = origin
     if origins["data"] == "default":

@@ -21,6 +21,7 @@ from saffron.runtime.replay.source_counts import SourceCounts
 from saffron.runtime.streams.merging import InnerEvent, SourceReader
 from saffron.runtime.streams.messages import Messages, batch_of, record_in
 from saffron.runtime.streams.stream_tables import apply_record
+from saffron.runtime.streams.unknown_names import no_source
 from saffron.runtime.streams.whole_tables import table_notices, whole_tables
 from saffron.schema.schema import MAX_TS
 
@@ -105,6 +106,7 @@ class FedMessages:
         if topic is None and len(topics) == 1:
             return topics[0]
         if topic not in topics:
-            which = "feed(message, topic=...)" if topic is None else f"{topic!r} is none of them"
-            raise InputError(f"stream {self._name} is made of the topics {', '.join(topics)}: {which}")
+            if topic is not None:
+                raise InputError(no_source(self._name, topic, topics))
+            raise InputError(f"stream {self._name} is made of the topics {', '.join(topics)}: feed(message, topic=...)")
         return topic

@@ -25,6 +25,7 @@ from saffron.runtime.replay.source_counts import SourceCounts
 from saffron.runtime.streams.merging import End, Inner, SourceReader, Unread, place_among
 from saffron.runtime.streams.messages import Messages, records_of
 from saffron.runtime.streams.places import Place
+from saffron.runtime.streams.unknown_names import no_source
 from saffron.runtime.streams.whole_tables import whole_tables
 from saffron.schema.schema import MAX_TS
 
@@ -250,9 +251,9 @@ def _require_all(definition: StreamDefinition, files: Mapping[str, Sequence[Path
     """InputError: sources and files do not fit."""
     tables = [one.topic for one in definition.tables if one.topic is not None]
     topics = [*(one.topic for one in definition.sources), *tables]
+    if unknown := [topic for topic in files if topic not in topics]:
+        raise InputError(f"{unknown[0]}={files[unknown[0]][0]}: {no_source(definition.name, unknown[0], topics)}")
     if missing := [topic for topic in topics if not files.get(topic)]:
         raise InputError(
             f"{'table' if missing[0] in tables else 'source'} {missing[0]} has no file: give {missing[0]}=FILE"
         )
-    if unknown := [topic for topic in files if topic not in topics]:
-        raise InputError(f"{unknown[0]}={files[unknown[0]][0]}: the definition's topics are {', '.join(topics)}")
