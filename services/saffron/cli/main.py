@@ -124,6 +124,11 @@ def run() -> None:
         sys.exit(exit_status(error))
     except KeyboardInterrupt:
         sys.exit(130)
+    except SystemExit as ended:
+        if not isinstance(ended.__context__, BrokenPipeError):
+            raise
+        _discard_output()  # Click would end with 1: see below
+        sys.exit(0)
     except BrokenPipeError:  # the reader of a pipe (head) has seen enough
         _discard_output()
         sys.exit(0)

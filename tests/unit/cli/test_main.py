@@ -268,3 +268,16 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
     assert saffron(monkeypatch, *command.split(), str(tmp_path / place)) == 1
     told = capsys.readouterr()
     assert (told.out, told.err.startswith(f"saffron: cannot write {tmp_path / place}: {why}")) == ("", True)
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
+    events = tmp_path / "events.ndjson"
+    events.write_text('{"type":"A","ts":1}\n' * 1000, "utf-8")
+    words = ["replay", str(events), "-e", "PATTERN A a WITHIN 1 s"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "saffron", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        assert run.stdout is not None
+        run.stdout.close()
+        assert run.stderr is not None
+        assert (run.stderr.read(), run.wait()) == (b"", 0)
