@@ -52,6 +52,8 @@ def sweep(chosen: argparse.Namespace) -> None:
     done: dict[Place, list[Done]] = {row: [] for row in rows}
     for seed in range(chosen.seeds):
         open_ = [row for row in rows if not decided(done[row])]
+        if not open_:
+            break
         tasks = [Task(name, value, seed, (AUTO, *EVEN), chosen.events, share) for name, value, share in open_]
         for number, one in enumerate(run_all(tasks), 1):
             here = done[one.task.name, one.task.value, one.task.train or 0.0]

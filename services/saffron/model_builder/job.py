@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from saffron.errors import SaffronError
 from saffron.model_builder import cell_sums, feature_rows
 from saffron.model_builder.batch import Batches, BatchResult
+from saffron.model_builder.feature_rows import FeatureRow
 from saffron.runtime.log.security.java_security import java_settings
 from saffron.runtime.log.security.security import Security
 
@@ -54,13 +55,21 @@ class Job:
     """The streaming query, one at a time. After a failure, `start` resumes it from the checkpoint."""
 
     def __init__(
-        self, session: SparkSession, source: Source, batches: Batches, report: Callable[[BatchResult], None]
+        self,
+        session: SparkSession,
+        source: Source,
+        batches: Batches,
+        report: Callable[[BatchResult], None],
+        is_unused: Callable[[str], bool],
     ) -> None:
-        """`report` is called after each batch, in the thread that Spark calls back in."""
+        """`report` is called after each batch, in the thread that Spark calls back in. `is_unused`: whether a topic has
+        never had a record.
+        """
         self._session = session
         self._source = source
         self._batches = batches
         self._report = report
+        self._is_unused = is_unused
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
         self._busy = threading.Lock()
@@ -106,9 +115,11 @@ class Job:
 
         with self._busy:
             try:
-                features = records.where(f.col("topic") == self._source.features)
                 others = records.where(f.col("topic") != self._source.features)
-                self._report(self._batches.run(number, cell_sums.collected(others), feature_rows.collected(features)))
+                features: list[FeatureRow] = []
+                if not self._is_unused(self._source.features):  # a second pass over the records
+                    features = feature_rows.collected(records.where(f.col("topic") == self._source.features))
+                self._report(self._batches.run(number, cell_sums.collected(others), features))
             except BaseException as error:
                 self._failure = error
                 raise

@@ -23,7 +23,7 @@ from saffron.model_builder.reporter import Reporter
 from saffron.model_builder.settings import settings as session_settings
 from saffron.model_builder.store import Store, StoreError
 from saffron.model_builder.withdrawals import Withdrawals
-from saffron.runtime.log import Log
+from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.log.rights import require_readable
 from saffron.runtime.log.security.java_security import java_settings
@@ -97,7 +97,7 @@ def _serve(settings: Settings, log: Log, reporter: Reporter, stop: threading.Eve
             )
             policy = Policy(half_life=settings.model_half_life_batches)
             batches = Batches(store, epoch, publisher.publish, policy, lambda: withdrawals.removed)
-            job = Job(spark, source, batches, reporter.done)
+            job = Job(spark, source, batches, reporter.done, partial(is_unused, log))
             _on_signal(lambda *_: stop.set())
             with closing(withdrawals):
                 status = _run(job, check, withdrawals, reporter, stop)
@@ -109,6 +109,13 @@ def _serve(settings: Settings, log: Log, reporter: Reporter, stop: threading.Eve
         finally:
             jvm.close()
             publisher.close()
+
+
+def is_unused(log: Log, topic: str) -> bool:
+    """True if a topic has never had a record, so that no batch that has begun has any of it."""
+    places = [TopicPartition(topic, index) for index in range(log.partitions(topic) or 0)]
+    ends = log.ends(places)
+    return bool(places) and all(ends.get(place) == 0 for place in places)
 
 
 def _once_readable(log: Log, topics: Topics, check: Callable[[], None], health: Health) -> tuple[int, Withdrawals]:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.codec import decode_block, encode_block
+from saffron.engine.events.codec import decode_block, encode_block, open_block
 from saffron.engine.models.features.features import Pane
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.operator import ShedderOperator
@@ -107,7 +107,7 @@ class ShedderService:
         for record in self._newest.values():
             operator.offer(record.key, record.value, record.offset)
         credit = self._settings.credit_events
-        return ShedderHop(operator, decode_block, where.topic, credit_events=credit, patience_ms=_SILENCE_MS)
+        return ShedderHop(operator, open_block, where.topic, credit_events=credit, patience_ms=_SILENCE_MS)
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, Any]]:
         found: dict[TopicPartition, list[Record]] = {}

@@ -96,6 +96,37 @@ def test_a_position_from_a_member_that_has_left_is_refused(subject: Subject) -> 
     second.close()
 
 
+def test_a_membership_is_that_of_the_present_generation(subject: Subject) -> None:
+    topic, group = subject.topic(partitions=2), subject.name()
+    everything = {TopicPartition(topic, index) for index in range(2)}
+    mine: set[TopicPartition] = set()
+    yours: set[TopicPartition] = set()
+    first = member(subject.log, group, topic, mine)
+    until(lambda: mine == everything, first)
+    producer = subject.log.producer(subject.name())
+
+    def commit(membership: object, offset: int) -> None:
+        transaction(producer, topic, b"%d" % offset)
+        producer.send_offsets({TopicPartition(topic, 0): Committed(offset)}, membership)
+        producer.commit()
+
+    before = first.membership()
+    commit(before, 1)
+    commit(first.membership(), 2)
+    second = member(subject.another(), group, topic, yours)
+    until(lambda: len(mine) == 1 and mine | yours == everything, first, second)
+    commit(first.membership(), 3)
+    second.close()
+    until(lambda: mine == everything, first)
+    commit(first.membership(), 4)
+    found = first.committed(TopicPartition(topic, 0))
+    assert found is not None
+    assert found.offset == 4
+    with pytest.raises(LogError):
+        commit(before, 5)
+    first.close()
+
+
 def test_a_partition_can_be_sought_right_after_it_is_assigned(subject: Subject) -> None:
     """The shells do so on every take-over."""
     topic, group = subject.topic(), subject.name()

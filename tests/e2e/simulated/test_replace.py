@@ -26,8 +26,8 @@ CHANGES = (
     (60, "add", FALLS.format(6)),
     (110, "pause", FALLS.format(6)),
     (150, "resume", FALLS.format(6)),
-    (200, "add", RISES.format(5)),
-    (240, "add", RISES.format(2)),
+    (190, "add", RISES.format(5)),
+    (310, "add", RISES.format(2)),
 )
 """Turn, change and text of each version."""
 
@@ -74,7 +74,7 @@ def lived(seed: int, directory: Path) -> World:
             source.events(4)
 
     try:
-        world.run(560, each)
+        world.run(680, each)
         world.settle(lambda: True)
         source.events(40)  # of the last version
         close(world, PARTITIONS)

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from saffron.model_builder.job import Progress, Source
+from saffron.model_builder.main import is_unused
 from saffron.model_builder.settings import settings
+from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.security.security import Security
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
 
 
 def test_the_source_reads_only_what_is_committed_from_the_beginning() -> None:
@@ -18,6 +22,16 @@ def test_the_source_reads_only_what_is_committed_from_the_beginning() -> None:
     assert options["startingOffsets"] == "earliest"
     assert options["groupIdPrefix"] == "t.model-builder"
     assert int(options["maxOffsetsPerTrigger"]) > 0
+
+
+def test_a_topic_is_unused_until_its_first_record() -> None:
+    broker = MemoryBroker(lambda: 0)
+    log = MemoryLog(broker)
+    assert not is_unused(log, "features"), "what is not known may hold anything"
+    broker.create(TopicSpec("features", 2, {}))
+    assert is_unused(log, "features")
+    log.producer().send("features", 1, b"first")
+    assert not is_unused(log, "features")
 
 
 def test_progress_is_that_of_the_worst_source() -> None:

@@ -128,6 +128,7 @@ class FakeOperator:
     def statistics(self) -> Mapping[str, Any]:
         return {"partial_matches": {"fake": 0}, "events": self._events}
 
+    has_queries = True
     failed: frozenset[str] = frozenset()
 
     def failures(self) -> list[Failure]:

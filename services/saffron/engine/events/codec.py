@@ -16,8 +16,10 @@ them, so that reading is a copy of the buffers. The metadata of the Arrow schema
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import accumulate
+from typing import Any, TypeVar
 
 import numpy as np
 import orjson
@@ -26,18 +28,24 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns, is_null
+from saffron.engine.events.packed import PackedColumns
 from saffron.errors import LogError
 from saffron.schema.schema import NULL_CODE, Kind
 
 VERSION = 1
 _KEY = b"saffron"
 _SEQ = "$seq"
+_TS = "$ts"
 _LATEST = "$latest"
 _DROPPED = "$dropped"
 _KEYS = "$key"
 _TRACE = "$trace"
 _VERSION_KEY = b"saffron.version"
 _TRACED_KEY = b"saffron.traced"
+_FIXED = 3
+"""Number of columns that every block has."""
+_SIZE = 4
+"""Bytes of a size in an Arrow stream."""
 _PAIR = pa.binary(16)
 _ARROW = {
     kind: _PAIR if kind is Kind.NUMBER else pa.from_numpy_dtype(np.dtype(kind.dtype))
@@ -49,24 +57,28 @@ _TEXTS = {Kind.STRING: pa.utf8(), Kind.ARRAY: pa.large_utf8()}
 _KIND = {arrow: kind for kind, arrow in _ARROW.items()}
 _KIND |= {pa.dictionary(pa.int32(), texts): kind for kind, texts in _TEXTS.items()}
 
+T = TypeVar("T")
+
 
 def encode_block(block: Block) -> bytes:
     """The block as one message."""
     columns = block.columns
+    if isinstance(columns, PackedColumns):
+        return _with_header(columns.message, block)
     n = len(columns)
     dense = n == block.next_seq - block.first_seq
     fields: list[tuple[str, Any]] = []
     if not dense:
-        fields.append((_SEQ, _whole(columns.seq)))
+        fields.append((_SEQ, _int64(columns.seq)))
     if columns.latest is not None:
-        fields.append((_LATEST, _whole(columns.latest)))
-    fields += [("$ts", _whole(columns.ts)), ("$time", _whole(columns.time)), ("$type", _arrow(columns.type))]
+        fields.append((_LATEST, _int64(columns.latest)))
+    fields += [(_TS, _int64(columns.ts)), ("$time", _int64(columns.time)), ("$type", _arrow(columns.type))]
     fields += [
         (name, pa.Array.from_buffers(pa.uint64(), n, [None, _buffer(bits)], 0))
         for name, bits in ((_DROPPED, columns.dropped), (_KEYS, columns.key))
         if bits is not None
     ]
-    metadata: Any = {_VERSION_KEY: str(VERSION).encode(), _KEY: orjson.dumps(_header(block))}
+    metadata = _metadata(block)
     if columns.trace is not None:
         fields.append((_TRACE, _arrow(columns.trace)))
         metadata[_TRACED_KEY] = b"1"
@@ -84,15 +96,62 @@ def decode_block(message: bytes) -> Block:
 
     Raises LogError where the message is torn, of another version, or no block.
     """
+    return _whole(message, lambda: _block(message, packed=False))
+
+
+def open_block(message: bytes) -> Block:
+    """The block in a message, whose columns are decoded when they are first asked for (see `PackedColumns`).
+
+    Raises LogError as `decode_block`. Where only columns are torn, it comes when they are asked for.
+    """
+    return _whole(message, lambda: _block(message, packed=True))
+
+
+def _block(message: bytes, *, packed: bool) -> Block:
+    with pa.ipc.open_stream(message) as reader:
+        schema = reader.schema
+        header = _parse_header(schema.metadata)
+        batch = reader.read_next_batch()
+    first_seq, next_seq = header["first_seq"], header["next_seq"]
+    if packed and _is_plain(schema) and batch.num_rows == next_seq - first_seq:
+        decode = partial(_whole, message, lambda: _columns(batch, first_seq, next_seq))
+        return Block(PackedColumns.of(message, batch.num_rows, decode), **header)
+    return Block(_columns(batch, first_seq, next_seq), **header)
+
+
+def _is_plain(schema: Any) -> bool:
+    """True if the events have the columns of every block only, and attributes."""
+    has_bits = len(schema) > _FIXED and schema.field(_FIXED).type == pa.uint64()
+    return schema.field(0).name == _TS and not has_bits and _TRACED_KEY not in schema.metadata
+
+
+def _whole(message: bytes, read: Callable[[], T]) -> T:
+    """What `read` makes of a message; the errors of Arrow, and of what is not there, as LogError."""
     try:
-        with pa.ipc.open_stream(message) as reader:
-            header = _parse_header(reader.schema.metadata)
-            batch = reader.read_next_batch()
-        return Block(_columns(batch, header["first_seq"], header["next_seq"]), **header)
+        return read()
     except LogError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, IndexError, StopIteration) as error:
         raise LogError(f"a message of {len(message)} bytes is no whole block: {error}") from error
+
+
+def _with_header(message: bytes, block: Block) -> bytes:
+    """The message with the header of `block`, whose columns are those in it.
+
+    An Arrow stream is a message with the schema, which has the header, then those with columns. A message begins with
+    a mark and its size, of four bytes each.
+    """
+    with pa.ipc.open_stream(message) as reader:
+        schema = reader.schema
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema.with_metadata(_metadata(block))):
+        pass
+    begin = 2 * _SIZE + int.from_bytes(message[_SIZE : 2 * _SIZE], "little")
+    return sink.getvalue().to_pybytes()[: -2 * _SIZE] + message[begin:]
+
+
+def _metadata(block: Block) -> dict[bytes | str, bytes | str]:
+    return {_VERSION_KEY: str(VERSION).encode(), _KEY: orjson.dumps(_header(block))}
 
 
 def _header(block: Block) -> dict[str, Any]:
@@ -141,7 +200,7 @@ def _buffer(data: Any) -> pa.Buffer:
     return pa.py_buffer(array)
 
 
-def _whole(data: NDArray[np.int64]) -> Any:
+def _int64(data: NDArray[np.int64]) -> Any:
     return pa.Array.from_buffers(pa.int64(), len(data), [None, _buffer(data)])
 
 
@@ -158,11 +217,12 @@ def _arrow(column: Column) -> Any:
 
 def _texts(values: tuple[str, ...], kind: Any) -> Any:
     """The strings as an array. (`pa.array` would import pandas, if it is there, which takes a second.)"""
-    encoded = [value.encode() for value in values]
-    bounds = np.zeros(len(encoded) + 1, dtype=np.int32 if kind == pa.utf8() else np.int64)
-    np.cumsum([len(value) for value in encoded], out=bounds[1:])
-    buffers = [None, _buffer(bounds), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(kind, len(encoded), buffers, 0)
+    joined = "".join(values)
+    data = joined.encode()
+    parts = values if len(data) == len(joined) else [value.encode() for value in values]
+    width = np.int32 if kind == pa.utf8() else np.int64
+    bounds = np.fromiter(accumulate(map(len, parts), initial=0), width, len(values) + 1)
+    return pa.Array.from_buffers(kind, len(values), [None, _buffer(bounds), pa.py_buffer(data)], 0)
 
 
 def _columns(batch: Any, first_seq: int, next_seq: int) -> Columns:
@@ -175,8 +235,8 @@ def _columns(batch: Any, first_seq: int, next_seq: int) -> Columns:
     else:
         raise LogError(f"a block of {batch.num_rows} events that covers {next_seq - first_seq}")
     latest = _copy(fields.pop(0)[1], np.dtype(np.int64)) if fields[0][0] == _LATEST else None
-    (_, ts), (_, time), (_, kind) = fields[:3]
-    del fields[:3]
+    (_, ts), (_, time), (_, kind) = fields[:_FIXED]
+    del fields[:_FIXED]
     bits = {}
     while fields and fields[0][1].type == pa.uint64():
         name, array = fields.pop(0)

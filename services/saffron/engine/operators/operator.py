@@ -45,6 +45,10 @@ class ResultOperator(Protocol):
     def restore(self, state: State) -> None: ...
 
     @property
+    def has_queries(self) -> bool:
+        """True if queries of its own stand, whatever their state; without any, events bring no results."""
+
+    @property
     def failed(self) -> frozenset[str]:
         """The queries that have failed and are still standing."""
 

@@ -96,6 +96,10 @@ class QueryOperator(EngineHooks[S, R]):
         return failures.results.ordered()
 
     @property
+    def has_queries(self) -> bool:
+        return any(not standing.foreign for standing in self._standing.values())
+
+    @property
     def failed(self) -> frozenset[str]:
         """The queries that have failed and are still standing."""
         return frozenset(name for name, standing in self._standing.items() if standing.failure)

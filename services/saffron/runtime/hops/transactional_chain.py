@@ -89,7 +89,7 @@ class TransactionalChain(ABC):
             self._queue.extend(record for record in records if record.offset >= self.position)
 
     def step(self, now_ms: int) -> bool:
-        """One step of work; True if there was any."""
+        """One step of work; True if there was any that somebody waits for."""
         if self._transactions.is_taken_over:
             return self._retry.run(now_ms, self._advance)
         return now_ms >= self._retry.retry_at and self._retry.run(now_ms, self._begin_anew)
@@ -130,7 +130,7 @@ class TransactionalChain(ABC):
 
     @abstractmethod
     def _advance(self, now_ms: int) -> bool:
-        """One step after the take-over; False if there was nothing to do."""
+        """One step after the take-over; False if there was nothing to do, or nothing that somebody waits for."""
 
     @abstractmethod
     def _finish(self, now_ms: int) -> None:

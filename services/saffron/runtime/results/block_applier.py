@@ -90,6 +90,11 @@ class BlockApplier:
         self.next_seq, self.watermark, self.schema = reader["next_seq"], reader["watermark"], reader["schema"]
         return ReaderState(reader["claim"], reader["counter"])
 
+    @property
+    def has_queries(self) -> bool:
+        """True unless it is known that no query stands."""
+        return self.operator is None or self.operator.has_queries
+
     # ------------------------------------------------------------ work
 
     def apply(self, record: Record, place: Place) -> Applied | None:

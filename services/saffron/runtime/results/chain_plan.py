@@ -70,7 +70,8 @@ class ChainPlan:
     `source`: value of the header ce_source of all its results. `headers`: further headers. `encode`: from a result's
     JSON to its output format; None for JSON. `letters`: partition for dead letters. `commit_executor`,
     `snapshot_executor`: run commits and snapshot writes. `report_failure`: called with each failed query. `report`:
-    adds to counters; `labels`: stream and partition there. `results`: the counter of results.
+    adds to counters; `labels`: stream and partition there. `results`: the counter of results. `has_queries`: whether
+    queries are registered that the operator runs, or will run when they come into force.
     """
 
     where: TopicPartition
@@ -92,6 +93,7 @@ class ChainPlan:
     report: Report = unreported
     labels: tuple[str, str] = ("", "")
     results: Counter = COMPLEX_EVENTS
+    has_queries: Callable[[], bool] = lambda: True
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,10 @@ class Readiness:
         own = ((one.name, one.stream, one.version) for one in self._registrations.values())
         return frozenset((n, stream) for n, stream, version in own if self._failures.failed(n, stream)[0] == version)
 
+    def has_queries(self, stream: str) -> bool:
+        """True if queries of the stream are registered that this service runs."""
+        return any(registration.stream == stream for registration in self._registrations.values())
+
     def fail(self, stream: str, partition: int, failure: Failure) -> None:
         """Records and reports a query's failure on a partition."""
         where = (self._service, stream, partition)

@@ -19,15 +19,9 @@ from saffron.runtime.hops.input_state import LOST, InputTracker
 from saffron.runtime.hops.transactional_chain import Holding, TransactionalChain
 from saffron.runtime.log import Consumer, Log, Record
 from saffron.runtime.results.block_applier import BlockApplier
-from saffron.runtime.results.chain_plan import (
-    ChainPlan,
-    CommitPacing,
-    Limits,
-    PendingResults,
-    Place,
-    next_index,
-)
+from saffron.runtime.results.chain_plan import ChainPlan, CommitPacing, Limits, PendingResults, Place, next_index
 from saffron.runtime.results.failed_queries import counts_by_query, failed_queries_text
+from saffron.runtime.results.rest import Rest
 from saffron.runtime.results.result_writer import ResultWriter
 from saffron.runtime.results.snapshot_writing import SnapshotWriting
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
@@ -57,6 +51,7 @@ class ResultChain(TransactionalChain):
         self._commit_pacing = CommitPacing()
         self.tally = Tally(plan.report, plan.results)
         self._blocks = BlockApplier(log, plan, self.tally)
+        self._rest = Rest(consumer, plan.where, lambda: plan.has_queries() or self._blocks.has_queries)
         self._snapshots = Snapshots(plan.directory)
         self._snapshot = SnapshotWriting(self._snapshots, plan.snapshot_executor, limits.snapshot_ms, self.tally)
         self._writer = ResultWriter(plan, limits, self.tally)
@@ -134,6 +129,7 @@ class ResultChain(TransactionalChain):
         self._place = start.place
         self.position = self._blocks.start(start)
         self._snapshot.begin_at(self.position, now_ms)
+        self._rest.begin_at(self.position)
         self._committed_at = self._observed_at = now_ms
         return tracker
 
@@ -155,8 +151,15 @@ class ResultChain(TransactionalChain):
     # ------------------------------------------------------------ work
 
     def _advance(self, now_ms: int) -> bool:
-        self._flow.update(len(self._queue), self._limits.queue, self._limits.queue // 4)
         self._transactions.settle()
+        moved = self._work(now_ms)
+        if not self._queue and self._rest.is_on(self.position, now_ms):
+            self._flow.pause(True)
+        else:
+            self._flow.update(len(self._queue), self._limits.queue, self._limits.queue // 4)
+        return moved
+
+    def _work(self, now_ms: int) -> bool:
         if self._pending is not None:
             self._write(self._pending, now_ms)
         elif self.due(now_ms) <= 0:
@@ -166,16 +169,22 @@ class ResultChain(TransactionalChain):
                 self._transactions.wait()
                 self._write_snapshot(now_ms)
         elif self._queue:
-            try:
-                self._apply(self._queue.popleft())
-            except GapError:  # results before the gap are committed first
-                self._commit(now_ms, observe=False)
-                self._transactions.wait()
-                raise
+            self._apply_next(now_ms)
         else:
             self._commit_pacing.mark_idle()
             return False
-        return True
+        return self._pending is not None or not self._rest.is_possible  # else nobody waits for what is done next
+
+    def _apply_next(self, now_ms: int) -> None:
+        """Applies a block; without queries all that are there."""
+        try:
+            self._apply(self._queue.popleft())
+            while self._rest.is_possible and self._queue and self._pending is None:
+                self._apply(self._queue.popleft())
+        except GapError:  # results before the gap are committed first
+            self._commit(now_ms, observe=False)
+            self._transactions.wait()
+            raise
 
     def _apply(self, record: Record) -> None:
         """Applies the block of a record. Its results are pending unless they are in the log already."""

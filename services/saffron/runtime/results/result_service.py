@@ -40,7 +40,7 @@ from saffron.runtime.telemetry.metrics import Metrics
 
 _LOG = logging.getLogger(__name__)
 _CONTROL_MS = 20
-_LOAD_MS = 50
+_LOAD_MS = 100
 _LEAST_LOAD_MS = 5
 _FLUSH_SECONDS = 10.0
 _ACK_SECONDS = 2.0
@@ -207,6 +207,7 @@ class ResultService:
             report=self._metrics.add,
             labels=(stream, str(where.partition)),
             results=kind.results,
+            has_queries=lambda: self._readiness.has_queries(stream),
         )
 
     def _report_failure(self, stream: str, partition: int, failure: Failure) -> None:

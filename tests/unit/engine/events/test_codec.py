@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.events.codec import decode_block, encode_block
+from saffron.engine.events.codec import decode_block, encode_block, open_block
 from saffron.engine.events.column_operations import (
     column_values,
     concat_columns,
@@ -22,6 +22,7 @@ from saffron.engine.events.column_operations import (
     take_columns,
 )
 from saffron.engine.events.columns import Column, Columns
+from saffron.engine.events.packed import PackedColumns
 from saffron.errors import LogError
 from saffron.schema.schema import NULL_INT, Kind
 
@@ -141,6 +142,75 @@ def test_mutated_messages_never_surprise() -> None:
             data[rng.randrange(len(data))] = rng.randrange(256)
         with contextlib.suppress(LogError):
             decode_block(bytes(data))
+        with contextlib.suppress(LogError):
+            encode_block(open_block(bytes(data)))
+
+
+@pytest.mark.parametrize("n", [0, 1, 500])
+def test_a_block_passed_on_unread_has_the_bytes_of_one_that_was_read(n: int) -> None:
+    original = block(columns(n, 7), counter=11, controls=(Control(7, "query", {"op": "remove", "name": "q"}),))
+    message = encode_block(original)
+    changes: dict[str, Any] = {"claim": 300, "controls": (), "input": {"windows": 10**12}, "counter": 5, "end": True}
+    passed = replace(open_block(message), **changes)
+    assert isinstance(passed.columns, PackedColumns)
+    assert len(passed.columns) == n
+    assert not any(getattr(passed.columns, name) is not None for name in ("dropped", "key", "trace", "latest"))
+    assert encode_block(passed) == encode_block(replace(original, **changes))
+    assert encode_block(replace(open_block(message), **changes)) == encode_block(passed)
+    again = replace(open_block(encode_block(passed)), claim=2)
+    assert encode_block(again) == encode_block(replace(original, **{**changes, "claim": 2}))
+
+
+@pytest.mark.parametrize("n", [0, 1, 500])
+def test_columns_are_decoded_when_one_is_asked_for(n: int) -> None:
+    original = block(columns(n, 7))
+    for name in ("seq", "ts", "time", "type", "attributes"):
+        opened = open_block(encode_block(original)).columns
+        getattr(opened, name)
+        assert type(opened) is Columns
+        assert_same(opened, original.columns)
+    mask = np.arange(n, dtype=np.uint64)
+    masked = replace(open_block(encode_block(original)).columns, dropped=mask)
+    assert_same(masked, replace(original.columns, dropped=mask))
+    assert encode_block(replace(original, columns=masked)) == encode_block(
+        replace(original, columns=replace(original.columns, dropped=mask))
+    )
+    with pytest.raises(AttributeError):
+        _ = open_block(encode_block(original)).columns.nothing  # type: ignore[attr-defined]
+
+
+def test_columns_that_not_every_block_has_are_decoded_at_once() -> None:
+    events = columns(4, 7)
+    other: list[Columns] = [
+        replace(events, latest=events.ts + 1),
+        replace(events, dropped=np.ones(4, np.uint64)),
+        replace(events, key=np.ones(4, np.uint64)),
+        replace(events, trace=events.type),
+    ]
+    for one in other:
+        found = open_block(encode_block(block(one))).columns
+        assert type(found) is Columns
+        assert (found.latest is None, found.dropped is None, found.key is None, found.trace is None) == (
+            one.latest is None,
+            one.dropped is None,
+            one.key is None,
+            one.trace is None,
+        )
+    dropped_whole = Block(take_columns(columns(10, 7), np.array([1, 4, 5])), 7, 17, 0)
+    assert open_block(encode_block(dropped_whole)).columns.seq.tolist() == [8, 11, 12]
+
+
+def test_torn_columns_are_told_when_they_are_asked_for() -> None:
+    message = bytearray(encode_block(block(columns(20))))
+    at = message.rindex(b"B\0")  # the texts of `type`
+    message[at - 1 : at + 1] = b"\xff\xff"
+    passed = open_block(bytes(message))
+    assert isinstance(passed.columns, PackedColumns)
+    with pytest.raises(LogError, match="no whole block"):
+        _ = passed.columns.ts
+    for length in (0, 1, 8, 100, len(message) // 2):
+        with pytest.raises(LogError, match="no whole block"):
+            open_block(bytes(message[:length]))
 
 
 def test_unknown_version(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,10 +21,13 @@ _GRAIN = 32
 
 @dataclass(frozen=True)
 class Droppable:
-    """A query whose partial matches may go; `curve` None: nothing is known of them. `worth`: its weight times its
-    matches an event. `cost`: its share of all time. `ratio`: matches that they have lost, as measured, for each that
-    the curve said. `belief`: the part of them that goes by the curve; the rest is drawn evenly, and loses what it
-    saves."""
+    """A query whose partial matches may go; `curve` None: nothing is known of them.
+
+    - `worth`: its weight times its matches an event. `cost`: its share of all time.
+    - `belief`: the part of them that goes by the curve. The rest is drawn evenly, and is expected to lose what it
+      saves.
+    - `ratio`: measured matches lost for each expected one. Retained partial matches measure it, drawn ones included.
+    """
 
     curve: PartialCurve | None
     worth: float
@@ -36,7 +39,7 @@ class Droppable:
         """The share of matches lost where this share of the time is saved."""
         if self.curve is None:
             return saved
-        return self.belief * as_measured(self.curve.at(saved), self.ratio) + (1.0 - self.belief) * saved
+        return as_measured(self.belief * self.curve.at(saved) + (1.0 - self.belief) * saved, self.ratio)
 
 
 @dataclass

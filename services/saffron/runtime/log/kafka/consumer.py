@@ -45,6 +45,7 @@ class KafkaConsumer:
         self._paused: set[TopicPartition] = set()
         self._missing_offsets: dict[TopicPartition, int] = {}
         self._out_of_range: dict[TopicPartition, OutOfRange] = {}
+        self._membership: Any = None
         self._abandoned = False
 
     # ------------------------------------------------------------ membership
@@ -74,13 +75,14 @@ class KafkaConsumer:
         self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in positions.items()])
 
     def membership(self) -> Any:
-        try:
-            found = self._consumer.consumer_group_metadata()
-        except RuntimeError as error:
-            raise LogError(f"this consumer of group {self._group} is closed") from error
-        if found is None:
+        if self._membership is None:  # it waits for librdkafka's thread, and changes only with the assignment
+            try:
+                self._membership = self._consumer.consumer_group_metadata()
+            except RuntimeError as error:
+                raise LogError(f"this consumer of group {self._group} is closed") from error
+        if self._membership is None:
             raise LogError("positions can only be committed by a member of a group")
-        return found
+        return self._membership
 
     # ------------------------------------------------------------ reading
 
@@ -171,16 +173,18 @@ class KafkaConsumer:
 
     def close(self) -> None:
         self._consumer.close()
+        self._membership = None
 
     def abandon(self) -> None:
         """Leaves the group without callbacks. No effect on a closed consumer."""
         self._abandoned = True
-        self._consumer.close()
+        self.close()
 
     # ------------------------------------------------------------ inside
 
     def _set_assignment(self, partitions: set[TopicPartition]) -> None:
         self._assigned = partitions
+        self._membership = None
         self._ends.clear()
         self._starts.clear()
         self._seeks.clear()
