@@ -47,7 +47,8 @@ def test_partial_matches_that_lost_less_than_expected_go_rather_than_events(beli
     """Drawn or chosen by the model alike: both are retained in part, and measured."""
     as_expected = replace(droppable(1.0), belief=belief)
     less = replace(as_expected, ratio=0.4)
-    assert less.lost(0.0) == 0.0 and less.lost(1.0) == 1.0
+    assert less.lost(0.0) == 0.0
+    assert less.lost(1.0) == 1.0
     assert less.lost(0.5) == pytest.approx(1 - 0.5**0.4)
     events = {"q": Candidate(LossCurve(0.8 * SHARES), 1.0, 1.0)}
     assert Splits().split(0.5, lambda: (events, {"q": as_expected})) == 1.0
