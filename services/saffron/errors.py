@@ -4,6 +4,7 @@
     ├── QueryError        a query's text is wrong (stage, place and hint; `carets` renders it)
     ├── SchemaError       a stream's schema is wrong, or an operation does not fit it
     ├── InputError        a file or an event given by the user is wrong
+    │   └── ForkError         what has threads or connections was begun before this process was forked
     ├── AggregateError    a user-defined aggregate is wrong, or fails on its input
     ├── FailedError       a query that was right ended with an exception: its own data's, or a fault of ours
     ├── SettingsError     a flag, a SAFFRON_* variable or a line of the settings file is wrong
@@ -36,6 +37,13 @@ class SchemaError(SaffronError):
 
 class InputError(SaffronError):
     """A file or an event given by the user is wrong."""
+
+
+class ForkError(InputError):
+    """Something that has threads or connections was begun in another process, and a fork has neither."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} was begun before this process was forked, and cannot go on in it: begin it anew here")
 
 
 class AggregateError(SaffronError):

@@ -11,16 +11,18 @@ from typing import Any
 
 from bench.shared.chart import chart
 from bench.shared.table import report
+from experiments import usage
 from experiments.catalogue import EXPERIMENTS, Experiment, Point
 from experiments.oracle import missed_at_best
 from experiments.real import both
-from experiments.robustness import ROBUSTNESS, numbers, sweep
+from experiments.robustness import ROBUSTNESS, sweep
 from experiments.run import BOUND_MS, Outcome
 from experiments.summary import summary
 from experiments.verdict import verdict
 from experiments.virtual import Done, Task, run_all
 
 from saffron.cli import console
+from saffron.cli.parsed import unknown_name
 from saffron.cli.progress import bar
 from saffron.language.cost.shedders import NONE, SHEDDERS
 
@@ -50,7 +52,7 @@ def main() -> None:
         sweep(chosen)
         return
     if chosen.name not in known:
-        raise SystemExit(f"there is no experiment {chosen.name!r}; there are {', '.join(known)}")
+        usage.wrong(unknown_name("experiment", chosen.name, (*known, ROBUSTNESS)))
     experiment = known[chosen.name]
     rows = list(_rows(experiment, chosen))
     console.done()
@@ -65,11 +67,11 @@ def main() -> None:
 
 def _rows(experiment: Experiment, chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
     shedders = _named(chosen.only) if chosen.only else experiment.shedders
-    values = numbers("--at", chosen.at) if chosen.at else [one.value for one in experiment.points]
+    values = usage.numbers("--at", chosen.at) if chosen.at else [one.value for one in experiment.points]
     points = [one for one in experiment.points if one.value in values]
     if not points:
         told = ", ".join(f"{one.value:g}" for one in experiment.points)
-        raise SystemExit(f"{experiment.name} has no {experiment.varied} {chosen.at}; there are {told}")
+        usage.wrong(f"--at: {experiment.name} has no {experiment.varied} {chosen.at}; there are {told}")
     made = (
         _real(experiment, points, shedders, chosen) if chosen.real else _virtual(experiment, points, shedders, chosen)
     )
@@ -79,19 +81,19 @@ def _rows(experiment: Experiment, chosen: argparse.Namespace) -> Iterator[dict[s
 
 
 def _named(only: str) -> list[str]:
-    """The shedders of `--only`. SystemExit: one is unknown."""
+    """The shedders of `--only`, all of them known."""
     known = dict.fromkeys([*SHEDDERS, *(name for one in EXPERIMENTS for name in one.shedders)])
-    named = only.split(",")
-    if unknown := [name for name in named if name not in known]:
-        raise SystemExit(f"--only: there is no shedder {unknown[0]!r}; there are {', '.join(known)}")
-    return named
+    return usage.names("--only", only, "shedder", known)
 
 
 def _virtual(
     experiment: Experiment, points: Sequence[Point], shedders: Sequence[str], chosen: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
     """The rows of each point once all its seeds are done."""
-    train = numbers("--train", chosen.train)[0] / 100 if chosen.train else None
+    given = usage.shares("--train", chosen.train) if chosen.train else [None]
+    if len(given) > 1:
+        usage.wrong(f"--train {chosen.train}: only {ROBUSTNESS} takes several")
+    train = given[0]
     tasks = [
         Task(experiment.name, point.value, seed, tuple(shedders), chosen.events, train)
         for point in points

@@ -15,6 +15,7 @@ from math import sqrt
 from typing import Any
 
 from bench.shared.table import report, write
+from experiments import usage
 from experiments.catalogue import EVEN, EXPERIMENTS, SHARES, Experiment
 from experiments.virtual import Done, Task, run_all
 
@@ -41,11 +42,12 @@ def sweep(chosen: argparse.Namespace) -> None:
     `--only`: these experiments. `--train`: these shares, per cent. `--seeds`: the most runs of each row; there are
     fewer where its interval lies on one side of `ALLOWED` before.
     """
-    names = chosen.only.split(",") if chosen.only else [one.name for one in EXPERIMENTS]
-    shares = [one / 100 for one in numbers("--train", chosen.train)] if chosen.train else list(SHARES)
+    known = [one.name for one in EXPERIMENTS]
+    names = usage.names("--only", chosen.only, "experiment", known) if chosen.only else known
+    shares = usage.shares("--train", chosen.train) if chosen.train else list(SHARES)
     rows = [row for one in EXPERIMENTS if one.name in names for row in places(one, shares)]
     if not rows:
-        raise SystemExit(f"there is none of {', '.join(names)}; there are {', '.join(one.name for one in EXPERIMENTS)}")
+        usage.wrong(f"--train {chosen.train}: {', '.join(names)} is not tried with it")
     title = f"auto beside even dropping; at most {chosen.seeds} seeds"
     done: dict[Place, list[Done]] = {row: [] for row in rows}
     for seed in range(chosen.seeds):
@@ -62,14 +64,6 @@ def sweep(chosen: argparse.Namespace) -> None:
                 write(title, _rows(done), chosen.json)
     console.done()
     report(title, _rows(done), chosen.json, width=120)
-
-
-def numbers(option: str, given: str) -> list[float]:
-    """The numbers of an option. SystemExit: one is none."""
-    try:
-        return [float(one) for one in given.split(",")]
-    except ValueError:
-        raise SystemExit(f"{option} {given}: give numbers, comma separated") from None
 
 
 def places(experiment: Experiment, shares: Sequence[float]) -> Iterator[Place]:

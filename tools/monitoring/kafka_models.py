@@ -28,6 +28,7 @@ from saffron.runtime.telemetry.metric_names import (
     TIMES_IN_SECONDS,
     TRANSACTION_ABORTS,
     UNREADABLE_RECORDS,
+    WITHOUT_ARRAY,
 )
 from tools.monitoring.expressions import gauge, increase, rate
 from tools.monitoring.panel import POD, Dashboard, Panel, Query
@@ -89,8 +90,8 @@ KAFKA_MODELS = Dashboard(
             "Events a second below the watermark on arrival (raise the stream's disorder bound; by silence: its"
             " silence), and values of another"
             " kind than the inferred schema's or beyond its 1,000 attributes (give the stream a schema). Filtered: what"
-            " the condition of a merged stream's source did not pass. Times in seconds: they lie in 1970, and would not"
-            " in seconds.",
+            " the condition of a merged stream's source did not pass, or what has no array to explode. Times in"
+            " seconds: they lie in 1970, and would not in seconds.",
             "cps",
             (
                 Query(rate(LATE_EVENTS, "stream"), "late: {{stream}}"),
@@ -98,6 +99,7 @@ KAFKA_MODELS = Dashboard(
                 Query(rate(MISTYPED_VALUES, "stream"), "mistyped: {{stream}}"),
                 Query(rate(LEFT_OUT_VALUES, "stream"), "left out: {{stream}}"),
                 Query(rate(FILTERED, "stream"), "filtered: {{stream}}"),
+                Query(rate(WITHOUT_ARRAY, "stream"), "without the array of explode: {{stream}}"),
                 Query(rate(TIMES_IN_SECONDS, "stream"), "times in seconds: {{stream}}"),
             ),
         ),

@@ -93,7 +93,7 @@ def _panel(number: int, panel: Panel, place: Mapping[str, int]) -> dict[str, Any
             "overrides": [_threshold()] if panel.kind == "timeseries" else [],
         },
         "options": _options(panel),
-        "targets": [_target(letter, panel, one) for letter, one in zip("ABCDEF", panel.queries, strict=False)],
+        "targets": [_target(letter, panel, one) for letter, one in zip("ABCDEFGH", panel.queries, strict=False)],
     }
 
 

@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import orjson
 
+from saffron.api.one_thread import OneThread
 from saffron.api.query import QueryLike, SchemaLike, compile_all
 from saffron.api.result import Result, result_of
 from saffron.api.source import lines_of, source_of
 from saffron.api.times import duration, moment
 from saffron.counted import counted
-from saffron.errors import InputError
+from saffron.errors import ForkError, InputError
 
 if TYPE_CHECKING:
     from saffron.engine.windows.dead_letters import DeadLetter
     from saffron.runtime.replay.both import Merged
     from saffron.runtime.replay.fed_messages import FedMessages
-    from saffron.runtime.replay.live import LiveReplay, LiveState
+    from saffron.runtime.replay.live import LiveReplay
     from saffron.schema.schema import Schema
 
 T = TypeVar("T")
@@ -59,6 +60,8 @@ class Live:
         self._found: Counter[str] = Counter()
         self._failed = dict(live.failed)
         self._thread: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
+        self._alone = OneThread()
 
     # ------------------------------------------------------------ events in, results out
 
@@ -74,11 +77,12 @@ class Live:
         """
         live = self._open()
         if self._messages is not None:
-            return self._results(live, live.feed(self._messages.read(topic, list(lines_of(events)))))
+            read = self._messages.read
+            return self._results(live, lambda: live.feed(read(topic, list(lines_of(events)))))
         if topic is not None:
             raise InputError("topics are of a definition: saffron.open(..., stream=FILE)")
         source = source_of([events] if isinstance(events, Mapping) else events)
-        return self._results(live, chain.from_iterable(map(live.feed, source.batches(self._schema))))
+        return self._results(live, lambda: chain.from_iterable(map(live.feed, source.batches(self._schema))))
 
     def advance(self, ts: float | datetime) -> list[Result]:
         """Let event time pass without an event: none with a smaller `ts` will come. Return what that completes.
@@ -87,12 +91,13 @@ class Live:
         late from here on.
         """
         live = self._open()
-        return self._results(live, live.advance(moment(ts)))
+        at = moment(ts)
+        return self._results(live, lambda: live.advance(at))
 
     def flush(self) -> list[Result]:
         """End the stream: return what its end completes. No event can be fed after it."""
         live = self._open()
-        found = self._results(live, live.finish())
+        found = self._results(live, live.finish)
         self.close()
         return found
 
@@ -114,7 +119,8 @@ class Live:
         """All state, for `saffron.open(..., snapshot=...)`: it goes on as if there had been no cut."""
         from saffron.runtime.results.snapshots import Snapshot, encode
 
-        state = self._open().snapshot()
+        with self._alone:
+            state = self._open().snapshot()
         about = {**state.about, "topics": {} if self._messages is None else self._messages.record()}
         return encode(Snapshot(int(about["next"]), about, state.arrays))
 
@@ -180,14 +186,15 @@ class Live:
             raise InputError("this was closed (or flushed): saffron.open begins anew")
         return self._live
 
-    def _results(self, live: LiveReplay, merged: Iterator[Merged]) -> list[Result]:
+    def _results(self, live: LiveReplay, merged: Callable[[], Iterator[Merged]]) -> list[Result]:
         from saffron.engine.match.output.listing import whole
 
         lines: list[bytes] = []
-        for one in merged:
-            if len(one):
-                self._found.update(one.counts())
-                lines += chain.from_iterable(one.json())
+        with self._alone:
+            for one in merged():
+                if len(one):
+                    self._found.update(one.counts())
+                    lines += chain.from_iterable(one.json())
         self._tell(live)
         return [result_of(data) for data in whole(map(orjson.loads, lines))]
 
@@ -221,7 +228,9 @@ class Live:
     async def _aside(self, work: Callable[[], T]) -> T:
         """Work in the thread of this object, behind all earlier work."""
         if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, "saffron-live")
+            self._thread, self._process = ThreadPoolExecutor(1, "saffron-live"), os.getpid()
+        if self._process != os.getpid():
+            raise ForkError("the thread of these coroutines")
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
@@ -252,6 +261,7 @@ def open(  # noqa: A001  saffron.open, as gzip.open
     Raises QueryError for a query that is wrong or does not fit the schema; InputError for a snapshot that is damaged or
     of other queries.
     """
+    from saffron.api.live_state import state_of
     from saffron.mapping.definition_file import definition_at
     from saffron.runtime.replay.fed_messages import FedMessages
     from saffron.runtime.replay.fused import Query as Text
@@ -278,21 +288,8 @@ def open(  # noqa: A001  saffron.open, as gzip.open
         interpret=not compiled,
         warn=lambda warning: None if warning in told else warnings.warn(warning, stacklevel=6),
     )
-    state = None if snapshot is None else _state_of(snapshot)
+    state = None if snapshot is None else state_of(snapshot)
     live = LiveReplay(run, state)
     if messages is not None and state is not None:
         messages.restore(state.about.get("topics", {}))
     return Live(live, known, [query.name for query in given], on_dead_letter, messages)
-
-
-def _state_of(snapshot: bytes) -> LiveState:
-    from saffron.runtime.replay.live import LiveState
-    from saffron.runtime.results.snapshots import decode
-
-    try:
-        found = decode(snapshot)
-    except (ValueError, KeyError) as error:
-        raise InputError(f"this is no whole snapshot: {error}") from error
-    if "queries" not in found.reader:
-        raise InputError("this is a snapshot of a service, not of Live.snapshot")
-    return LiveState(found.reader, found.state)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from saffron.cli.checkout import TOOLS, environment
+from saffron.cli.parsed import unknown_name
 from saffron.errors import InputError
 from saffron.given_files import require_writable
 
@@ -42,7 +43,7 @@ def bench(
     if not known:
         raise InputError(f"there are no benchmarks at {TOOLS}: run this command from a checkout of the project")
     if name is not None and name not in known:
-        raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(known)}")
+        raise typer.BadParameter(unknown_name("benchmark", name, known))
     require_writable(json)
     failed = 0
     for one in [name] if name else known:

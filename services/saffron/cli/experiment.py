@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from saffron.cli.checkout import TOOLS, environment
+from saffron.cli.parsed import number_option
 from saffron.errors import InputError
 from saffron.given_files import require_writable
 
@@ -30,7 +31,9 @@ def experiment(
     events: Annotated[
         int | None, typer.Option(min=1, help="So many leading ones of the stream: all, with --real 150,000.")
     ] = None,
-    seconds: Annotated[float, typer.Option(help="With --real: the engine's work behind the training share.")] = 30.0,
+    seconds: Annotated[
+        float, number_option("With --real: the engine's work behind the training share.", above=0)
+    ] = 30.0,
     json: Annotated[Path | None, typer.Option(help="Write the figures to this file, too.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw them into this file (SVG), the paper's dashed.")] = None,
 ) -> None:

@@ -66,6 +66,13 @@ class _Commands(TyperGroup):
         app.command(cmd_name)(getattr(module, cmd_name))
         return typer.main.get_command(app)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            from saffron.language.syntax.hints import suggestion
+
+            ctx.fail(f"No such command {args[0]!r}. {suggestion(args[0], _COMMANDS)}".rstrip())
+        return super().resolve_command(ctx, args)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The list of commands comes from the table above."""
         self._listing = True
@@ -117,6 +124,11 @@ def run() -> None:
         sys.exit(exit_status(error))
     except KeyboardInterrupt:
         sys.exit(130)
+    except SystemExit as ended:
+        if not isinstance(ended.__context__, BrokenPipeError):
+            raise
+        _discard_output()  # Click would end with 1: see below
+        sys.exit(0)
     except BrokenPipeError:  # the reader of a pipe (head) has seen enough
         _discard_output()
         sys.exit(0)

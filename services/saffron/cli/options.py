@@ -6,22 +6,41 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from saffron.cli.parsed import checked
 from saffron.runtime.process import config
 from saffron.runtime.process.config import Settings
+
+
+def _brokers(text: str) -> str:
+    return checked(text, partial(config.require_form, "bootstrap"))
+
+
+def _prefix(text: str) -> str:
+    return checked(text, partial(config.require_form, "prefix"))
+
 
 Data = Annotated[
     Path | None, typer.Option("--data", metavar="DIR", help="Data directory of the system (else SAFFRON_DATA).")
 ]
 Brokers = Annotated[
-    str | None, typer.Option("--brokers", metavar="HOST:PORT", help="A Kafka of your own instead of the embedded one.")
+    str | None,
+    typer.Option(
+        "--brokers", parser=_brokers, metavar="HOST:PORT", help="A Kafka of your own instead of the embedded one."
+    ),
 ]
-Prefix = Annotated[str | None, typer.Option("--prefix", help="Put before every topic's name [default: saffron.].")]
+Prefix = Annotated[
+    str | None,
+    typer.Option(
+        "--prefix", parser=_prefix, metavar="PREFIX", help="Put before every topic's name [default: saffron.]."
+    ),
+]
 QueryFiles = Annotated[list[Path] | None, typer.Option("-q", "--query", help="File with one query.")]
 QueryTexts = Annotated[list[str] | None, typer.Option("-e", "--text", help="The query itself.")]
 EventSchema = Annotated[

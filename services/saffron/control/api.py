@@ -12,6 +12,7 @@ from aiohttp import web
 
 from saffron.control.checks import Checked, Partitions, Refused, check, check_partitions
 from saffron.control.guard import PAGE_HEADERS, answer, open_to_all
+from saffron.control.left_readers import left_readers
 from saffron.control.openapi import document
 from saffron.control.requests import Send, count_of, json_body, now_ms, text_of
 from saffron.control.tables import Tables
@@ -148,8 +149,9 @@ class Api:
     async def remove_query(self, request: web.Request) -> web.Response:
         async with self._writing:
             name = self._known(request)
+            warnings = list(left_readers(name, self._tables.queries.texts(), None))
             await self._write(name, None)
-        return answer({"name": name, "removed": True})
+        return answer({"name": name, "removed": True, "warnings": warnings})
 
     def _known(self, request: web.Request) -> str:
         """The name of the query in the path; Refused if there is none."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from saffron.control.left_readers import left_readers
 from saffron.engine.explain.chosen import plan_text, schema_of
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.composition import bound_beside, standing_plans
@@ -114,7 +115,8 @@ def check(
         raise
     except SaffronError as error:
         raise Refused(400, "plan", str(error)) from error
-    return Checked(plan.name, found.plan, schema_of(found.plan, schema, standing_beside.values()), _warnings(found))
+    warnings = (*_warnings(found), *left_readers(plan.name, queries, found.plan))
+    return Checked(plan.name, found.plan, schema_of(found.plan, schema, standing_beside.values()), warnings)
 
 
 def _warnings(found: Bound) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from saffron.engine.models.features.features import FeatureSpec, Pane
 from saffron.engine.models.reader import records
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.errors import InputError
+from saffron.errors import InputError, SettingsError
 from saffron.experiments.baselines import acting
 from saffron.experiments.kind_rates import KindRates
 from saffron.experiments.virtual_exempt import exempt
@@ -37,6 +37,7 @@ from saffron.language.plan.match_plan import MatchPlan
 from saffron.runtime.replay.both import Merged
 from saffron.runtime.replay.fused import Chain, Engines, Query
 from saffron.runtime.replay.replay import Replay
+from saffron.runtime.streams.unknown_names import no_query
 from saffron.schema.schema import Schema
 
 TRAINING_EVENTS, TRAINING_BLOCKS = 1_024, 128
@@ -172,13 +173,15 @@ class VirtualReplay(Replay):
         return Learning(spec, self._acting.shedder)
 
     def _stated(self) -> Mapping[str, float] | None:
-        """The stated ns of a check, by query; None if none is stated. InputError: a query lacks one."""
+        """The stated ns of a check, by query; None if none is stated. SettingsError: a query lacks one, or is none."""
         stated = self._run.stated
         if stated is None:
             return None
+        if unknown := sorted(stated.keys() - {*self.names, ""}):
+            raise SettingsError(f"--cost {unknown[0]}={stated[unknown[0]]:g}: {no_query(unknown[0], self.names)}")
         missing = [name for name in self.names if name not in stated and "" not in stated]
         if missing:
-            raise InputError(f"no cost is stated for {', '.join(missing)}: give one for all (--cost NS)")
+            raise SettingsError(f"--cost: none is stated for {', '.join(missing)}; give one for all (--cost NS)")
         return {name: stated.get(name, stated.get("", 0.0)) for name in self.names}
 
     def _true(self, chain: Chain, rest: Sequence[Block]) -> Found | None:

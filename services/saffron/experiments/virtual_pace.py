@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.column_operations import slice_columns
-from saffron.errors import InputError
+from saffron.errors import SettingsError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,13 +32,13 @@ class Rate:
 
     @classmethod
     def of(cls, text: str) -> Rate:
-        """`1.4x` or `20000` (events a second)."""
+        """`1.4x` or `20000` (events a second). SettingsError: the text is neither."""
         try:
             number = float(text.removesuffix("x").replace("_", ""))
         except ValueError:
             number = 0.0
         if not 0 < number < float("inf"):
-            raise InputError(f"--rate {text}: give events a second (20000), or times the capacity (1.4x)")
+            raise SettingsError(f"--rate {text}: give events a second (20000), or times the capacity (1.4x)")
         return cls(number, text.endswith("x"))
 
     def arrivals(self, count: int, capacity: float) -> Floats:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from saffron.counted import counted
 from saffron.mapping.definition import SourceDefinition, StreamDefinition, TimeFormat
-from saffron.mapping.envelopes import Filtered
+from saffron.mapping.envelopes import Eventless
 from saffron.mapping.mapper import Mapped, Refused, is_type, outcomes_of
 from saffron.mapping.message import Message
 from saffron.schema.likely_times import is_likely
@@ -40,8 +40,8 @@ class Reading:
     """The result of reading a source's messages. `types`, `attributes`: the number of events that have each.
 
     `misfits`: values that do not fit their rule and are null, by attribute, and the first message of each. `warning`:
-    a sentence on times that seem wrong, or "". `filtered`: the number of values that failed `where`. `not_found`: the
-    number of events whose key no row has, by attribute of a table.
+    a sentence on times that seem wrong, or "". `eventless`: by the reason, the number of values that were no event
+    without being wrong. `not_found`: the number of events whose key no row has, by attribute of a table.
     """
 
     source: SourceDefinition
@@ -53,7 +53,7 @@ class Reading:
     misfits: Mapping[str, tuple[int, Message]]
     examples: Sequence[Mapped]
     warning: str
-    filtered: int = 0
+    eventless: Mapping[Eventless, int] = field(default_factory=dict)
     not_found: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -83,12 +83,13 @@ def read_all(
     examples: list[Mapped] = []
     times: list[int] = []
     arrived: list[tuple[int, int, int, int]] = []
-    count = events = finer = filtered = 0
+    eventless: Counter[Eventless] = Counter()
+    count = events = finer = 0
     for message in messages:
         count += 1
         for one in outcomes_of(message, source, strict=strict):
-            if isinstance(one, Filtered):
-                filtered += 1
+            if isinstance(one, Eventless):
+                eventless[one] += 1
                 continue
             if isinstance(one, Mapped):
                 times.append(one.ts)
@@ -112,7 +113,7 @@ def read_all(
                 examples.append(one)
     behind = _late(arrived, stream.disorder_of(source))
     warning = "; ".join(filter(None, (_another_unit(source, times), behind, _finer(finer))))
-    return Reading(source, count, events, types, attributes, refused, misfits, examples, warning, filtered, not_found)
+    return Reading(source, count, events, types, attributes, refused, misfits, examples, warning, eventless, not_found)
 
 
 def _finer(count: int) -> str:
@@ -172,7 +173,7 @@ def sentences(one: Reading) -> Iterator[str]:
     topic = one.source.topic
     if not one.messages:
         yield f"{topic}: no message has been found, so that nothing could be tried"
-    elif not (one.events or one.refused or one.filtered):
+    elif not (one.events or one.refused or one.eventless):
         columns = one.source.csv is not None and not one.source.csv.columns
         more = (
             ": each first line is read as names; without names say `format: {csv: {columns: [a, b]}}`"
@@ -180,8 +181,8 @@ def sentences(one: Reading) -> Iterator[str]:
             else ""
         )
         yield f"{topic}: its messages hold no event{more}"
-    if one.filtered:
-        yield f"{topic}: {one.filtered:,} left out by `where: {one.source.where}`"
+    for line in eventless_values(one.source, one.eventless):
+        yield f"{topic}: {line}"
     for reason, each in one.refused.items():
         first = f"the first is {place_of(each.message, each.first.number)}: {each.first.detail}"
         yield f"{topic}: {each.count:,} refused ({reason}); {first}"
@@ -195,6 +196,15 @@ def sentences(one: Reading) -> Iterator[str]:
         yield f"{topic}: {line}"
     if one.warning:
         yield f"{topic}: {one.warning}"
+
+
+def eventless_values(source: SourceDefinition, counts: Mapping[Eventless, int]) -> Iterator[str]:
+    """Sentences on the values of a source's messages that were no event without being wrong."""
+    if count := counts.get(Eventless.FILTERED):
+        yield f"{count:,} left out by `where: {source.where}`"
+    if count := counts.get(Eventless.NO_ARRAY):
+        have = counted(count, "message has", "messages have")
+        yield f"{have} no {str(source.explode)!r}, the array that `explode` names, and so no event"
 
 
 def no_rows(not_found: Mapping[str, int]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from saffron.mapping.csv_rows import row_alone
 from saffron.mapping.definition import Envelope, SourceDefinition
-from saffron.mapping.envelopes import WHOLE, Element, Filtered, array_of, elements, lines_of, opened_of
+from saffron.mapping.envelopes import WHOLE, Element, Eventless, array_of, elements, lines_of, opened_of
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message, MessageError, parse, written
 
@@ -18,7 +18,7 @@ def message_of_element(message: Message, source: SourceDefinition, number: int) 
     Reading it by the same source gives that element's event or refusal as number 0, and nothing else. None: there is no
     such element, or no such message (its condition asks for what stands beside the element).
     """
-    found = (one for one in elements(message, source) if not isinstance(one.content, Filtered))
+    found = (one for one in elements(message, source) if not isinstance(one.content, Eventless))
     element = next(islice(found, number, None), None)
     if element is None or message.value is None:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from saffron.mapping.csv_rows import rows_of
@@ -19,23 +20,25 @@ _OF_SOURCE = {"db": "__db", "schema": "__schema", "table": "__table", "ts_ms": "
 """Names as in Debezium's own flattened form (ExtractNewRecordState)."""
 
 
-class Filtered:
-    """A value of a message that its source's condition does not pass."""
+class Eventless(Enum):
+    """Why a value of a message is no event, without being wrong."""
+
+    FILTERED = "its source's condition does not pass it"
+    NO_ARRAY = "it has no array of the name that is exploded"
 
 
-FILTERED = Filtered()
 WHOLE = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of a message: the object of an event, an error where there is none, or FILTERED.
+    """An element of a message: the object of an event, an error where there is none, or why it is no event.
 
     `value`: number of the message's value that it is of (a line, a row, an array's element); WHOLE: it is about the
     message. `item`: its number in the array that is exploded; None where none is.
     """
 
-    content: Mapping[str, Any] | MessageError | Filtered
+    content: Mapping[str, Any] | MessageError | Eventless
     value: int
     item: int | None = None
 
@@ -48,7 +51,7 @@ def elements(message: Message, source: SourceDefinition) -> Iterator[Element]:
     try:
         for number, value in enumerate(_values(message.value, source)):
             if passes is not None and isinstance(value, dict) and not passes(value):
-                yield Element(FILTERED, number)
+                yield Element(Eventless.FILTERED, number)
                 continue
             opened = value if isinstance(value, MessageError) else opened_of(value, message, source)
             yield from _exploded(opened, source.explode, number)
@@ -151,6 +154,7 @@ def _exploded(opened: Mapping[str, Any] | MessageError | None, array: Path | Non
         return
     items = array.of(opened)
     if items is MISSING or items is None:
+        yield Element(Eventless.NO_ARRAY, number)
         return
     if not isinstance(items, list):
         yield Element(MessageError("not-an-array", f"{array} is no array, as `explode` says"), number)

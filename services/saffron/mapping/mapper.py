@@ -18,7 +18,7 @@ from saffron.mapping.definition import (
     TimeRule,
     TypeRule,
 )
-from saffron.mapping.envelopes import Filtered, elements, text
+from saffron.mapping.envelopes import Eventless, elements, text
 from saffron.mapping.kinds import As
 from saffron.mapping.message import Message, MessageError, Number, noun, written
 from saffron.mapping.paths import MISSING, Path
@@ -71,17 +71,17 @@ def flat(event: Mapped) -> bytes:
 
 def events_of(message: Message, source: SourceDefinition, *, strict: bool = False) -> Iterator[Mapped | Refused]:
     """The events of a message in order, or why an element is none. `strict`: one with a misfit is refused."""
-    return (one for one in outcomes_of(message, source, strict=strict) if not isinstance(one, Filtered))
+    return (one for one in outcomes_of(message, source, strict=strict) if not isinstance(one, Eventless))
 
 
 def outcomes_of(
     message: Message, source: SourceDefinition, *, strict: bool = False
-) -> Iterator[Mapped | Refused | Filtered]:
-    """The events of `events_of`, and the elements that the source's condition filters out, which have no number."""
+) -> Iterator[Mapped | Refused | Eventless]:
+    """The events of `events_of`, and the elements that are none without being wrong, which have no number."""
     number = 0
     for element in elements(message, source):
         content = element.content
-        if isinstance(content, Filtered):
+        if isinstance(content, Eventless):
             yield content
             continue
         try:

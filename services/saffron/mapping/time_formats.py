@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
+from saffron.language.syntax.hints import suggestion
 from saffron.mapping.definition import TimeFormat
 from saffron.schema.iso_times import parse_iso
 
@@ -150,4 +151,5 @@ def zone_of(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise TimeError(f"there is no time zone {name!r}") from None
+        near = suggestion(name, sorted(available_timezones()))
+        raise TimeError(f"there is no time zone {name!r}. {near}".removesuffix(". ")) from None

@@ -13,6 +13,7 @@ from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.hops.shell_metrics import ShellMetrics
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.telemetry.digest import Digest
+from saffron.runtime.telemetry.gone_queries import GoneQueries
 from saffron.runtime.telemetry.growth import Growth
 from saffron.runtime.telemetry.histogram import Buckets
 from saffron.runtime.telemetry.metric_kinds import Gauge
@@ -49,6 +50,7 @@ class ShedderMetrics:
         self._stage: list[float] = []
         self._events: Growth[TopicPartition] = Growth()
         self._held: Growth[TopicPartition] = Growth()
+        self._gone = GoneQueries(metrics)
 
     def sent(self, appended_ms: int, now_ms: float) -> None:
         """Records a block sent. `appended_ms`: its time in the topic `windows`."""
@@ -65,6 +67,7 @@ class ShedderMetrics:
         expected: dict[str, list[Expected]] = {}
         digests = []
         told = {where: hop.operator.statistics() for where, hop in hops.items()}
+        self._gone.forget({where: numbers["missed"] for where, numbers in told.items()})
         events = self._events.since({where: numbers["events"] for where, numbers in told.items()})
         for where, hop in hops.items():
             numbers = told[where]

@@ -82,7 +82,7 @@ class UnknownEvents:
         """Holds back a batch."""
         if not self._batches:
             self._since = now_ms
-        self._batches.append(batch)
+        self._batches.append(self._operator.without_made(batch))
         self._held += len(batch)
 
     def step(self, now_ms: int) -> bool:

@@ -335,4 +335,5 @@ def test_every_counter_is_checked_here_or_counts_work() -> None:
         *(names.ROUTED_EVENTS, names.FILTERED, names.TABLE_MISSES),
     }
     elsewhere = {names.LATE_BY_SILENCE, names.SHED_EVENTS}  # counted as late events are, and in shedder/test_alike.py
+    elsewhere |= {names.WITHOUT_ARRAY}  # counted where FILTERED is
     assert checked | elsewhere | OF_WORK | AT_LEAST == {one for one in METRICS if isinstance(one, Counter)}

@@ -94,6 +94,7 @@ FILLED: Mapping[str, set[str]] = {
     "greta": {*_RESULTS, "trends"},
     "router": {
         "filtered_messages",
+        "messages_without_array",
         "route_lag",
         "route_watermark_seconds",
         "routed_events",

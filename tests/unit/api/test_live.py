@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import warnings
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -263,3 +265,34 @@ def test_coroutines_run_one_after_another() -> None:
 
     wanted = saffron.replay([MATCHES, TRENDS], EVENTS)
     assert [one.id for one in asyncio.run(fed())] == [one.id for one in wanted]
+
+
+def test_a_second_thread_is_refused_while_one_feeds() -> None:
+    """One thread stops in the midst of its events; the other may feed once it is done."""
+    began, over = threading.Event(), threading.Event()
+
+    def slow() -> Iterator[dict[str, Any]]:
+        yield {"type": "A", "ts": 1, "x": 1}
+        began.set()
+        assert over.wait(60)
+
+    with saffron.open("PATTERN A a WITHIN 1 s") as live:
+        fed: list[int] = []
+        thread = threading.Thread(target=lambda: fed.append(len(live.feed(slow()))))
+        thread.start()
+        assert began.wait(60)
+        for use in (lambda: live.feed({"type": "A", "ts": 2, "x": 2}), lambda: live.advance(5), live.snapshot):
+            with pytest.raises(InputError, match="two threads use this at one time"):
+                use()
+        over.set()
+        thread.join()
+        assert (fed, len(live.feed({"type": "A", "ts": 2, "x": 2}))) == ([1], 1)
+
+
+def test_a_dead_letter_may_be_fed_again_corrected() -> None:
+    found = []
+    with saffron.open(
+        "PATTERN A a WITHIN 1 s", on_dead_letter=lambda one: found.append(live.feed({"type": "A", "ts": 3}))
+    ) as live:
+        assert live.feed({"type": "A", "ts": "soon"}) == []
+    assert [len(one) for one in found] == [1]

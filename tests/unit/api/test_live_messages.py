@@ -121,7 +121,7 @@ def test_mistakes_are_told(shop: Path, tmp_path: Path) -> None:
     live = saffron.open(PAID, stream=shop)
     with pytest.raises(InputError, match="topics orders, payments: feed"):
         live.feed(payment("a", 1))
-    with pytest.raises(InputError, match="'trucks' is none of them"):
+    with pytest.raises(InputError, match="'trucks' is no topic of stream"):
         live.feed(payment("a", 1), "trucks")
     with pytest.raises(InputError, match="messages are a int"):
         live.feed(3, "orders")

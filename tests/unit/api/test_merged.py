@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from pathlib import Path
 
 import orjson
@@ -115,3 +117,57 @@ def test_a_query_looks_up_in_a_table_by_itself(files: dict[str, Path], tmp_path:
     other = query.format("IN blocked").replace("FROM shop", "FROM other")
     with pytest.raises(InputError, match="the definition is of stream shop, and the queries are over other"):
         list(saffron.replay(other, files, stream=tmp_path / "shop.yaml"))
+
+
+LINES = "QUERY q FROM s PATTERN A a WITHIN 1 s RETURN a.x AS x"
+ONE = "stream: s\nkey: u\nsources:\n- topic: t\n  type: {constant: A}\n  ts: {field: at, format: epoch_ms}\n"
+MESSAGE = {"at": 1, "u": "v", "x": 1, "lines": [{"x": 2}]}
+
+
+@pytest.mark.parametrize(
+    ("definition", "messages", "said"),
+    [
+        (f"{ONE}  explode: items", [MESSAGE] * 2, "t: no event came of 2 messages: 2 messages have no 'items', the"),
+        (f"{ONE}  explode: a.items", [MESSAGE], "t: no event came of 1 message: 1 message has no 'a.items', the array"),
+        (f"{ONE}  explode: lines", [{**MESSAGE, "lines": None}], "1 message has no 'lines'"),
+        (f"{ONE}  explode: lines", [{**MESSAGE, "lines": []}], "t: no event came of 1 message$"),
+        (f"{ONE}  where: x = 2", [MESSAGE] * 2, "t: no event came of 2 messages: 2 left out by `where: x = 2`"),
+        (f"{ONE}  explode: items", [MESSAGE, "{"], "1 message has no 'items'"),
+        (ONE.replace("key: u", "key: w"), [MESSAGE], "no event has the key 'w': all are in one partition"),
+    ],
+)
+def test_names_of_a_definition_that_no_message_has_are_told(
+    definition: str, messages: list[object], said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "s.yaml").write_text(definition, "utf-8")
+    lines = [one.encode() if isinstance(one, str) else orjson.dumps(one) for one in messages]
+    (tmp_path / "t.ndjson").write_bytes(b"\n".join(lines))
+    files = {"t": tmp_path / "t.ndjson"}
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        saffron.replay(LINES, files, stream=tmp_path / "s.yaml", lenient=True).counts()
+        with saffron.open(LINES, stream=tmp_path / "s.yaml") as live:
+            live.feed(lines, topic="t")
+    found = [str(one.message) for one in warned]
+    assert sum(bool(re.search(said, one)) for one in found) == 2, found
+    if "key" not in said:
+        with pytest.raises(QueryError, match=said.removesuffix("$")):
+            saffron.replay(LINES, files, stream=tmp_path / "s.yaml").counts()
+
+
+def test_a_source_that_gives_events_is_not_told(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(f"{ONE}  explode: lines", "utf-8")
+    (tmp_path / "t.ndjson").write_bytes(orjson.dumps(MESSAGE) + b'\n{"at":1,"u":"v"}\n')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert saffron.replay(LINES, {"t": tmp_path / "t.ndjson"}, stream=tmp_path / "s.yaml").counts() == {"q": 1}
+
+
+def test_messages_that_are_all_refused_say_why_no_query_fits(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(ONE, "utf-8")
+    (tmp_path / "t.ndjson").write_bytes(b'{"x":1}\n')
+    with pytest.raises(QueryError, match=r"No message was an event\. The first: t/0/0: no-ts: 'at' is missing"):
+        saffron.replay(LINES, {"t": tmp_path / "t.ndjson"}, stream=tmp_path / "s.yaml").counts()
+    (tmp_path / "t.ndjson").write_bytes(b"\n")
+    with pytest.raises(QueryError, match="The input is empty"):
+        saffron.replay(LINES, {"t": tmp_path / "t.ndjson"}, stream=tmp_path / "s.yaml").counts()

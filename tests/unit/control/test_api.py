@@ -90,7 +90,7 @@ def test_the_life_of_a_query(world: World) -> None:
         status, body = await ask("PUT", "/api/queries/rally", {"text": TEXT.replace("rally", "other")})
         assert (status, body["error"]["kind"]) == (400, "name")
         status, body = await ask("DELETE", "/api/queries/rally")
-        assert (status, body) == (200, {"name": "rally", "removed": True})
+        assert (status, body) == (200, {"name": "rally", "removed": True, "warnings": []})
         for method, path in (("GET", ""), ("PUT", ""), ("DELETE", ""), ("POST", "/pause")):
             status, body = await ask(method, "/api/queries/rally" + path, {"text": TEXT} if method == "PUT" else None)
             assert (status, body["error"]["kind"]) == (404, "unknown")

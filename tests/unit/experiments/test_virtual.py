@@ -17,7 +17,7 @@ from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.models.reader import records
 from saffron.engine.models.transitions.model import TransitionModel, decode
 from saffron.engine.shed.load.settings import Overload
-from saffron.errors import InputError
+from saffron.errors import InputError, SettingsError
 from saffron.experiments.virtual import VirtualReplay, VirtualRun
 from saffron.experiments.virtual_cost import FittedCost, Work, fit
 from saffron.experiments.virtual_loop import Loop
@@ -59,7 +59,7 @@ def test_rates_are_events_a_second_or_times_the_capacity() -> None:
     assert Rate.of("1000").arrivals(3, 5.0).tolist() == [1.0, 2.0, 3.0]
     assert Rate.of("2x").arrivals(2, 500.0).tolist() == [1.0, 2.0]
     for wrong in ("fast", "0", "-1x", "x", "infx", "nan"):
-        with pytest.raises(InputError, match="times the capacity"):
+        with pytest.raises(SettingsError, match="times the capacity"):
             Rate.of(wrong)
 
 

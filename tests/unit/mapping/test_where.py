@@ -18,7 +18,7 @@ from saffron.errors import QueryError
 from saffron.mapping.definition import Envelope, SourceDefinition, StreamDefinition, TypeRule
 from saffron.mapping.definition_reader import read_definition
 from saffron.mapping.dry_run import read_all
-from saffron.mapping.envelopes import FILTERED
+from saffron.mapping.envelopes import Eventless
 from saffron.mapping.flat.flatten_plan import is_served
 from saffron.mapping.flat.flattening import Flattener
 from saffron.mapping.mapper import Mapped, Refused, events_of, outcomes_of
@@ -202,8 +202,8 @@ def test_carets_stand_under_the_part_that_is_wrong(line: str, carets: str) -> No
 def test_what_does_not_pass_is_no_event_and_no_refusal_but_counted() -> None:
     source = replace(SOURCE, where="op != 'd'", envelope=Envelope.LINES)
     message = Message(b'{"op":"c"}\n{"op":"d"}\n{"n":1}\nx\n5\n{"op":"u"}', time=5)
-    assert [one if one is FILTERED else type(one) for one in outcomes_of(message, source)] == [
-        Mapped, FILTERED, FILTERED, Refused, Refused, Mapped,
+    assert [one if one is Eventless.FILTERED else type(one) for one in outcomes_of(message, source)] == [
+        Mapped, Eventless.FILTERED, Eventless.FILTERED, Refused, Refused, Mapped,
     ]  # fmt: skip
     assert [one.number for one in events_of(message, source)] == [0, 1, 2, 3]
     assert not is_served(source)
@@ -211,9 +211,9 @@ def test_what_does_not_pass_is_no_event_and_no_refusal_but_counted() -> None:
     found = Flattener(source).flatten(
         batch_of_values([message.value, b'{"op":"d"}']), [message, Message(b'{"op":"d"}')]
     )
-    assert (len(found), len(found.refused), found.filtered) == (2, 2, 3)
+    assert (len(found), len(found.refused), found.eventless[Eventless.FILTERED]) == (2, 2, 3)
     reading = read_all(StreamDefinition("s", (source,)), source, [message])
-    assert (reading.filtered, reading.events) == (2, 2)
+    assert (reading.eventless[Eventless.FILTERED], reading.events) == (2, 2)
 
 
 def test_it_is_asked_before_the_envelope_is_opened() -> None:

@@ -28,6 +28,7 @@ from saffron.runtime.telemetry.metric_names import (
     MISTYPED_VALUES,
     ROUTED_EVENTS,
     ROUTES_WAITING,
+    WITHOUT_ARRAY,
 )
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.schema.origin import NUMBER, OFFSET, PARTITION, SOURCE
@@ -298,6 +299,17 @@ def test_what_is_refused_nulled_and_waited_for_is_counted(tmp_path: Path) -> Non
     assert shop.metrics.value(ROUTED_EVENTS, NAME, "orders/0") == 3
     assert shop.metrics.value(FILTERED, NAME, "orders/1") == 1
     assert shop.metrics.value(ROUTES_WAITING, NAME, "topic") == 0
+
+
+def test_messages_without_the_array_of_explode_are_counted(tmp_path: Path) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP.replace("- topic: orders\n", "- topic: orders\n  explode: lines\n"))
+    for _ in range(3):
+        shop.producer.send("orders", 0, b'{"order_id":"a"}', timestamp=shop.world.now)
+    shop.producer.flush(1)
+    shop.world.settle(shop.is_committed)
+    shop.tell()
+    assert shop.metrics.value(WITHOUT_ARRAY, NAME, "orders/0") == 3
 
 
 def test_a_stream_that_is_made_anew_counts_from_0(tmp_path: Path) -> None:

@@ -156,3 +156,18 @@ def test_a_query_added_once_the_schema_is_in_force_waits_until_it_is_compiled_fo
 def schema_id(bench: Bench) -> str:
     assert bench.hop.operator.schema is not None
     return fingerprint(schema_to_record(bench.hop.operator.schema))
+
+
+def test_a_first_event_of_a_type_that_a_query_makes_is_none_of_the_schema() -> None:
+    bench = Bench()
+    bench.query("maker", 1, f"{MATCH} RETURN a.x AS x INTO B")
+    bench.ready("maker", 1, "matcher")
+    bench.controls(0)
+    bench.hop.take(events(0, 1, b'{"type": "B", "ts": 2000, "x": "forged"}'), 100)
+    bench.leave(600)
+    bench.ready("maker", 1, "matcher", bench.announced["maker"])
+    (block,) = bench.leave(700)
+    assert (kinds([block]), block.columns.ts.tolist()) == (["schema"], [1000])
+    assert bench.hop.operator.schema is not None
+    assert set(bench.hop.operator.schema.types) == {"A"}
+    assert "rejected" not in {state for _, _, state in bench.said}

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from saffron.cli.completion.kinds import LIVE, SHELLS
+from saffron.cli.parsed import unknown_name
 
 
 def completion(
@@ -36,4 +37,4 @@ def completion(
 
         print(script(what, commands(typer.main.get_command(main.app)), known_names()), end="")
     else:
-        raise typer.BadParameter(f"there is none for {what!r}; there are {', '.join(SHELLS)}")
+        raise typer.BadParameter(unknown_name("completion for", what, SHELLS))

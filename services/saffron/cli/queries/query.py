@@ -11,11 +11,13 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
+from saffron.cli.parsed import number_option
 from saffron.cli.queries.query_changes import (
     QueryRefused,
     existing,
     finish,
     put,
+    tell_readers,
     wait_until,
 )
 from saffron.cli.queries.query_views import Name, list_queries, show, why
@@ -46,7 +48,7 @@ Shed = Annotated[
         f"New queries: {AUTO}; replaced ones: what they had.",
     ),
 ]
-Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait until every partition has taken it up.")]
+Timeout = Annotated[float, number_option("Seconds to wait until every partition has taken it up.")]
 
 
 @app.callback()
@@ -230,9 +232,12 @@ def remove(name: Name, *, system: options.System, timeout: Timeout = 60.0, json:
         saffron query remove rally
     """
     with connection(system.connected()) as client:
-        record = existing(read_standing(client), name).record
+        standing = read_standing(client)
+        record = existing(standing, name).record
         client.put(client.topics.queries, name, None)
         _tell_of_topic(record.text, None)
+        if not json:
+            tell_readers(name, standing)
         console.step(f"waiting until every partition has dropped {name}")
         found = wait_for(client, [record], removed, timeout)
         finish(found, "removed", [one for one in found if not removed(one)], timeout, json)

@@ -25,6 +25,14 @@ def existing(standing: Mapping[str, ListedQuery], name: str) -> ListedQuery:
     return standing[name]
 
 
+def tell_readers(name: str, standing: Mapping[str, ListedQuery]) -> None:
+    """Says what becomes of the queries that read the results of one that is removed."""
+    from saffron.control.left_readers import left_readers  # here, for only this needs the language
+
+    for warning in left_readers(name, {other: one.record.text for other, one in standing.items()}, None):
+        console.say(warning)
+
+
 def put(client: Client, record: QueryRecord) -> QueryRecord:
     """Writes a record as the query's next version, and returns it."""
     written = replace(record, version=next_version(client, record.name))

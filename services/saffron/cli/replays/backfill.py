@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Literal
 
 import orjson
 import typer
@@ -10,6 +11,17 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.queries.texts import bind_text, read_texts
 from saffron.mapping.schema_file import schema_at
+
+_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(, *\d+)?\])?|local-cluster\[.+\]|yarn|(spark|k8s|mesos)://.+")
+
+
+def _master(text: str) -> str:
+    """Spark's master. BadParameter: it is none, which Spark would say after a start."""
+    if not _MASTER.fullmatch(text):
+        raise typer.BadParameter(
+            f"{text!r} is no master of Spark: local, local[4], local[*], yarn, spark://HOST:PORT, ..."
+        )
+    return text
 
 
 def backfill(
@@ -19,10 +31,10 @@ def backfill(
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Directory for the results; it must not be there.")],
     query: options.QueryFiles = None,
     text: options.QueryTexts = None,
-    form: Annotated[str, typer.Option("--format", metavar="jsonl|parquet", help="Of the results.")] = "jsonl",
+    form: Annotated[Literal["jsonl", "parquet"], typer.Option("--format", help="Of the results.")] = "jsonl",
     schema: options.EventSchema = None,
     lenient: options.Lenient = False,
-    master: Annotated[str, typer.Option(metavar="URL", help="Spark's master.")] = "local[*]",
+    master: Annotated[str, typer.Option(parser=_master, metavar="URL", help="Spark's master.")] = "local[*]",
     conf: Annotated[
         list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark's, as for spark-submit.")
     ] = None,
@@ -41,10 +53,6 @@ def backfill(
         saffron backfill -q rally.saf 's3a://quotes/2024-*/*.parquet' --out s3a://results/rallies --format parquet
         --master spark://head:7077 --conf spark.executor.memory=4g
     """
-    from saffron.history.output import FORMS
-
-    if form not in FORMS:
-        raise typer.BadParameter(f"--format is {form!r}; it is one of {', '.join(FORMS)}")
     settings = dict(map(_setting, conf or []))
     queries = read_texts(query or [], text or [])
     known = schema_at(schema) if schema else None

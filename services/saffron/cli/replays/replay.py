@@ -13,7 +13,7 @@ import orjson
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.durations import duration_option
+from saffron.cli.parsed import duration_option
 from saffron.cli.queries.texts import QueryText, read_texts
 from saffron.cli.replays.inputs import EventFiles, Events, MessageFiles
 from saffron.cli.replays.output import Counts, DeadLetterFile, Lines, Sink, TerminalLines
@@ -59,7 +59,9 @@ def replay(
     schema: options.EventSchema = None,
     lenient: options.Lenient = False,
     disorder: Annotated[int | None, duration_option("How late an event may be [default: 0].")] = None,
-    partitions: Annotated[int, typer.Option(min=1, help="Split the stream as producers would (murmur2).")] = 1,
+    partitions: Annotated[
+        int, typer.Option(min=1, max=1_000, help="Split the stream as producers would (murmur2).")
+    ] = 1,
     key: Annotated[str | None, typer.Option(metavar="ATTR", help="Attribute by which to split.")] = None,
     stream: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A stream's definition; events are then TOPIC=FILE...")

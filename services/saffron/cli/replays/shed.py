@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import orjson
 import typer
 
-from saffron.cli.durations import duration_option
+from saffron.cli.parsed import duration_option, number_option
 from saffron.errors import InputError
 from saffron.given_files import bytes_of, require_writable
 from saffron.language.cost.shedders import AUTO, refusal
@@ -27,7 +27,7 @@ class ShedOptions:
     """The options of shedding on a virtual clock. `cost`: NS or QUERY=NS each."""
 
     latency_bound: Annotated[
-        int | None, duration_option("Shed load to hold this, on a virtual clock (with --rate).")
+        int | None, duration_option("Shed load to hold this, on a virtual clock (with --rate).", least=1)
     ] = None
     rate: Annotated[
         str | None, typer.Option(metavar="N|X", help="Events a second, or times the queries' own capacity (1.4x).")
@@ -35,7 +35,7 @@ class ShedOptions:
     shed: Annotated[str, typer.Option(metavar="NAME", help="Which shedder acts; none lets the bound break.")] = AUTO
     models: Annotated[Path | None, typer.Option(metavar="FILE", help="Models to shed by; else trained here.")] = None
     save_models: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the trained models here.")] = None
-    train: Annotated[float, typer.Option(metavar="SHARE", help="Of the events, the first, to train on.")] = 0.3
+    train: Annotated[float, number_option("Share of the events, the first ones, to train on.", above=0, below=1)] = 0.3
     truth: Annotated[bool, typer.Option("--truth", help="Add recall and precision to --stats.")] = False
     pane: Annotated[
         int, typer.Option(min=1, max=MOST_PANE, metavar="N", help="Events before one that decide its utility.")

@@ -11,10 +11,12 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
+from saffron.cli.parsed import registry_url, stream_name
 from saffron.cli.streams import samples
 from saffron.control.streams.readings import read_source, reading_body
 from saffron.counted import counted
-from saffron.errors import InputError, UnavailableError
+from saffron.engine.events.formats.files import bare_name
+from saffron.errors import UnavailableError
 from saffron.given_files import require_writable
 from saffron.language.syntax.hints import known_names
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
@@ -27,7 +29,6 @@ from saffron.mapping.proposals.fields import Topic
 from saffron.mapping.proposals.infer import infer as propose
 from saffron.mapping.proposals.proposal import ProposedSource
 from saffron.mapping.tables.table import Table
-from saffron.runtime.streams.proposal_topics import require_registry
 from saffron.runtime.streams.whole_tables import look_up_in, table_notices, whole_tables
 
 Sample = Annotated[int, typer.Option(min=1, help="The newest so many messages of each topic are looked at.")]
@@ -40,21 +41,25 @@ def infer(
     sources: Annotated[
         list[str], typer.Argument(metavar="TOPIC|FILE...", help="Topics by their full names, or files.")
     ],
-    name: Annotated[str, typer.Option(help="The stream's name.")],
+    name: Annotated[str, typer.Option(parser=stream_name, metavar="NAME", help="The stream's name.")],
     out: Annotated[
         Path | None, typer.Option(help="Write the definition to this file [default: to the screen].")
     ] = None,
     sample: Sample = 1000,
     registry: Annotated[
-        str | None, typer.Option(metavar="URL", help="The schema registry by which Avro and Protobuf are read.")
+        str | None,
+        typer.Option(
+            parser=registry_url, metavar="URL", help="The schema registry by which Avro and Protobuf are read."
+        ),
     ] = None,
     *,
     system: options.System,
 ) -> None:
     """Look at the newest messages of topics, and propose a definition of a stream that is made of them.
 
-    Each proposal has its reason beside it. A file has a message on each line: its value, or
-    {"key": ..., "time": ..., "value": ...}. Then `stream check` tries it, and `stream apply` makes the stream.
+    Each proposal has its reason beside it. Files are read as `saffron replay` reads them. A line has a message: its
+    value, or {"key": ..., "time": ..., "value": ...}. Then `stream check` tries it, and `stream apply`
+    makes the stream.
 
     Examples:
 
@@ -64,8 +69,6 @@ def infer(
 
         saffron stream infer bids --name auction --registry http://registry:8081
     """
-    if registry is not None:
-        require_registry(registry)
     require_writable(out)
     proposed = propose(_sampled(system, sources, sample, registry))
     text = write_definition(name, proposed)
@@ -133,7 +136,7 @@ def check(
 def _sampled(system: options.System, sources: Sequence[str], sample: int, registry: str | None) -> list[Topic]:
     """The newest messages of topics and files, in the order given. UnavailableError: no system has the topics."""
     files = {one: Path(one) for one in sources if Path(one).is_file()}
-    found = {one: Topic(path.stem, samples.of_file(path, path.stem, sample)) for one, path in files.items()}
+    found = {one: Topic(bare_name(path), samples.of_file(path, bare_name(path), sample)) for one, path in files.items()}
     topics = [one for one in sources if one not in files]
     with ExitStack() as stack:
         try:
@@ -183,12 +186,12 @@ def read_newest(
 
 
 def _files(inputs: Sequence[str], topics: Sequence[str]) -> dict[str, Path]:
-    """The files that stand for topics. InputError: one is no TOPIC=FILE of this definition."""
+    """The files that stand for topics. BadParameter: one is no TOPIC=FILE of this definition."""
     files = {}
     for one in inputs:
         topic, _, path = one.partition("=")
         if topic not in topics or not path:
-            raise InputError(f"{one!r} is no TOPIC=FILE. {known_names('Its topics are', topics, topic)}")
+            raise typer.BadParameter(f"{one!r} is no TOPIC=FILE. {known_names('Its topics are', topics, topic)}")
         files[topic] = Path(path)
     return files
 

@@ -13,6 +13,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
+from saffron.cli.parsed import letter_id
 from saffron.cli.streams.editor import edit as edited
 from saffron.counted import counted
 from saffron.errors import InputError
@@ -77,7 +78,10 @@ def list_letters(
 @app.command()
 @options.of_system
 def show(
-    letter: Annotated[str, typer.Argument(metavar="ID", help="TOPIC/PARTITION/OFFSET, as `list` prints it.")],
+    letter: Annotated[
+        str,
+        typer.Argument(parser=letter_id, metavar="ID", help="TOPIC/PARTITION/OFFSET, as `list` prints it."),
+    ],
     hex: Annotated[bool, typer.Option("--hex", help="The bytes as hex beside their characters.")] = False,
     *,
     system: options.System,
@@ -109,7 +113,8 @@ def show(
 @options.of_system
 def send_again(
     letters: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="TOPIC/PARTITION/OFFSET, as `list` prints them.")
+        list[str] | None,
+        typer.Argument(parser=letter_id, metavar="ID...", help="TOPIC/PARTITION/OFFSET, as `list` prints them."),
     ] = None,
     reason: Annotated[str | None, typer.Option(help="All of this reason that were not sent again yet.")] = None,
     stream: Stream = None,
@@ -140,13 +145,14 @@ def send_again(
         saffron dlq send-again --reason schema --dry-run
     """
     _require_sensible(letters or [], reason, file, edit)
+    given = dict(map(_assignment, put or []))
     with connection(system.connected()) as client:
         desk, sources = _desk(client), Sources(client.streams().values())
         chosen = [desk.find(one) for one in letters or []]
         if reason is not None:
             chosen += _not_sent(desk, desk.of_stream(_record(client, stream), reason), again)
         value = _by_hand(chosen[0]) if edit else _read(file) if file else None
-        correction = Correction(value, dict(map(_assignment, put or [])), tuple(unset or ()))
+        correction = Correction(value, given, tuple(unset or ()))
         settings = client.settings
         sender = Sender(desk, settings.group("cli-dlq"), settings.max_future_ms, settings.registry_auth)
         outcomes = [_try(sender, one, sources, correction, again, dry_run) for one in chosen]
@@ -247,7 +253,7 @@ def _assignment(text: str) -> tuple[str, Any]:
     """The attribute and value of price=12.5: a JSON value (12.5, true, null, "12"), else text."""
     name, sign, value = text.partition("=")
     if not sign or not name:
-        raise typer.BadParameter(f"{text!r} is no ATTR=VALUE", param_hint="--set")
+        raise typer.BadParameter(f"{text!r} is no ATTR=VALUE, such as price=12.5", param_hint="--set")
     try:
         return name, orjson.loads(value)
     except orjson.JSONDecodeError:

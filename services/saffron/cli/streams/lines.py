@@ -22,12 +22,13 @@ class LeftOut:
         return f"{were} longer than {MAX_EVENT_BYTES} bytes; the first: {self.first}"
 
 
-def batches(files: Sequence[str], left_out: LeftOut) -> Iterator[list[bytes]]:
+def batches(files: Sequence[str], left_out: LeftOut, *, typed: bool = True) -> Iterator[list[bytes]]:
     """The events of files as messages, one file after another; "-" is standard input.
 
-    Rows of tables become JSON objects. A line that is no event stays as it is, and becomes a dead letter of the stream.
+    Rows of tables become JSON objects; `typed`: tables have a column `type`. A line that is no event stays as it is, a
+    dead letter of the stream.
     """
-    for chunk in read_events(files):
+    for chunk in read_events(files, typed=typed):
         data = chunk.batch.buffer.tobytes()
         starts, ends = chunk.batch.starts.tolist(), chunk.batch.ends.tolist()
         lines = [data[start:end] for start, end in zip(starts, ends, strict=True)]

@@ -41,6 +41,6 @@ def produce_messages(client: Client, topic: str, files: Sequence[str], limit: in
 
 def _records(topic: str, files: Sequence[str], left_out: LeftOut) -> Iterator[Record]:
     where = TopicPartition(topic, 0)
-    for lines in batches(files, left_out):
+    for lines in batches(files, left_out, typed=False):
         for line in lines:
             yield record_in(line, where, 0)

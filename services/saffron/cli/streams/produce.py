@@ -11,6 +11,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
+from saffron.cli.parsed import number_option, topic_name
 from saffron.cli.streams import pace
 from saffron.cli.streams.lines import LeftOut, batches
 from saffron.cli.streams.messages import produce_messages
@@ -29,14 +30,19 @@ _SHOW_SECONDS = 0.5
 @options.of_system
 def produce(
     events: Annotated[list[str], typer.Argument(metavar="EVENTS...", help="Files, or - for standard input.")],
-    rate: Annotated[float | None, typer.Option(min=0.001, help="Events a second.")] = None,
-    speedup: Annotated[float | None, typer.Option(min=1e-9, help="Follow the events' ts, X times as fast.")] = None,
+    rate: Annotated[float | None, number_option("Events a second.", least=0.001)] = None,
+    speedup: Annotated[float | None, number_option("Follow the events' ts, so many times as fast.", least=1e-9)] = None,
     key: Annotated[
         str | None, typer.Option(help="Attribute that becomes the message key [default: the stream's].")
     ] = None,
     stream: Annotated[str | None, typer.Option(help="The stream to produce to [default: events].")] = None,
     topic: Annotated[
-        str | None, typer.Option(help="A topic of your own: lines become its messages as they are [or: a stream].")
+        str | None,
+        typer.Option(
+            parser=topic_name,
+            metavar="TOPIC",
+            help="A topic of your own: lines become its messages as they are [or: a stream].",
+        ),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Stop after so many events.")] = None,
     close: Annotated[bool, typer.Option("--close", help="End with a watermark that closes every window.")] = False,

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from saffron.cli.client import Client
-from saffron.errors import InputError
+from saffron.engine.events.formats.files import read_events
 from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.message import Message
 from saffron.mapping.proposals.fields import Topic
@@ -44,15 +44,11 @@ def of_file(path: Path, topic: str, count: int) -> list[Message]:
 
 
 def records_of_file(path: Path, topic: str) -> Iterator[Record]:
-    """The records of a file, each on its line. InputError: it cannot be read."""
+    """The records of a file of lines or a table, as a replay reads it. InputError: it cannot be read."""
     where = TopicPartition(topic, 0)
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file):
-                if line.strip():
-                    yield record_in(line.rstrip(b"\r\n"), where, number)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    for chunk in read_events([path], typed=False):
+        for row, number in enumerate(chunk.lines.tolist()):
+            yield record_in(chunk.batch.value(row), where, number - 1)
 
 
 def whole_topic(client: Client, topic: str) -> Iterator[Record]:

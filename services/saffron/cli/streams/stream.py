@@ -11,7 +11,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
-from saffron.cli.durations import duration_option
+from saffron.cli.parsed import duration_option, number_option, registry_url, stream_name, topic_name
 from saffron.cli.queries.standing import read_standing
 from saffron.cli.queries.texts import bind_text
 from saffron.cli.streams import applied, definition
@@ -31,7 +31,8 @@ Name = Annotated[str, typer.Argument(help="The stream's name, as FROM in a query
 Key = Annotated[str | None, typer.Option(help="The attribute that its messages are keyed by.")]
 SchemaFile = Annotated[Path | None, typer.Option(help="JSON Schema of an event; without one it is inferred.")]
 RegistryUrl = Annotated[
-    str | None, typer.Option(metavar="URL", help="The schema registry of avro and protobuf messages.")
+    str | None,
+    typer.Option(parser=registry_url, metavar="URL", help="The schema registry of avro and protobuf messages."),
 ]
 Disorder = Annotated[
     int | None, duration_option("How late an event may be: 500ms, 5s, 2m, 1h [default: 0; --from: as there].")
@@ -59,8 +60,13 @@ def stream() -> None:
 @app.command()
 @options.of_system
 def add(
-    name: Name,
-    topic: Annotated[str | None, typer.Option(help="Its topic's full name [default: prefix + NAME].")] = None,
+    name: Annotated[
+        str, typer.Argument(parser=stream_name, metavar="NAME", help="The stream's name, as FROM says it.")
+    ],
+    topic: Annotated[
+        str | None,
+        typer.Option(parser=topic_name, metavar="TOPIC", help="Its topic's full name [default: prefix + NAME]."),
+    ] = None,
     key: Key = None,
     source: Annotated[
         str | None,
@@ -76,7 +82,9 @@ def add(
     disorder: Disorder = None,
     idle: Idle = None,
     silence: Silence = None,
-    partitions: Annotated[int | None, typer.Option(min=1, help="Create the topic with so many partitions.")] = None,
+    partitions: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="Create the topic with so many partitions.")
+    ] = None,
     *,
     system: options.System,
     json: options.AsJson = False,
@@ -140,7 +148,7 @@ def remove(
     name: Name,
     *,
     system: options.System,
-    timeout: Annotated[float, typer.Option(min=0, help="Seconds to wait until its queries have ended.")] = 60.0,
+    timeout: Annotated[float, number_option("Seconds to wait until its queries have ended.")] = 60.0,
     json: options.AsJson = False,
 ) -> None:
     """Remove a stream. Its queries end, and begin anew if a stream of the name is added; results stay where they are.

@@ -13,6 +13,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
+from saffron.cli.parsed import number_option
 from saffron.cli.queries.standing import read_standing
 from saffron.errors import LogError
 from saffron.runtime.log import Record, TopicPartition
@@ -35,7 +36,7 @@ def tail(
         Literal["now", "earliest"], typer.Option("--from", help="What comes from now on, or all that is still there.")
     ] = "now",
     count: Annotated[int | None, typer.Option(min=1, help="Stop after so many.")] = None,
-    timeout: Annotated[float | None, typer.Option(min=0, help="Stop when nothing came for so many seconds.")] = None,
+    timeout: Annotated[float | None, number_option("Stop when nothing came for so many seconds.")] = None,
     end: Annotated[bool, typer.Option("--end", help="Stop at the end of what is there.")] = False,
     *,
     system: options.System,

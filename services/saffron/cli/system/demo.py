@@ -16,6 +16,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
+from saffron.cli.parsed import number_option
 from saffron.cli.queries import query as queries
 from saffron.cli.streams import pace
 from saffron.cli.streams import stream as streams
@@ -44,7 +45,7 @@ _BATCH = 2000
 
 
 def demo(
-    rate: Annotated[float, typer.Option(min=1, help="Events a second.")] = 5000,
+    rate: Annotated[float, number_option("Events a second.", least=1)] = 5000,
     events: Annotated[int, typer.Option(min=1, max=702_000, help="How many of the 702,000 quotes.")] = 100_000,
     data: options.Data = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything running at the end.")] = False,

@@ -13,6 +13,7 @@ from pathlib import Path
 import typer
 
 from saffron.cli import console
+from saffron.cli.parsed import unknown_name
 from saffron.distribution import install, lacking
 from saffron.errors import SaffronError, SettingsError
 from saffron.runtime.local import jars, jvm
@@ -36,7 +37,7 @@ def chosen_services(without: Sequence[str]) -> tuple[str, ...]:
     """All services but those named. BadParameter: an unknown name."""
     left_out = {name.replace("-", "_") for name in without}
     if unknown := sorted(left_out - set(SERVICES)):
-        raise typer.BadParameter(f"there is no service {unknown[0]!r}; there are {', '.join(SERVICES)}")
+        raise typer.BadParameter(unknown_name("service", unknown[0], SERVICES), param_hint="--without")
     return tuple(name for name in SERVICES if name not in left_out)
 
 

@@ -14,7 +14,8 @@ class RouteLine:
     """One source of one stream, over all its partitions.
 
     `source`: topic; "" of a stream made from another stream. `lag`: messages not yet read. `mistyped`: values that are
-    null, not being what they should be.
+    null, not being what they should be. `filtered`: messages that `where` did not pass. `without_array`: those without
+    the array of `explode`.
     """
 
     stream: str
@@ -22,6 +23,8 @@ class RouteLine:
     events: int = 0
     lag: int = 0
     mistyped: int = 0
+    filtered: int = 0
+    without_array: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,12 @@ class Routes:
 def routes_of(page: Page) -> Routes:
     """The routes on windowing's metrics page."""
     lines: dict[tuple[str, str], RouteLine] = {}
-    counted = {"events": f"{names.ROUTED_EVENTS.name}_total", "lag": names.ROUTE_LAG.name}
+    counted = {
+        "events": f"{names.ROUTED_EVENTS.name}_total",
+        "lag": names.ROUTE_LAG.name,
+        "filtered": f"{names.FILTERED.name}_total",
+        "without_array": f"{names.WITHOUT_ARRAY.name}_total",
+    }
     for part, name in counted.items():
         for labels, value in page.series(name):
             _add(lines, labels["stream"], labels["partition"], part, value)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from saffron.cli import console, options
+from saffron.cli.parsed import unknown_name
 from saffron.cli.system.launch import require_extras
 from saffron.runtime.local import baked
 from saffron.runtime.local.state import SERVICES
@@ -32,7 +33,7 @@ def run(
     """
     name = service.replace("-", "_")
     if name not in SERVICES:
-        raise typer.BadParameter(f"there is no service {service!r}; there are {', '.join(SERVICES)}")
+        raise typer.BadParameter(unknown_name("service", service, SERVICES))
     require_extras([name], embedded=False)
     settings = system.connected()
     console.log_to_stderr(settings.log_level)

@@ -14,6 +14,7 @@ import typer
 
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
+from saffron.cli.parsed import number_option
 from saffron.cli.system import top_screen
 from saffron.cli.system.scrape import Page, scrape
 from saffron.cli.system.top_view import Counted, View, view
@@ -30,7 +31,7 @@ _HOME, _CLEAR_LINE, _CLEAR_REST = "\x1b[H", "\x1b[K", "\x1b[J"
 
 @options.of_system
 def top(
-    interval: Annotated[float, typer.Option(metavar="S", min=0.2, help="Seconds between two frames.")] = 2.0,
+    interval: Annotated[float, number_option("Seconds between two frames.", least=0.2)] = 2.0,
     once: Annotated[bool, typer.Option("--once", help="One frame, after one interval; good in a pipe.")] = False,
     *,
     system: options.System,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from saffron.cli import console, options
-from saffron.cli.durations import duration_option
+from saffron.cli.parsed import duration_option, registry_url
 from saffron.cli.system.launch import chosen_services, prepare, start_detached
 from saffron.cli.system.status import document
 from saffron.runtime.local.state import SystemState, read_state
@@ -19,21 +19,23 @@ def up(
     brokers: options.Brokers = None,
     prefix: options.Prefix = None,
     partitions: Annotated[
-        int | None, typer.Option(min=1, help="Partitions of the events topic when it is created [default: 1].")
+        int | None,
+        typer.Option(min=1, max=10_000, help="Partitions of the events topic when it is created [default: 1]."),
     ] = None,
     latency_bound: Annotated[
-        int | None, duration_option("Hold this detection latency: shed load when it cannot be held else.")
+        int | None, duration_option("Hold this detection latency: shed load when it cannot be held else.", least=1)
     ] = None,
     overload: Annotated[
-        str | None,
-        typer.Option(metavar="POLICY", help="With --latency-bound: shed, or catch-up (after an outage lose nothing)."),
+        Literal["shed", "catch-up"] | None,
+        typer.Option(help="With --latency-bound: shed, or catch-up (after an outage lose nothing)."),
     ] = None,
     results_format: Annotated[
-        str | None,
-        typer.Option(metavar="FORMAT", help="What results are written as: json, avro or protobuf [default: json]."),
+        Literal["json", "avro", "protobuf"] | None,
+        typer.Option(help="What results are written as [default: json]."),
     ] = None,
     registry: Annotated[
-        str | None, typer.Option(metavar="URL", help="The schema registry of results in avro or protobuf.")
+        str | None,
+        typer.Option(parser=registry_url, metavar="URL", help="The schema registry of results in avro or protobuf."),
     ] = None,
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay; Ctrl-C ends everything.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete the data directory first.")] = False,

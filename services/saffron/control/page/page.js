@@ -185,7 +185,8 @@ async function loadPlan(query) {
 async function change(name, method, path) {
   if (method === "DELETE" && !confirm(`Remove the query ${name}? Its partial matches are dropped.`)) return;
   try {
-    await ask(`/api/queries/${encodeURIComponent(name)}${path}`, method);
+    const done = await ask(`/api/queries/${encodeURIComponent(name)}${path}`, method);
+    if (method === "DELETE" && done.warnings.length) alert(done.warnings.join("\n"));
   } catch (error) {
     alert(error.message);
   }

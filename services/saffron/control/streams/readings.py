@@ -20,6 +20,7 @@ from saffron.mapping.dry_run import (
     read_all,
     sentences,
 )
+from saffron.mapping.envelopes import Eventless
 from saffron.mapping.mapper import Mapped, Refused, events_of, flat
 from saffron.mapping.message import Message
 from saffron.runtime.streams.source_messages import SourceMessage
@@ -58,7 +59,7 @@ def reading_body(one: Reading) -> dict[str, Any]:
         "source": one.source.topic,
         "messages": one.messages,
         "events": one.events,
-        "filtered": one.filtered,
+        "filtered": one.eventless.get(Eventless.FILTERED, 0),
         "types": one.types,
         "attributes": one.attributes,
         "refused": refused,

@@ -18,6 +18,13 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from saffron.engine.kernels.content_hash import stamp
 
+# A process that is forked while another thread compiles would have this lock for good, and nobody to release it.
+os.register_at_fork(
+    before=global_compiler_lock.acquire,
+    after_in_parent=global_compiler_lock.release,
+    after_in_child=global_compiler_lock.release,
+)
+
 _TRIES = 1500
 _PAUSE = 0.02  # seconds; a process that was stopped while it compiled holds others up for half a minute, not for good
 

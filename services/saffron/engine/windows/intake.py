@@ -14,6 +14,7 @@ from saffron.engine.events.decoding.growth import needed
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.dead_letters import Losses, Refused
+from saffron.engine.windows.made_types import without_made
 from saffron.engine.windows.marks import Mark
 from saffron.engine.windows.order.hold import Arrivals
 from saffron.engine.windows.order.ordering import Ordering
@@ -59,8 +60,8 @@ class Intake:
         return sum(map(len, self._waiting))
 
     def add(self, batch: RawBatch) -> None:
-        """Let records wait, in the order of their offsets, until `go_on`."""
-        self._waiting.append(batch)
+        """Let records wait, in the order of their offsets, until `go_on`. Types that queries make are refused."""
+        self._waiting.append(without_made(batch, self._queries.made))
 
     def inferred(self, most: int) -> Schema:
         """The schema of the records that wait, by the first `most` events among them."""

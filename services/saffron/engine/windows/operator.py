@@ -29,6 +29,7 @@ from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.cutting import Cutter
 from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.engine.windows.intake import Intake
+from saffron.engine.windows.made_types import without_made
 from saffron.engine.windows.marks import Mark
 from saffron.engine.windows.order.ordering import Ordering
 from saffron.engine.windows.outbox import Outbox
@@ -99,6 +100,10 @@ class WindowingOperator:
         if len(batch):
             self._intake.add(batch)
             self._versions.go_on()
+
+    def without_made(self, batch: RawBatch) -> RawBatch:
+        """The batch, its events of types that queries make refused: for the shell, which infers schemas of it."""
+        return without_made(batch, self._queries.made)
 
     def query(self, name: str, wanted: QueryRecord | None) -> None:
         """Apply a record of the `queries` topic (None: its tombstone) at this position; see `take_notices`."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.operators.standing import Compiler
 from saffron.engine.windows.outbox import Outbox
 from saffron.engine.windows.registered import Change, Notice, QueriesInForce
+from saffron.language.plan.match_plan import MatchPlan
 from saffron.records.query import QueryRecord
 from saffron.schema.schema import Schema
 
@@ -36,6 +39,12 @@ class QueryControls:
         self._outbox.add_control("schema", {"schema": schema_to_record(schema)})
         self.standing.since = self._outbox.since
         self._put(self.standing.bind(schema, self._outbox.next_seq))
+
+    @property
+    def made(self) -> Mapping[str, str]:
+        """Event type -> the query in force that makes it (INTO)."""
+        plans = ((name, query.plan) for name, query in self.standing.queries.items())
+        return {plan.into: name for name, plan in plans if isinstance(plan, MatchPlan) and plan.into is not None}
 
     def resume(self, block: Block, schema: Schema | None) -> None:
         """Take the state in force behind a block that the outbox has resumed from."""

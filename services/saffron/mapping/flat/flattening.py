@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.mapping.definition import SourceDefinition, TypeRule
-from saffron.mapping.envelopes import Filtered
+from saffron.mapping.envelopes import Eventless
 from saffron.mapping.flat.flatten_kernel import flatten
 from saffron.mapping.flat.flatten_plan import Output, is_served, output_of, plan_of, scratch_of
 from saffron.mapping.mapper import Mapped, Refused, outcomes_of
@@ -26,7 +26,7 @@ _SPARE_BYTES = 1024
 class Flattened:
     """m flat events in order. Event i is buffer[starts[i]:ends[i]], JSON; it is element `numbers[i]` of message
     `rows[i]`. `refused`: elements that are no events, by message. `misfits`: by attribute the values that became null.
-    `filtered`: how many values of messages the source's condition did not pass.
+    `eventless`: how many values of messages were no event without being wrong, by the reason.
     """
 
     buffer: NDArray[np.uint8]
@@ -36,7 +36,7 @@ class Flattened:
     numbers: NDArray[np.int64]
     refused: Sequence[tuple[int, Refused]]
     misfits: Mapping[str, int]
-    filtered: int = 0
+    eventless: Mapping[Eventless, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -99,7 +99,7 @@ class Flattener:
         places: list[tuple[int, int]] = []
         refused: list[tuple[int, Refused]] = []
         misfits: Counter[str] = Counter()
-        filtered = 0
+        eventless: Counter[Eventless] = Counter()
         for row in exact:
             why = batch.refused.get(int(batch.offsets[row]))
             if why is not None and not batch.is_absent(row):
@@ -107,8 +107,8 @@ class Flattener:
                 continue
             message = _message(batch, row) if messages is None else messages[row]
             for one in outcomes_of(message, self.source, strict=self._strict):
-                if isinstance(one, Filtered):
-                    filtered += 1
+                if isinstance(one, Eventless):
+                    eventless[one] += 1
                     continue
                 if isinstance(one, Refused):
                     refused.append((row, one))
@@ -125,7 +125,7 @@ class Flattener:
         stops = np.concatenate([good if output is None else output.ends[good], ends[1:]])
         order = np.lexsort((numbers, rows))
         buffer = np.concatenate([own, np.frombuffer(b"".join(texts), np.uint8)])
-        return Flattened(buffer, starts[order], stops[order], rows[order], numbers[order], refused, misfits, filtered)
+        return Flattened(buffer, starts[order], stops[order], rows[order], numbers[order], refused, misfits, eventless)
 
 
 def flat_json(event: Mapped) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from saffron.mapping.definition import SourceDefinition
-from saffron.mapping.envelopes import Filtered, elements
+from saffron.mapping.envelopes import Eventless, elements
 from saffron.mapping.mapper import leaves
 from saffron.mapping.message import Message, MessageError, Number
 
@@ -81,5 +81,5 @@ def fields_of(topic: Topic, source: SourceDefinition) -> Fields:
 def _events(topic: Topic, source: SourceDefinition) -> Iterator[tuple[int, Message, Mapping[str, Any]]]:
     for number, message in enumerate(topic.messages):
         for element in elements(message, source):
-            if not isinstance(element.content, MessageError | Filtered):
+            if not isinstance(element.content, MessageError | Eventless):
                 yield number, message, element.content

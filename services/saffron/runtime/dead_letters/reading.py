@@ -22,6 +22,17 @@ _NO_LIMIT = 100_000
 """Polls to read a whole partition: in practice no limit."""
 
 
+def require_letter(name: str) -> int:
+    """The partition of the message that a dead letter is named by. InputError: `name` is no such name."""
+    topic, partition, offset = (["", "", "", *name.rsplit("/", 2)])[-3:]
+    if not (topic and partition.isdecimal() and all(part.isdecimal() for part in offset.split(".", 1))):
+        raise InputError(
+            f"{name!r} is no dead letter: name it by the place of its message, TOPIC/PARTITION/OFFSET (of a result "
+            "TOPIC/PARTITION/OFFSET.INDEX), as `saffron dlq list` does"
+        )
+    return int(partition)
+
+
 @dataclass(frozen=True)
 class LetterFilter:
     """A filter of letters: by reason, and by the stream that refused it and its topics (full names). None: all."""
@@ -119,13 +130,8 @@ class DeadLetters:
 
     def _place(self, name: str) -> tuple[tuple[bytes, bytes], TopicPartition]:
         """The possible keys of a dead letter, and its partition. InputError: `name` is no name of a dead letter."""
-        topic, partition, offset = (["", "", "", *name.rsplit("/", 2)])[-3:]
-        if not (topic and partition.isdecimal() and all(part.isdecimal() for part in offset.split(".", 1))):
-            raise InputError(
-                f"{name!r} is no dead letter: name it by the place of its message, TOPIC/PARTITION/OFFSET (of a result "
-                "TOPIC/PARTITION/OFFSET.INDEX), as `saffron dlq list` does"
-            )
-        where = TopicPartition(self.topics.dead_letters, int(partition) % max(1, self.partitions))
+        partition = require_letter(name)
+        where = TopicPartition(self.topics.dead_letters, partition % max(1, self.partitions))
         return (name.encode(), (self.topics.prefix + name).encode()), where
 
     @contextmanager

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -28,9 +29,16 @@ def _setting(
     *,
     high: int | None = None,
     secret: bool = False,
+    form: tuple[str, str] = ("", ""),
 ) -> Any:
-    metadata = {"explain": explain, "low": low, "high": high, "one_of": one_of, "secret": secret}
+    metadata = {"explain": explain, "low": low, "high": high, "one_of": one_of, "secret": secret, "form": form}
     return field(default=default, metadata=metadata, repr=not secret)
+
+
+_HOST = r"\s*(?:\w+://)?(?:\[[0-9a-fA-F:.%\w]+\]|[\w.-]+)(?::0*[1-9]\d{0,4})?\s*"
+_BROKERS = (rf"(?:{_HOST}(?:,{_HOST})*)?", "HOST:PORT, several apart by commas")
+_TOPIC_PART = (r"[A-Za-z0-9._-]{0,150}", "letters, digits, '.', _ and -, at most 150 of them")
+"""Forms of texts: a pattern, and the same in words."""
 
 
 def user_data_directory(environ: Mapping[str, str] = os.environ) -> Path:
@@ -60,7 +68,9 @@ class Settings:
     """All settings. Times are in ms, sizes as named. `bootstrap` empty: the system running under `data`."""
 
     data: Path = _setting(Path(), "data directory: broker, snapshots, logs, state of the running system")
-    bootstrap: str = _setting("", "Kafka's HOST:PORT,...; empty: the system that `saffron up` started under `data`")
+    bootstrap: str = _setting(
+        "", "Kafka's HOST:PORT,...; empty: the system that `saffron up` started under `data`", form=_BROKERS
+    )
     security: str = _setting(
         "plaintext",
         "how Kafka is spoken to: ssl encrypts, sasl says who is speaking",
@@ -84,7 +94,9 @@ class Settings:
         "further settings of Kafka's clients in librdkafka's names: NAME=VALUE,... or a file with one on each line",
         secret=True,
     )
-    prefix: str = _setting("saffron.", "put before every topic's name, consumer group and transactional id")
+    prefix: str = _setting(
+        "saffron.", "put before every topic's name, consumer group and transactional id", form=_TOPIC_PART
+    )
     snapshots: Path = _setting(
         Path(), "where operators keep snapshots; every member must reach it (default data/snapshots)"
     )
@@ -209,7 +221,12 @@ def load(
             raw, origin = one.default, "default"
         values[one.name] = _convert(one.name, raw, one.default, (one.metadata["low"], one.metadata["high"]), origin)
         if (allowed := one.metadata["one_of"]) and values[one.name] not in allowed:
-            raise SettingsError(f"setting {one.name!r} is {raw!r} (from {origin}): it is one of {', '.join(allowed)}")
+            close = difflib.get_close_matches(str(raw), allowed, 1)
+            near = f"; did you mean {close[0]!r}?" if close else ""
+            raise SettingsError(
+                f"setting {one.name!r} is {raw!r} (from {origin}): it is one of {', '.join(allowed)}{near}"
+            )
+        require_form(one.name, values[one.name], f" (from {origin})")
         origins[one.name] = origin
     if origins["data"] == "default":
         values["data"] = user_data_directory(environ)
@@ -219,6 +236,13 @@ def load(
     if origins["tables"] == "default":
         values["tables"] = values["data"] / "tables"
     return Loaded(Settings(**values), origins)
+
+
+def require_form(name: str, value: object, where: str = "") -> None:
+    """SettingsError: a text is not of the form that its setting has."""
+    pattern, words = next(one.metadata["form"] for one in fields(Settings) if one.name == name)
+    if pattern and not re.fullmatch(pattern, str(value)):
+        raise SettingsError(f"setting {name!r} is {value!r}{where}: it is {words}")
 
 
 def explain(name: str) -> str:

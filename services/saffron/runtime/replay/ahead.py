@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Thread, current_thread
 from typing import TypeVar
+
+from saffron.errors import ForkError
 
 _T = TypeVar("_T")
 _END = object()
@@ -18,8 +21,9 @@ def made_ahead(items: Iterator[_T]) -> Generator[_T]:
     """The same items in the same order, made by another thread, up to `_AHEAD` in advance.
 
     An error comes where its item would have come. Once this iterator is closed, `items` is used no more. So `items`
-    must not wait for ever.
+    must not wait for ever. ForkError: a forked process, which has not that thread, asks for the next item.
     """
+    process = os.getpid()
     asked: SimpleQueue[bool] = SimpleQueue()
     made: SimpleQueue[Future[object]] = SimpleQueue()
 
@@ -37,12 +41,21 @@ def made_ahead(items: Iterator[_T]) -> Generator[_T]:
     try:
         for _ in range(_AHEAD):
             asked.put(True)
-        while (item := made.get().result()) is not _END:
+        while (item := _next_of(made, process)) is not _END:
             asked.put(True)
             yield item  # type: ignore[misc]
     finally:
         while not asked.empty():
             asked.get()
         asked.put(False)
-        if thread is not current_thread():  # it may collect this iterator as garbage, while it makes an item
+        if (
+            thread is not current_thread() and process == os.getpid()
+        ):  # it may collect this iterator as garbage, while it makes an item
             thread.join()
+
+
+def _next_of(made: SimpleQueue[Future[object]], process: int) -> object:
+    """The next item that the thread of a process makes."""
+    if os.getpid() != process:
+        raise ForkError("this replay")
+    return made.get().result()

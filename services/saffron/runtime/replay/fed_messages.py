@@ -17,9 +17,11 @@ from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table import Table
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.replay.merged_stream import letter_of, require_stream
+from saffron.runtime.replay.source_counts import SourceCounts
 from saffron.runtime.streams.merging import InnerEvent, SourceReader
 from saffron.runtime.streams.messages import Messages, batch_of, record_in
 from saffron.runtime.streams.stream_tables import apply_record
+from saffron.runtime.streams.unknown_names import no_source
 from saffron.runtime.streams.whole_tables import table_notices, whole_tables
 from saffron.schema.schema import MAX_TS
 
@@ -40,8 +42,7 @@ class FedMessages:
             for one in definition.sources
         }
         self._next: Counter[str] = Counter()
-        self._misfits: Counter[str] = Counter()
-        self._not_found: Counter[str] = Counter()
+        self._counts = SourceCounts(definition)
         self._letters: list[DeadLetter] = []
         self.disorder = max(map(definition.disorder_of, definition.sources))
 
@@ -65,8 +66,7 @@ class FedMessages:
             return batch_of_values([])
         batch = batch_of(records)
         found = self._readers[topic].read(batch, Messages(records, batch))
-        self._misfits.update(found.misfits)
-        self._not_found.update(found.not_found)
+        self._counts.add(topic, len(records), found)
         self._letters += [letter_of(one, records[one.row]) for one in found.unread]
         return batch_of_values([one.value for one in found.events if isinstance(one, InnerEvent)])
 
@@ -77,8 +77,9 @@ class FedMessages:
 
     def reports(self) -> Iterator[str]:
         """Messages at the end for the user, on values that were not kept, and on look-ups."""
-        yield from table_notices(self._tables, self._not_found)
-        yield from loss_notices(self._misfits, 0, "`as` in the definition")
+        yield from self._counts.notices()
+        yield from table_notices(self._tables, self._counts.not_found)
+        yield from loss_notices(self._counts.misfits, 0, "`as` in the definition")
 
     # ------------------------------------------------------------ snapshots
 
@@ -105,6 +106,7 @@ class FedMessages:
         if topic is None and len(topics) == 1:
             return topics[0]
         if topic not in topics:
-            which = "feed(message, topic=...)" if topic is None else f"{topic!r} is none of them"
-            raise InputError(f"stream {self._name} is made of the topics {', '.join(topics)}: {which}")
+            if topic is not None:
+                raise InputError(no_source(self._name, topic, topics))
+            raise InputError(f"stream {self._name} is made of the topics {', '.join(topics)}: feed(message, topic=...)")
         return topic

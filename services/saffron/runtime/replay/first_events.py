@@ -9,6 +9,7 @@ from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.infer import INFER_EVENTS
 from saffron.engine.events.raw import RawBatch
 from saffron.errors import InputError, QueryError, SaffronError
+from saffron.runtime.replay.merged_stream import InnerFiles, MergedMessages
 from saffron.schema.schema import Schema
 
 _INFERRED = (
@@ -34,19 +35,36 @@ def first_events(source: Iterator[RawBatch]) -> list[RawBatch]:
     return head
 
 
-def explained(error: QueryError, schema: Schema, head: Sequence[RawBatch]) -> SaffronError:
+def explained(
+    error: QueryError, schema: Schema, head: Sequence[RawBatch], merged: MergedMessages | InnerFiles | None = None
+) -> SaffronError:
     """The error with a hint about the inferred schema, or about an input without events.
 
-    `head`: the batches from which the schema was inferred, unless it was given.
+    `head`: the batches from which the schema was inferred, unless it was given. `merged`: of a definition, which says
+    the names of attributes; a hint at a schema would mislead.
     """
     if error.stage != "schema" or schema.given:
         return error
+    if merged is not None:
+        return error if schema.types else _without_events(error, merged)
     records = sum(map(len, head))
     if not schema.types and (bad := next(_bad_records(head), None)) is not None:
         return InputError(f"none of the first {counted(records, 'record')} is an event. The first: {bad}\n{_NO_EVENTS}")
     if not error.unknown:
         return error
     hint = f"{error.hint}\n{_INFERRED.format(counted(records, 'record'))}".lstrip() if records else _EMPTY
+    return _hinted(error, hint)
+
+
+def _without_events(error: QueryError, merged: MergedMessages | InnerFiles) -> SaffronError:
+    """The error of a query where the messages of a definition have given no event, with the reason."""
+    why = list(merged.counts.notices())
+    if bad := merged.dead_letters():
+        why.append(f"No message was an event. The first: {bad[0].place}: {bad[0].reason}: {bad[0].detail}")
+    return _hinted(error, "\n".join(filter(None, [error.hint, *(why or ["The input is empty."])])))
+
+
+def _hinted(error: QueryError, hint: str) -> QueryError:
     return QueryError(error.message, stage=error.stage, text=error.text, start=error.start, end=error.end, hint=hint)
 
 

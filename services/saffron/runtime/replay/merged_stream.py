@@ -6,7 +6,6 @@ depend on that.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +21,11 @@ from saffron.errors import InputError
 from saffron.mapping.definition import StreamDefinition
 from saffron.mapping.tables.table import Table
 from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.replay.source_counts import SourceCounts
 from saffron.runtime.streams.merging import End, Inner, SourceReader, Unread, place_among
 from saffron.runtime.streams.messages import Messages, records_of
 from saffron.runtime.streams.places import Place
+from saffron.runtime.streams.unknown_names import no_source
 from saffron.runtime.streams.whole_tables import whole_tables
 from saffron.schema.schema import MAX_TS
 
@@ -47,9 +48,7 @@ Parts = Iterator[tuple[Sequence[Record], RawBatch]]
 class MergedMessages:
     """The messages of a merged stream. `messages`: by topic, those of each of its partitions.
 
-    `misfits`: by attribute the values that became null, so far; `refused`: how many elements were no events.
-    `tables`: by name, whole; None: they are read from `messages` and files. `not_found`: by attribute the events whose
-    key no row has.
+    `counts`: what became of those read so far. `tables`: by name, whole; None: they are read from `messages` and files.
     """
 
     def __init__(
@@ -62,9 +61,7 @@ class MergedMessages:
     ) -> None:
         self.partitions = partitions
         self._name = definition.name
-        self.misfits: Counter[str] = Counter()
-        self.refused = 0
-        self.not_found: Counter[str] = Counter()
+        self.counts = SourceCounts(definition)
         self._letters: list[DeadLetter] = []
         self._offsets = [0] * partitions
         self._numbers = [one.number for one in definition.sources]
@@ -93,6 +90,7 @@ class MergedMessages:
                 reading.remove(source)
             else:
                 inner, records = found
+                self.counts.add(source.where.topic, len(records), inner)
                 yield from self._events(inner, records)
             yield from self._said(source, ended=found is None)
 
@@ -107,9 +105,6 @@ class MergedMessages:
         return SourceReader(where, lambda: definition, self.partitions, max_future, tables=lambda: self.tables)
 
     def _events(self, inner: Inner, records: Sequence[Record]) -> Iterator[InnerBatch]:
-        self.misfits.update(inner.misfits)
-        self.not_found.update(inner.not_found)
-        self.refused += len(inner.unread)
         values: list[list[bytes]] = [[] for _ in range(self.partitions)]
         times: list[list[int]] = [[] for _ in range(self.partitions)]
         for event in inner.events:
@@ -170,9 +165,7 @@ class InnerFiles:
     """The inner topic of a merged stream in files, one for each of its partitions: its events are merged already."""
 
     def __init__(self, definition: StreamDefinition, files: Sequence[Path]) -> None:
-        self.misfits: Counter[str] = Counter()
-        self.refused = 0
-        self.not_found: Counter[str] = Counter()
+        self.counts = SourceCounts(definition)  # of nothing: the messages were read elsewhere
         self.tables: Mapping[str, Table] = {}  # what was looked up is in the events
         self.partitions = len(files)
         self._name = definition.name
@@ -214,7 +207,7 @@ class _SourcePartition:
 
 def _of_file(path: Path, where: TopicPartition) -> Parts:
     """The lines of a file as messages."""
-    for chunk in read_events([path]):
+    for chunk in read_events([path], typed=False):
         for start in range(0, len(chunk.batch), _BATCH):
             yield records_of(chunk.batch.part(start, start + _BATCH), where)
 
@@ -258,9 +251,9 @@ def _require_all(definition: StreamDefinition, files: Mapping[str, Sequence[Path
     """InputError: sources and files do not fit."""
     tables = [one.topic for one in definition.tables if one.topic is not None]
     topics = [*(one.topic for one in definition.sources), *tables]
+    if unknown := [topic for topic in files if topic not in topics]:
+        raise InputError(f"{unknown[0]}={files[unknown[0]][0]}: {no_source(definition.name, unknown[0], topics)}")
     if missing := [topic for topic in topics if not files.get(topic)]:
         raise InputError(
             f"{'table' if missing[0] in tables else 'source'} {missing[0]} has no file: give {missing[0]}=FILE"
         )
-    if unknown := [topic for topic in files if topic not in topics]:
-        raise InputError(f"{unknown[0]}={files[unknown[0]][0]}: the definition's topics are {', '.join(topics)}")

@@ -151,9 +151,9 @@ class Replay:
         try:
             queries = self._bound(schema)
         except QueryError as error:
-            if self.merged is not None or schema is None:
-                raise  # the definition says the names, or nothing does: hints at a schema would mislead
-            raise explained(error, schema, head) from error
+            if schema is None:
+                raise
+            raise explained(error, schema, head, self.merged) from error
         interpreted = self._interpret and self._would_compile(queries, schema)
         self._chains = [
             Chain(
@@ -221,8 +221,9 @@ class Replay:
         for one in windowing:
             mistyped.update(one["mistyped_attributes"])
         if self.merged is not None:
-            mistyped.update(self.merged.misfits)
-            yield from table_notices(self.merged.tables, self.merged.not_found)
+            mistyped.update(self.merged.counts.misfits)
+            yield from self.merged.counts.notices()
+            yield from table_notices(self.merged.tables, self.merged.counts.not_found)
         if self._key is not None and not self._keyed:
             yield no_key_notice(self._key)
         way = way if self.merged is None else "`as` in the definition"
@@ -239,8 +240,8 @@ class Replay:
         windowing = [chain.statistics()["windowing"] for chain in self._chains]
         events = sum(one["events"] for one in windowing)
         decoding = self._decoding()
-        refused = 0 if self.merged is None else self.merged.refused
-        misfits = 0 if self.merged is None else self.merged.misfits.total()
+        refused = 0 if self.merged is None else self.merged.counts.refused
+        misfits = 0 if self.merged is None else self.merged.counts.misfits.total()
         dropped = [chain.statistics()["matcher"]["dropped_partial_matches"] for chain in self._chains]
         return {
             "events": events,

@@ -15,6 +15,7 @@ from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.telemetry import metric_names as names
 from saffron.runtime.telemetry.digest import Digest
+from saffron.runtime.telemetry.gone_queries import GoneQueries
 from saffron.runtime.telemetry.growth import Growth
 from saffron.runtime.telemetry.histogram import Buckets
 from saffron.runtime.telemetry.metric_kinds import Gauge
@@ -36,6 +37,7 @@ class ResultMetrics:
         metrics.set(names.LATENCY_BOUND, settings.latency_bound_ms / 1000, settings.overload)
         self._input = ShellMetrics(metrics, shell, settings.group(service))
         self._growth: Growth[tuple[TopicPartition, str]] = Growth()
+        self._gone = GoneQueries(metrics)
 
     def report(self, streams: Mapping[TopicPartition, str], now_ms: int, interval_ms: int) -> list[Digest]:
         """Updates the metrics; returns a digest of each chain. `streams`: the stream of each partition."""
@@ -49,9 +51,20 @@ class ResultMetrics:
                 for name, count in chain.tally.counts().items()
             }
         )
+        told = {
+            where: None if chain.operator is None else chain.operator.statistics()
+            for where, chain in self._shell.chains.items()
+        }
+        self._gone.forget(
+            {
+                where: {*numbers["partial_matches"], *chain.operator.failed}
+                for where, chain in self._shell.chains.items()
+                if chain.operator is not None and (numbers := told[where]) is not None
+            }
+        )
         for where, chain in self._shell.chains.items():
             labels = (streams[where], str(where.partition))
-            numbers = chain.operator.statistics() if chain.operator is not None else None
+            numbers = told[where]
             if numbers is not None:
                 _state(numbers, labels, gauges)
                 for query in numbers["partial_matches"] if "dropped" in numbers else ():

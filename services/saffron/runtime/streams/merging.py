@@ -21,6 +21,7 @@ from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.mapping.definition import CSV, Envelope, SourceDefinition, StreamDefinition
 from saffron.mapping.elements import message_of_element
+from saffron.mapping.envelopes import Eventless
 from saffron.mapping.flat.flattening import Flattened, Flattener
 from saffron.mapping.message import Message
 from saffron.mapping.tables.lookups import added, own_detail
@@ -82,14 +83,15 @@ class Unread:
 class Inner:
     """The events and unread elements made of a batch of messages.
 
-    `misfits`: by attribute the values that are null, not being what their rule says. `filtered`: how many values the
-    source's condition did not pass. `not_found`: by attribute of a table the events whose key no row has.
+    `misfits`: by attribute the values that are null, not being what their rule says. `eventless`: how many
+    values were no event without being wrong, by the reason. `not_found`: by attribute of a table the events whose key
+    no row has.
     """
 
     events: Sequence[InnerEvent | End]
     unread: Sequence[Unread] = ()
     misfits: Mapping[str, int] = field(default_factory=dict)
-    filtered: int = 0
+    eventless: Mapping[Eventless, int] = field(default_factory=dict)
     not_found: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -141,7 +143,7 @@ class SourceReader:
             misfits.update(name for names in more.own.values() for name in names)
         events = list(self._events(found, taken, values, batch))
         alone = [self._alone(one, messages) for one in unread]
-        return Inner(events, alone, misfits, found.filtered, more.not_found)
+        return Inner(events, alone, misfits, found.eventless, more.not_found)
 
     # ------------------------------------------------------------ inside
 

@@ -17,6 +17,11 @@ def no_query(name: str, known: Iterable[str]) -> str:
     return _none(f"there is no query {name!r}", "", "queries", name, sorted(known))
 
 
+def no_source(stream: str, topic: str, known: Iterable[str]) -> str:
+    """`'order' is no topic of stream shop; topics: orders, payments. Did you mean 'orders'?`."""
+    return _none(f"{topic!r} is no topic of stream {stream}", "", "topics", topic, list(known))
+
+
 def no_topic(name: str, known: Iterable[str], more: str = "is that its full name?", at: str = "") -> str:
     """`topic 'order' does not exist: is that its full name? Did you mean 'orders'?` `at`: the address of the broker.
 

@@ -73,6 +73,11 @@ FILTERED = Counter(
     "messages, or elements of them, that the condition of a merged stream's source (`where`) did not pass",
     "all of them: is the condition right? (`stream check`)",
 )
+WITHOUT_ARRAY = Counter(
+    "saffron_messages_without_array{stream,partition}",
+    "messages of a merged stream's source that have no array of the name that `explode` has, and so no event",
+    "all of them: is the name right? (`stream check`)",
+)
 TABLE_ROWS = Gauge(
     "saffron_table_rows{stream,table}",
     "rows of a table that attributes of a stream's events come from; each member holds the whole table",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from saffron.mapping.envelopes import Eventless
 from saffron.runtime.hops.input_state import InputTracker
 from saffron.runtime.hops.route_position import RoutePosition
 from saffron.runtime.hops.transactional_chain import TransactionalChain
@@ -142,7 +143,8 @@ class RouteChain(TransactionalChain):
         add, labels = self._transactions.when_written.add, self._plan.labels
         add(names.ROUTED_EVENTS, sum(not isinstance(event, End) for event in inner.events), *labels)
         add(names.MISTYPED_VALUES, sum(inner.misfits.values()), *labels)
-        add(names.FILTERED, inner.filtered, *labels)
+        add(names.FILTERED, inner.eventless.get(Eventless.FILTERED, 0), *labels)
+        add(names.WITHOUT_ARRAY, inner.eventless.get(Eventless.NO_ARRAY, 0), *labels)
         add(names.TABLE_MISSES, sum(inner.not_found.values()), *labels)
         for reason, count in Counter(unread.reason for unread in inner.unread).items():
             add(names.DEAD_LETTERS, count, reason)

@@ -11,7 +11,13 @@ from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.routing.route_chain import WAITS, RouteChain
 from saffron.windowing.routing.route_plans import route_labels
 
-_COUNTERS = (names.ROUTED_EVENTS, names.MISTYPED_VALUES, names.FILTERED, names.TABLE_MISSES)
+_COUNTERS = (
+    names.ROUTED_EVENTS,
+    names.MISTYPED_VALUES,
+    names.FILTERED,
+    names.WITHOUT_ARRAY,
+    names.TABLE_MISSES,
+)
 _MISSING = "topic"
 
 

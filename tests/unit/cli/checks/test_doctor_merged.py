@@ -20,6 +20,7 @@ from tests.unit.cli.checks.sound import bad, digests, sound
 IDLE = "stream: shop\nidle: 10s\nsources:\n- topic: orders\n- topic: payments\n"
 
 
+EXPLODED = IDLE.replace("- topic: orders\n", "- topic: orders\n  explode: lines\n  where: op = 1\n")
 UNREAD = {"payments": TopicFacts((), {}, frozenset({"DESCRIBE"}))}
 FILLED = {"orders": 5, "payments": 7}
 NO_ROUTES = Routes()
@@ -52,12 +53,21 @@ def test_sound_sources_give_no_finding() -> None:
         (shop(IDLE.replace("idle: 10s\n", "")), "stream shop, source orders", "no idle bound"),
         (shop("stream: shop\nsource: 7\n"), "stream shop", "cannot be read"),
         (shop(routes=Routes([RouteLine("shop", "orders", 5, 0, 3)])), "stream shop, source orders", "3 values"),
+        (
+            shop(EXPLODED, routes=Routes([RouteLine("shop", "orders", filtered=2, without_array=3)])),
+            "stream shop, source orders",
+            "2 left out by `where: op = 1`; 3 messages have no 'lines'",
+        ),
         (shop(routes=Routes([], {("shop", "topic"): 1})), "windowing", "a topic that is missing"),
     ],
 )
 def test_each_fault_is_named(look: Look, where: str, what: str) -> None:
     found = [one for one in bad(check_merged(look)) if one.where == where]
     assert [one for one in found if what in one.what and one.fix], found
+
+
+def test_a_source_that_gives_events_may_have_messages_without_the_array() -> None:
+    assert not bad(check_merged(shop(EXPLODED, routes=Routes([RouteLine("shop", "orders", 5, without_array=3)]))))
 
 
 def test_a_source_of_one_partition_alone_needs_no_idle_bound() -> None:
@@ -102,6 +112,8 @@ def test_routes_are_added_up_by_source() -> None:
             sample("saffron_routed_events_total", 9, stream="by_x", partition="0"),
             sample("saffron_route_lag", 2, stream="shop", partition="orders/1"),
             sample("saffron_mistyped_values_total", 4, stream="shop", partition="orders/1"),
+            sample("saffron_filtered_messages_total", 1, stream="shop", partition="orders/1"),
+            sample("saffron_messages_without_array_total", 7, stream="shop", partition="orders/0"),
             sample("saffron_mistyped_values_total", 8, stream="shop", partition="0"),
             sample("saffron_routes_waiting", 1, stream="shop", reason="registry"),
             sample("saffron_routes_waiting", 0, stream="shop", reason="topic"),
@@ -112,7 +124,7 @@ def test_routes_are_added_up_by_source() -> None:
         ]
     )
     found = routes_of(page)
-    assert found.lines == [RouteLine("by_x", "", 9), RouteLine("shop", "orders", 11, 2, 4)]
+    assert found.lines == [RouteLine("by_x", "", 9), RouteLine("shop", "orders", 11, 2, 4, 1, 7)]
     assert waiting_sentences(found) == [
         "stream shop: source partitions that wait for the schema registry: 1",
         "stream shop: source partitions that wait until a table is loaded: 2",

@@ -399,7 +399,7 @@ def test_a_record_of_avro_that_is_nested_without_end_is_refused(
     ends = 0 if layer == b"\x02" and "array" not in json.dumps(schema) else 20
     assert json.loads(read(head + layer * 20 + b"\x00" * (ends + 1)))
     for depth in (600, 5_000, 100_000):  # fastavro's compiled reader overflows its stack at the second
-        with pytest.raises(ValueError, match="RecursionError"):
+        with pytest.raises(ValueError, match="nested too deep"):
             read(head + layer * depth + b"\x00" * (depth + 1))
 
 

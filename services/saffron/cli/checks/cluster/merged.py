@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.checks.cluster.permissions import unreadable
 from saffron.cli.finding import Finding, error, ok, warning
-from saffron.cli.system.routes import waiting_sentences
+from saffron.cli.system.routes import RouteLine, waiting_sentences
 from saffron.counted import counted
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
 from saffron.mapping.definition_reader import definition_of
+from saffron.mapping.dry_run import eventless_values
+from saffron.mapping.envelopes import Eventless
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.records.stream import AppliedDefinition
 
@@ -69,11 +72,24 @@ def _source(look: Look, definition: StreamDefinition, source: SourceDefinition) 
     if source.idle is None and definition.idle is None and not _is_alone(look, definition):
         what = "it has no idle bound: while one of its partitions is silent, the stream waits for it"
         yield warning(_CHECK, what, where, f"saffron stream set {name} --idle 10s, or `idle: 10s` in the definition")
-    lost = sum(one.mistyped for one in look.routes.lines if (one.stream, one.source) == (name, source.topic))
-    if lost:
+    routes = [one for one in look.routes.lines if (one.stream, one.source) == (name, source.topic)]
+    yield from _eventless(routes, source, where)
+    if lost := sum(one.mistyped for one in routes):
         values = counted(lost, "value is not what its rule says", "values are not what their rules say")
         what = f"since windowing started {values}, and null"
         yield warning(_CHECK, what, where, "saffron stream check FILE names them, and the first message of each")
+
+
+def _eventless(routes: list[RouteLine], source: SourceDefinition, where: str) -> Iterator[Finding]:
+    """A finding on a source that has given no event, as `explode` or `where` names what no message has."""
+    counts = Counter[Eventless]()
+    for one in routes:
+        counts += Counter({Eventless.FILTERED: one.filtered, Eventless.NO_ARRAY: one.without_array})
+    if counts and not any(one.events for one in routes):
+        what = f"no event has come since windowing started: {'; '.join(eventless_values(source, counts))}"
+        yield warning(
+            _CHECK, what, where, "is the name right? `saffron stream check FILE` tries it on the newest messages"
+        )
 
 
 def _is_alone(look: Look, definition: StreamDefinition) -> bool:

@@ -42,17 +42,17 @@ _OF_KIND = {Kind.STRING: _Cells.STRINGS, Kind.ARRAY: _Cells.ARRAYS, Kind.BOOL: _
 """The form of cells by kind of attribute; other kinds are numbers."""
 
 
-def csv_events(name: str, blocks: Iterable[bytes], schema: Schema | None) -> Iterator[Rows]:
+def csv_events(name: str, blocks: Iterable[bytes], schema: Schema | None, *, typed: bool = True) -> Iterator[Rows]:
     """The rows of a CSV file with a header line, UTF-8 (`csv_records`); `blocks` are cut at line ends.
 
     Without a `schema` the first 10,000 rows decide: a column has numbers (or true and false) if most of its cells are
     such and hardly any other, marks such as N/A not counted; else strings. `type` is always a string. A number keeps
     its digits. A cell that does not fit its column becomes a string, and the rules for events apply to it. Cells
     missing at the end of a row are absent. A row with more cells than the header, or that is no CSV, is refused. Raises
-    InputError for a file without a usable header.
+    InputError for a file without a usable header. `typed`: one that names a column `type`.
     """
     records = csv_records(blocks)
-    header = _header(name, next(records, Record([], 1)))
+    header = _header(name, next(records, Record([], 1)), typed)
     sample = list(islice(records, INFER_EVENTS))
     columns = [_cells_of(column, place, sample, schema) for place, column in enumerate(header)]
     names = [orjson.dumps(column) + b":" for column in header]
@@ -61,12 +61,12 @@ def csv_events(name: str, blocks: Iterable[bytes], schema: Schema | None) -> Ite
         yield _rows(batch, names, columns)
 
 
-def _header(name: str, record: Record) -> list[str]:
+def _header(name: str, record: Record, typed: bool) -> list[str]:
     """The names of a CSV file's columns. InputError: unreadable, without `type`, or with a name twice."""
     if record.wrong is not None:
         raise InputError(f"{name}: the header cannot be read: {record.wrong[1]}")
     header = [(column or "").strip() for column in record.cells]
-    if "type" not in header:
+    if typed and "type" not in header:
         raise InputError(f"{name}: the header line names no column 'type', but {', '.join(header) or 'nothing'}")
     require_single(f"{name}: the header line", header)
     return header

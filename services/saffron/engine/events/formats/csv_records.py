@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Self
@@ -36,14 +37,41 @@ def csv_records(blocks: Iterable[bytes], separator: str = ",") -> Iterator[Recor
     A quoted cell must end within the longest event and before the end of the file, and a separator or line end must
     follow. Otherwise its first line is wrong, and reading goes on with the next line.
     """
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_EVENT_BYTES))  # of the whole process
     lines = _Lines(blocks, separator)
-    while not lines.over:
-        try:
-            for row in csv.reader(lines, strict=True, delimiter=separator):
-                yield from lines.record(row)
-        except csv.Error as error:
-            yield lines.wrong(str(error))
+    try:
+        while not lines.over:
+            try:
+                for row in csv.reader(lines, strict=True, delimiter=separator):
+                    yield from lines.record(row)
+            except csv.Error as error:
+                yield lines.wrong(str(error))
+    finally:
+        lines.close()
+
+
+class _LongCells:
+    """The process's limit of a cell's length, raised while a long record is read: other users of `csv` have theirs."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._readers = 0
+        self._limit = 0
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._readers:
+                self._limit = csv.field_size_limit()
+                csv.field_size_limit(max(self._limit, MAX_EVENT_BYTES))
+            self._readers += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._readers -= 1
+            if not self._readers:
+                csv.field_size_limit(self._limit)
+
+
+_LONG_CELLS = _LongCells()
 
 
 class _Lines:
@@ -56,6 +84,7 @@ class _Lines:
         self._taken: list[bytes] = []
         self._size = 0
         self._line = 1
+        self._long = False
         self.over = False
 
     def __iter__(self) -> Self:
@@ -70,6 +99,9 @@ class _Lines:
             raise StopIteration
         self._taken.append(line)
         self._size += len(line)
+        if not self._long and self._size > csv.field_size_limit():
+            self._long = True
+            _LONG_CELLS.begin()
         return line.decode("utf-8", "surrogateescape")
 
     def record(self, row: list[str]) -> Iterator[Record]:
@@ -98,10 +130,17 @@ class _Lines:
             why = "a quote is not closed"
         return _wrong(first, line, ("not-csv", f"line {line} is no row of CSV: {why}"))
 
+    def close(self) -> None:
+        """The end of a record, or of all reading."""
+        if self._long:
+            self._long = False
+            _LONG_CELLS.end()
+
     def _forget(self, lines: int) -> None:
         self._line += lines
         self._taken.clear()
         self._size = 0
+        self.close()
 
 
 def _wrong(raw: bytes, line: int, why: Refusal) -> Record:

@@ -53,22 +53,31 @@ def read_events(
     schema: Schema | None = None,
     stdin: BinaryIO | None = None,
     chunk_bytes: int = CHUNK_BYTES,
+    typed: bool = True,
 ) -> Iterator[Chunk]:
     """The events of all files, one after another, some MiB at a time; "-" is standard input (NDJSON).
 
-    `schema`: if given, says which cells of a CSV file are strings. Raises InputError, with the file and a hint, for a
+    `schema`: if given, says which cells of a CSV file are strings. `typed`: tables have a column `type`, as events do
+    and messages need not. Raises InputError, with the file and a hint, for a
     file that cannot be read; every name is checked before the first chunk.
     """
     for name in names:
         _check(str(name))
-    yield from _counted(chunk for name in names for chunk in _read(str(name), schema, stdin, chunk_bytes))
+    yield from _counted(chunk for name in names for chunk in _read(str(name), schema, stdin, chunk_bytes, typed))
 
 
 def read_content(name: str, content: pa.Buffer, *, schema: Schema | None = None) -> Iterator[Chunk]:
     """The chunks of one file whose bytes are in memory. `name`: gives its format and compression by its endings."""
     ending, codec = _format(Path(name))
     with _opened(name, codec, lambda: pa.BufferReader(content)) as stream:
-        yield from _counted(_parsed(name, ending, stream, schema, CHUNK_BYTES))
+        yield from _counted(_parsed(name, ending, stream, schema, CHUNK_BYTES, typed=True))
+
+
+def bare_name(path: Path) -> str:
+    """A file's name without the endings of its compression and format."""
+    ending, codec = _format(path)
+    packed = path.with_suffix("") if codec else path
+    return packed.stem if ending in _FORMATS else packed.name
 
 
 def _counted(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
@@ -115,7 +124,7 @@ def _format(path: Path) -> tuple[str, Codec | None]:
     return (suffixes[-1] if suffixes else "", packed)
 
 
-def _read(name: str, schema: Schema | None, stdin: BinaryIO | None, chunk_bytes: int) -> Iterator[Chunk]:
+def _read(name: str, schema: Schema | None, stdin: BinaryIO | None, chunk_bytes: int, typed: bool) -> Iterator[Chunk]:
     if name == STANDARD_INPUT:
         source = stdin if stdin is not None else sys.stdin.buffer
         # read1 gives what is there: events on a live pipe are not kept waiting for a full chunk.
@@ -125,17 +134,19 @@ def _read(name: str, schema: Schema | None, stdin: BinaryIO | None, chunk_bytes:
     ending, codec = _format(Path(name))
     with _opened(name, codec, lambda: pa.OSFile(name, mode="r")) as stream:
         if ending == ".parquet" and not codec:
-            yield from _rows(name, parquet_events(name, Path(name)))
+            yield from _rows(name, parquet_events(name, Path(name), typed=typed))
         else:
-            yield from _parsed(name, ending, stream, schema, chunk_bytes)
+            yield from _parsed(name, ending, stream, schema, chunk_bytes, typed=typed)
 
 
-def _parsed(name: str, ending: str, stream: pa.NativeFile, schema: Schema | None, chunk_bytes: int) -> Iterator[Chunk]:
+def _parsed(
+    name: str, ending: str, stream: pa.NativeFile, schema: Schema | None, chunk_bytes: int, *, typed: bool
+) -> Iterator[Chunk]:
     if ending == ".parquet":
-        yield from _rows(name, parquet_events(name, stream.read()))
+        yield from _rows(name, parquet_events(name, stream.read(), typed=typed))
     elif ending == ".csv":
         blocks = _whole_lines(_blocks(lambda: stream.read(chunk_bytes)), _behind_csv_line)
-        yield from _rows(name, csv_events(name, blocks, schema))
+        yield from _rows(name, csv_events(name, blocks, schema, typed=typed))
     else:
         yield from _lines(name, _blocks(lambda: stream.read(chunk_bytes)))
 

@@ -25,15 +25,17 @@ _TO_MICROSECONDS = len("2026-05-01T12:00:00.000000")
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
 
 
-def parquet_events(name: str, source: Path | bytes) -> Iterator[Rows]:
+def parquet_events(name: str, source: Path | bytes, *, typed: bool = True) -> Iterator[Rows]:
     """The rows of a Parquet file; a `ts` that is a timestamp becomes milliseconds, other ones ISO 8601 text."""
     file = pq.ParquetFile(pa.BufferReader(source) if isinstance(source, bytes) else source)
-    return table_events(name, file.schema_arrow.names, file.iter_batches(batch_size=BATCH_ROWS))
+    return table_events(name, file.schema_arrow.names, file.iter_batches(batch_size=BATCH_ROWS), typed=typed)
 
 
-def table_events(name: str, columns: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
-    """The rows of Arrow batches, as of a Parquet file's; `name`: of the table, for errors."""
-    if "type" not in columns:
+def table_events(
+    name: str, columns: Sequence[str], batches: Iterable[pa.RecordBatch], *, typed: bool = True
+) -> Iterator[Rows]:
+    """The rows of Arrow batches, as of a Parquet file's. `name`: of the table, for errors. `typed`: it has a `type`."""
+    if typed and "type" not in columns:
         raise InputError(f"{name}: has no column 'type', which names the type of each event")
     require_single(name, columns)
     row = 1
