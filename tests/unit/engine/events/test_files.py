@@ -292,6 +292,7 @@ def test_a_column_of_csv_has_arrays_where_the_schema_says_so(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("content", "kind"),
     [(gzip.compress(LINES), "gzip"), (zstandard.compress(LINES), "zstd"), (_parquet(["type", "ts"]), "Parquet")],
+    ids=["gzip", "zstd", "parquet"],
 )
 def test_what_is_packed_or_a_table_is_not_read_as_lines(tmp_path: Path, content: bytes, kind: str) -> None:
     with pytest.raises(InputError, match=f"-: is {kind}, and is read as lines of JSON"):
