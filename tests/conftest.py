@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from saffron.runtime.local.broker import Broker
 
@@ -39,12 +39,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hypothesis draws the same cases each time but at night. Ctrl-C: a shell's background jobs, and all that they
-    start, ignore it, and the tests that press it need it back.
+    """Hypothesis draws the same cases each time but at night, and does not judge by the speed of the machine. Ctrl-C: a
+    shell's background jobs, and all that they start, ignore it, and the tests that press it need it back.
     """
-    settings.register_profile("day", derandomize=True)
-    if not config.getoption("--nightly"):
-        settings.load_profile("day")
+    by_day = not config.getoption("--nightly")
+    settings.register_profile("here", derandomize=by_day, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("here")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import orjson
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
@@ -28,7 +28,7 @@ CONTRACT: dict[str, Any] = yaml.safe_load(
     (Path(__file__).resolve().parents[2] / "schemas" / "events.yaml").read_text("utf-8")
 )["schema"]
 KNOWN = Schema({"x": Kind.FLOAT}, {"A": ("x",)}, {"A": frozenset()}, times={"A": "uniform"})
-MANY = settings(max_examples=600, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=600, deadline=None, derandomize=True)
 
 
 def pattern(_: Any, given: str, instance: Any, __: Any) -> Iterator[ValidationError]:

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saffron.errors import QueryError
@@ -143,7 +143,7 @@ WORDS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join), st.booleans())
 def test_words_at_random_only_ever_raise_query_errors(text: str, lenient: bool) -> None:
     assert attempt("PATTERN SEQ(A+ a[], B b) WITHIN 1 h WHERE " + text, lenient=lenient)

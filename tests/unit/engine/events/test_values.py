@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saffron.api.source import source_of
@@ -30,7 +30,7 @@ from saffron.engine.events.formats.tabular import parquet_events
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.schema.schema import Kind, Schema
 
-FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=25, deadline=None, derandomize=True)
 SCHEMAS = [
     Schema({"x": kind}, {"A": ("x",)}, {"A": frozenset()}, given=given)
     for kind in (Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOL)

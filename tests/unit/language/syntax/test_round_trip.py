@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from saffron.errors import QueryError
 from saffron.language import parse
@@ -12,7 +12,7 @@ from saffron.language.syntax.printer import query_text
 from tests.unit.language.syntax.trees import queries
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None)
 @given(queries)
 def test_printing_and_parsing_give_the_same_tree(query: tree.Query) -> None:
     text = query_text(query, named=True)
@@ -22,7 +22,7 @@ def test_printing_and_parsing_give_the_same_tree(query: tree.Query) -> None:
     assert "\n" not in text
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None)
 @given(queries)
 def test_every_node_knows_its_place_within_its_parent(query: tree.Query) -> None:
     parsed = parse(query_text(query))

@@ -14,6 +14,7 @@ from decimal import Decimal
 from struct import Struct
 from typing import Any
 
+from saffron.counted import counted
 from saffron.errors import SchemaError
 from saffron.schema.iso_times import iso_date, iso_of_day, iso_text
 
@@ -92,7 +93,7 @@ class Values:
         if not all(parts):
             return 0
         if (weight := 1 + sum(parts)) > MOST_WITHOUT_BYTES:
-            raise SchemaError(f"record {schema['name']} has {weight:,} values that take no bytes")
+            raise SchemaError(f"record {schema['name']} has {counted(weight, 'value')} that take no bytes")
         return weight
 
 
@@ -223,7 +224,7 @@ def _array(item: Read, without_bytes: int) -> Read:
                 data.without_bytes += count * without_bytes
                 if data.without_bytes > MOST_WITHOUT_BYTES:
                     raise ValueError(
-                        f"arrays of {data.without_bytes:,} values that take no bytes; a message may have"
+                        f"arrays have {counted(data.without_bytes, 'value')} that take no bytes; a message may have"
                         f" {MOST_WITHOUT_BYTES:,}"
                     )
             for _ in range(count):
