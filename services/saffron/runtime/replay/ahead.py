@@ -48,9 +48,8 @@ def made_ahead(items: Iterator[_T]) -> Generator[_T]:
         while not asked.empty():
             asked.get()
         asked.put(False)
-        if (
-            thread is not current_thread() and process == os.getpid()
-        ):  # it may collect this iterator as garbage, while it makes an item
+        # That thread itself may collect this iterator as garbage, while it makes an item.
+        if thread is not current_thread() and process == os.getpid():
             thread.join()
 
 
