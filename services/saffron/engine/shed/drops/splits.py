@@ -24,8 +24,8 @@ class Droppable:
     """A query whose partial matches may go; `curve` None: nothing is known of them.
 
     - `worth`: its weight times its matches an event. `cost`: its share of all time.
-    - `belief`: the part of them that goes by the curve. The rest is drawn evenly, and is expected to lose what it
-      saves.
+    - `belief`: the part of them that goes by the curve. The rest is drawn evenly, and is expected to lose what it saves
+      at most.
     - `ratio`: measured matches lost for each expected one. Retained partial matches measure it, drawn ones included.
     """
 
@@ -39,7 +39,8 @@ class Droppable:
         """The share of matches lost where this share of the time is saved."""
         if self.curve is None:
             return saved
-        return as_measured(self.belief * self.curve.at(saved) + (1.0 - self.belief) * saved, self.ratio)
+        drawn = as_measured(saved, min(1.0, self.ratio))  # more than it saves is the model's level, not the draw's loss
+        return self.belief * as_measured(self.curve.at(saved), self.ratio) + (1.0 - self.belief) * drawn
 
 
 @dataclass

@@ -55,6 +55,12 @@ def test_partial_matches_that_lost_less_than_expected_go_rather_than_events(beli
     assert Splits().split(0.5, lambda: (events, {"q": less})) == 0.0
 
 
+def test_a_draw_loses_no_more_than_it_saves() -> None:
+    """Where the model expects too few matches of all, the draw is no worse for it."""
+    assert replace(droppable(1.0), belief=0.0, ratio=8.0).lost(0.5) == 0.5
+    assert replace(droppable(1.0), belief=1.0, ratio=8.0).lost(0.5) > 0.9
+
+
 def test_partial_matches_stay_where_fewer_events_make_fewer_of_them() -> None:
     alone = Splits().split(0.5, lambda: ({"q": candidate(3.0)}, {"q": droppable(1.0)}))
     assert best_split(0.5, {"q": candidate(3.0)}, {"q": droppable(1.0)}) < 0.5
