@@ -1,4 +1,4 @@
-"""The messages of a definition's sources, counted as they are read: what the user is told of them at the end."""
+"""Counts of the messages that a definition's sources brought, and the sentences on them at the end of a replay."""
 
 from __future__ import annotations
 

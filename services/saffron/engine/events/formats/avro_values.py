@@ -1,8 +1,8 @@
 """Readers of Avro values by their schema.
 
-A reader gives the value that was written, or raises ValueError; it never gives another value, and takes a time in
-proportion to the message. Readers of general libraries do not promise that for bytes that are wrong: a negative index
-is one from the end to them, and an array of nulls claims any number of items in six bytes.
+A reader gives the value that was written, or raises ValueError. It never gives another value, and takes a time in
+proportion to the message. Readers of general libraries do not promise that for wrong bytes. To them a negative index
+is one from the end, and six bytes can claim an array of millions of nulls.
 """
 
 from __future__ import annotations
