@@ -22,7 +22,8 @@ from saffron.api.result import Result, result_of
 from saffron.api.source import lines_of, source_of
 from saffron.api.times import duration, moment
 from saffron.counted import counted
-from saffron.errors import ForkError, InputError
+from saffron.errors import InputError
+from saffron.runtime.process.own_process import OwnProcess
 
 if TYPE_CHECKING:
     from saffron.engine.windows.dead_letters import DeadLetter
@@ -60,7 +61,7 @@ class Live:
         self._found: Counter[str] = Counter()
         self._failed = dict(live.failed)
         self._thread: ThreadPoolExecutor | None = None
-        self._process = os.getpid()
+        self._own = OwnProcess("the thread of these coroutines")
         self._alone = OneThread()
 
     # ------------------------------------------------------------ events in, results out
@@ -228,9 +229,9 @@ class Live:
     async def _aside(self, work: Callable[[], T]) -> T:
         """Work in the thread of this object, behind all earlier work."""
         if self._thread is None:
-            self._thread, self._process = ThreadPoolExecutor(1, "saffron-live"), os.getpid()
-        if self._process != os.getpid():
-            raise ForkError("the thread of these coroutines")
+            self._thread = ThreadPoolExecutor(1, "saffron-live")
+            self._own = OwnProcess("the thread of these coroutines")
+        self._own.require()
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 

@@ -16,10 +16,11 @@ import orjson
 
 from saffron.api.result import Result, result_of
 from saffron.api.result_topics import ResultTopics
-from saffron.errors import ForkError, InputError, SaffronError
+from saffron.errors import InputError, SaffronError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.process import config
+from saffron.runtime.process.own_process import OwnProcess
 
 if TYPE_CHECKING:
     from saffron.runtime.process.config import Settings
@@ -55,7 +56,7 @@ class Subscription:
         self._closed = False
         self._results = self._all()
         self._thread: ThreadPoolExecutor | None = None
-        self._process = os.getpid()
+        self._own = OwnProcess("this subscription")
         self._asked: asyncio.Future[Result | None] | None = None
 
     def begin(self, start: Start) -> None:
@@ -86,14 +87,14 @@ class Subscription:
         return self
 
     def __next__(self) -> Result:
-        self._require_own()
+        self._own.require()
         return next(self._results)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Result:
-        self._require_own()
+        self._own.require()
         if self._asked is None:
             self._thread = self._thread or ThreadPoolExecutor(1, "saffron-subscribe")
             self._asked = asyncio.get_running_loop().run_in_executor(self._thread, self._next)
@@ -106,7 +107,7 @@ class Subscription:
     def close(self) -> None:
         """End the subscription, also from another thread: a waiting reader gets no more results."""
         self._closed = True
-        if self._process != os.getpid():
+        if not self._own.is_here:
             return  # the connections are of the process that began it
         with self._reading:
             self._log.close()
@@ -130,11 +131,6 @@ class Subscription:
         await asyncio.to_thread(self.close)
 
     # ------------------------------------------------------------ inside
-
-    def _require_own(self) -> None:
-        """ForkError: the subscription is of another process."""
-        if self._process != os.getpid():
-            raise ForkError("this subscription")
 
     def _next(self) -> Result | None:
         return next(self._results, None)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Thread, current_thread
 from typing import TypeVar
 
-from saffron.errors import ForkError
+from saffron.runtime.process.own_process import OwnProcess
 
 _T = TypeVar("_T")
 _END = object()
@@ -23,7 +22,7 @@ def made_ahead(items: Iterator[_T]) -> Generator[_T]:
     An error comes where its item would have come. Once this iterator is closed, `items` is used no more. So `items`
     must not wait for ever. ForkError: a forked process, which has not that thread, asks for the next item.
     """
-    process = os.getpid()
+    own = OwnProcess("this replay")
     asked: SimpleQueue[bool] = SimpleQueue()
     made: SimpleQueue[Future[object]] = SimpleQueue()
 
@@ -41,7 +40,7 @@ def made_ahead(items: Iterator[_T]) -> Generator[_T]:
     try:
         for _ in range(_AHEAD):
             asked.put(True)
-        while (item := _next_of(made, process)) is not _END:
+        while (item := _next_of(made, own)) is not _END:
             asked.put(True)
             yield item  # type: ignore[misc]
     finally:
@@ -49,12 +48,11 @@ def made_ahead(items: Iterator[_T]) -> Generator[_T]:
             asked.get()
         asked.put(False)
         # That thread itself may collect this iterator as garbage, while it makes an item.
-        if thread is not current_thread() and process == os.getpid():
+        if thread is not current_thread() and own.is_here:
             thread.join()
 
 
-def _next_of(made: SimpleQueue[Future[object]], process: int) -> object:
+def _next_of(made: SimpleQueue[Future[object]], own: OwnProcess) -> object:
     """The next item that the thread of a process makes."""
-    if os.getpid() != process:
-        raise ForkError("this replay")
+    own.require()
     return made.get().result()
