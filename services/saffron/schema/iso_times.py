@@ -64,6 +64,14 @@ def iso_of_day(nanoseconds: int) -> str:
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
 
 
+def iso_duration(months: int, days: int, nanoseconds: int) -> str:
+    """A duration with months or days, which have no fixed length, as ISO 8601 text; each part has its own sign."""
+    seconds, rest = divmod(abs(nanoseconds), 1_000_000_000)
+    number = f"{'-' if nanoseconds < 0 else ''}{seconds}" + (f".{rest:09d}".rstrip("0") if rest else "")
+    date = "".join(f"{count}{unit}" for count, unit in ((months, "M"), (days, "D")) if count)
+    return f"P{date}T{number}S" if nanoseconds or not date else f"P{date}"
+
+
 def iso_date(days: int) -> str:
     """A day since 1970 as YYYY-MM-DD; a year of more digits, or before 0, as it is."""
     era, of_era = divmod(days + 719_468, 146_097)

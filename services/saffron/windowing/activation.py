@@ -81,6 +81,7 @@ class Activation:
             self._schema = self._operator.schema
             self._schema_id = None if self._schema is None else fingerprint(schema_to_record(self._schema))
         given = self._stop_failed()
+        expected: dict[str, str] = {}
         for wanted in list(self._control.queries.values()):
             if self._decided.get(wanted.name, -1) >= wanted.offset:
                 continue
@@ -98,6 +99,8 @@ class Activation:
                 given = True
             else:
                 self._report_waiting(wanted, missing, now_ms)
+                expected |= self._made_by(wanted)
+        self._operator.expect(expected)
         return given
 
     @property
@@ -224,6 +227,20 @@ class Activation:
         if record is None or unread or record.version == self._view.changed.get(wanted.name):
             return None
         return self._lookups.reason(wanted.name, record.text, now_ms)
+
+    def _made_by(self, wanted: QueryEntry) -> dict[str, str]:
+        """The event type that a query which waits makes here (INTO) -> its name."""
+        if wanted.record is None:
+            return {}
+        try:
+            plan = self._operator.plan(wanted.name, wanted.record.text, None)
+        except Exception as error:
+            if not is_of_query(error):
+                raise
+            return {}  # the operator rejects it, with the reason
+        if not isinstance(plan, MatchPlan) or plan.into is None or plan.stream != self._operator.stream:
+            return {}
+        return {plan.into: wanted.name}
 
     def _report_waiting(self, wanted: QueryEntry, reason: str, now_ms: int) -> None:
         """Reports a query that has waited for some time."""

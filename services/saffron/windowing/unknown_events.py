@@ -82,7 +82,7 @@ class UnknownEvents:
         """Holds back a batch."""
         if not self._batches:
             self._since = now_ms
-        self._batches.append(self._operator.without_made(batch))
+        self._batches.append(batch)
         self._held += len(batch)
 
     def step(self, now_ms: int) -> bool:
@@ -113,6 +113,7 @@ class UnknownEvents:
         waited = now_ms - self._since
         if not self.full and waited < (limits.few_ms if self._held < limits.enough else limits.many_ms):
             return False
+        self._batches = [self._operator.without_made(batch) for batch in self._batches]
         schema = infer_schema(self._batches)
         if schema.types:
             self._wanted = schema

@@ -171,3 +171,29 @@ def test_a_first_event_of_a_type_that_a_query_makes_is_none_of_the_schema() -> N
     assert bench.hop.operator.schema is not None
     assert set(bench.hop.operator.schema.types) == {"A"}
     assert "rejected" not in {state for _, _, state in bench.said}
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("event_first", [False, True])
+def test_a_query_that_waits_for_its_service_already_makes_its_type(*, known: bool, event_first: bool) -> None:
+    """The type is then none of the stream's, which would have the query rejected in every partition."""
+    bench = Bench()
+    if known:
+        bench.hop.take(events(0, 1), 0)
+        assert sizes(bench.leave(500)) == [1]
+    mid = events(1, 1, b'{"type": "Mid", "ts": 2000, "x": 1}')
+    if event_first:
+        bench.hop.take(mid, 600)
+    bench.query("m", 1, MATCH + " RETURN a.x AS x INTO Mid")
+    if not event_first:
+        bench.leave(600)
+        bench.hop.take(mid, 600)
+    bench.leave(1100)
+    bench.leave(1200)
+    bench.ready("m", 1, "matcher", bench.announced.get("m"))
+    bench.leave(1300)
+    schema = bench.hop.operator.schema
+    assert schema is not None
+    assert set(schema.types) == {"A"}
+    assert [state for _, _, state in bench.said if state == "rejected"] == []
+    assert ["query m makes" in one.detail for one in bench.letters] == [True]

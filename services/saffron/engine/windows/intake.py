@@ -63,6 +63,10 @@ class Intake:
         """Let records wait, in the order of their offsets, until `go_on`. Types that queries make are refused."""
         self._waiting.append(without_made(batch, self._queries.made))
 
+    def refuse_made(self) -> None:
+        """Refuse types that queries make among the records that wait, too."""
+        self._waiting = deque(without_made(batch, self._queries.made) for batch in self._waiting)
+
     def inferred(self, most: int) -> Schema:
         """The schema of the records that wait, by the first `most` events among them."""
         return infer_schema(list(self._waiting), most)

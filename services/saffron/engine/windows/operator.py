@@ -109,6 +109,12 @@ class WindowingOperator:
         """Apply a record of the `queries` topic (None: its tombstone) at this position; see `take_notices`."""
         self._queries.change(name, wanted, self.schema)
 
+    def expect(self, made: Mapping[str, str]) -> None:
+        """Refuse events of types that registered queries make which are not in force here yet: type -> query."""
+        if self._queries.expect(made):
+            self._intake.refuse_made()
+            self._versions.ask_again()
+
     def fail(self, name: str, added: int, reason: str) -> None:
         """Stop a failed query at this position. `added`: the version by which it was added. See `take_notices`."""
         self._queries.fail(name, added, reason)

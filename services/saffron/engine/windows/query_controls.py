@@ -25,6 +25,7 @@ class QueryControls:
         self.standing = QueriesInForce(stream, compiler)
         self._outbox = outbox
         self._notices: list[Notice] = []
+        self._expected: Mapping[str, str] = {}
 
     def change(self, name: str, wanted: QueryRecord | None, schema: Schema | None) -> None:
         """Apply a record of the `queries` topic; None: its tombstone."""
@@ -40,11 +41,18 @@ class QueryControls:
         self.standing.since = self._outbox.since
         self._put(self.standing.bind(schema, self._outbox.next_seq))
 
+    def expect(self, made: Mapping[str, str]) -> bool:
+        """Take the types that queries make which are not in force here yet; True if any is new."""
+        new = made.keys() - self.made.keys()
+        self._expected = made
+        return bool(new)
+
     @property
     def made(self) -> Mapping[str, str]:
-        """Event type -> the query in force that makes it (INTO)."""
+        """Event type -> the query that makes it (INTO), in force or expected."""
         plans = ((name, query.plan) for name, query in self.standing.queries.items())
-        return {plan.into: name for name, plan in plans if isinstance(plan, MatchPlan) and plan.into is not None}
+        made = {plan.into: name for name, plan in plans if isinstance(plan, MatchPlan) and plan.into is not None}
+        return {**self._expected, **made}
 
     def resume(self, block: Block, schema: Schema | None) -> None:
         """Take the state in force behind a block that the outbox has resumed from."""

@@ -49,6 +49,12 @@ class Versions:
         elif self._intake.waiting >= self._infer_events:
             self.settle()
 
+    def ask_again(self) -> None:
+        """Find out anew which version the events that wait lack."""
+        if self.lacking is not None:
+            self.lacking = None
+            self.go_on()
+
     def settle(self) -> None:
         """Take all records that wait, by a schema inferred from them if there is none; repeat marks that are due."""
         self._take_waiting()

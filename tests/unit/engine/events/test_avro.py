@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from saffron.engine.events.formats.avro import avro_reader, avro_values
 from saffron.engine.events.formats.avro_values import MOST_WITHOUT_BYTES
 from saffron.errors import SchemaError
+from tests.unit.engine.events.damage import damaged, whole
 
 
 def record(*types: Any, name: str = "R") -> dict[str, Any]:
@@ -31,13 +32,6 @@ def array(items: Any) -> dict[str, Any]:
 
 def mapped(values: Any) -> dict[str, Any]:
     return {"type": "map", "values": values}
-
-
-def whole(number: int) -> bytes:
-    """An integer as Avro writes it."""
-    out = io.BytesIO()
-    fastavro.schemaless_writer(out, "long", number)
-    return out.getvalue()
 
 
 ENUM = {"type": "enum", "name": "Side", "symbols": ["BUY", "SELL", "NONE"]}
@@ -178,17 +172,6 @@ def values(schema: Any, named: Any, depth: int = 3) -> st.SearchStrategy[Any]:
     return of[schema]
 
 
-@st.composite
-def damaged(draw: st.DrawFn, payload: bytes) -> bytes:
-    """The payload, with some of its bytes replaced, removed or added."""
-    found = bytearray(payload)
-    for _ in range(draw(st.integers(0, 3))):
-        at = draw(st.integers(0, len(found)))
-        small = st.integers(-3, 3) | st.integers(-(2**63), 2**63 - 1)
-        found[at : at + draw(st.integers(0, 2))] = draw(small.map(whole) | st.binary(max_size=2))
-    return bytes(found)
-
-
 @given(st.data())
 def test_any_bytes_are_read_as_they_were_written_or_refused(data: st.DataObject) -> None:
     named: dict[str, Any] = {}
@@ -202,6 +185,20 @@ def test_any_bytes_are_read_as_they_were_written_or_refused(data: st.DataObject)
         assert payload != out.getvalue()
         return
     assert repr(found) == repr(fastavro.schemaless_reader(io.BytesIO(payload), schema, None))
+
+
+@pytest.mark.parametrize(
+    ("size", "payload", "text"),
+    [
+        (12, bytes([14, 0, 0, 0, 3, 0, 0, 0, 0xC4, 9, 0, 0]), "P14M3DT2.5S"),
+        (12, bytes(12), "PT0S"),
+        (12, bytes([1, *bytes(11)]), "P1M"),
+        (3, b"abc", "abc"),
+    ],
+)
+def test_a_duration_is_iso_8601(size: int, payload: bytes, text: str) -> None:
+    kind = {"type": "fixed", "name": "D", "size": size, "logicalType": "duration"}
+    assert json.loads(avro_reader(json.dumps(record(kind)))(payload))["f0"] == text
 
 
 def test_a_decimal_is_that_of_fastavro() -> None:

@@ -283,6 +283,7 @@ ODD: dict[str, tuple[Any, Any]] = {
     "day": (pa.array([2_932_897], pa.int32()).view(pa.date32()), "10000-01-01"),
     "nanosecond": (pa.array([1], pa.int64()).view(pa.timestamp("ns")), "1970-01-01T00:00:00.000000001"),
     "duration": (pa.array([1], pa.int64()).view(pa.duration("ns")), 1e-06),
+    "interval": (pa.array([(14, 3, 2_500_000_000)], pa.month_day_nano_interval()), "P14M3DT2.5S"),
     "bytes": (pa.array([b"\x80"]), "\\x80"),
     "text that is none": (pa.array([b"\xff"]).view(pa.string()), "\\xff"),
     "infinity": (pa.array([math.inf]), "Infinity"),

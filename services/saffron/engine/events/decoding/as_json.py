@@ -8,7 +8,7 @@ A value then means what the JSON of it would mean, whatever it came in, and the 
 | NaN, infinity | the text "NaN", "Infinity" or "-Infinity", which is no number |
 | bytes | text where they are UTF-8, else `\\x` and hexadecimal digits |
 | date and time | ISO 8601 text |
-| duration | milliseconds |
+| duration | milliseconds; one that has months and days apart is ISO 8601 text |
 | missing (None, NaT, NA) | null |
 """
 

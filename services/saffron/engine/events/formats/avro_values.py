@@ -16,12 +16,12 @@ from typing import Any
 
 from saffron.counted import counted
 from saffron.errors import SchemaError
-from saffron.schema.iso_times import iso_date, iso_of_day, iso_text
+from saffron.schema.iso_times import iso_date, iso_duration, iso_of_day, iso_text
 
 MOST_WITHOUT_BYTES = 10_000
 """Values of a message that take none of its bytes: nulls, fixed values of size 0, and records of such fields."""
 
-_FLOAT, _DOUBLE = Struct("<f"), Struct("<d")
+_FLOAT, _DOUBLE, _THREE = Struct("<f"), Struct("<d"), Struct("<3I")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NS_OF_DAY = 86_400_000_000_000
 
@@ -309,11 +309,19 @@ def _of_day(unit: int) -> Callable[[Any, int], Any]:
     return time
 
 
+def _duration(value: bytes, _: int) -> str | bytes:
+    if len(value) != _THREE.size:  # the format has such a name ignored
+        return value
+    months, days, milliseconds = _THREE.unpack(value)
+    return iso_duration(months, days, milliseconds * 1_000_000)
+
+
 _MEANINGS: Mapping[str, Callable[[Any, int], Any]] = {
     "bytes-decimal": _decimal,
     "fixed-decimal": _decimal,
     "string-uuid": _uuid,
     "fixed-uuid": _uuid,
+    "fixed-duration": _duration,
     "int-date": lambda value, _: iso_date(value),
     "int-time-millis": _of_day(1_000_000),
     "long-time-micros": _of_day(1000),

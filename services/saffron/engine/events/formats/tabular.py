@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from saffron.engine.events.decoding.as_json import bytes_as_text, milliseconds, number_as_text
 from saffron.engine.events.formats.tabular_rows import Rows, rows_of
 from saffron.errors import InputError
-from saffron.schema.iso_times import iso_date, iso_of_day, iso_text
+from saffron.schema.iso_times import iso_date, iso_duration, iso_of_day, iso_text
 
 BATCH_ROWS = 8192
 
@@ -76,7 +76,7 @@ def _values(name: str, array: Any) -> list[Any]:
         days = array.cast(pa.date32(), safe=False).cast(pa.int32())
         return _each(days, iso_date)
     if pa.types.is_interval(kind):
-        return [None if value is None else str(value) for value in array.to_pylist()]
+        return [None if value is None else iso_duration(*value) for value in array.to_pylist()]
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return _lists(array)
     if pa.types.is_struct(kind):
