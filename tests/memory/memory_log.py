@@ -184,7 +184,9 @@ class MemoryConsumer:
         del timeout  # time does not pass inside a poll
         return self._log.run("poll", lambda: self._poll(max_records))
 
-    def poll_raw(self, max_records: int, timeout: float) -> list[tuple[TopicPartition, RawBatch]]:
+    def poll_raw(
+        self, max_records: int, timeout: float, *, fill: bool = False
+    ) -> list[tuple[TopicPartition, RawBatch]]:
         found: dict[TopicPartition, list[Record]] = {}
         for record in self.poll(max_records, timeout):
             found.setdefault(TopicPartition(record.topic, record.partition), []).append(record)

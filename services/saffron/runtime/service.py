@@ -12,6 +12,7 @@ from typing import Protocol
 
 from saffron.errors import GapError, LogError, SaffronError
 from saffron.runtime.log import Log
+from saffron.runtime.log.kafka.consumer import Waiting
 from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.process.clock_watch import ClockWatch, wall_ms
 from saffron.runtime.process.config import Settings
@@ -58,7 +59,7 @@ def run(name: str, settings: Settings, make: Make) -> int:
         while not stop.requested:
             log = connect(settings)
             try:
-                set_by = _serve(make(log, settings, metrics, health), health, metrics, stop, ClockWatch())
+                set_by = _serve(make(log, settings, metrics, health), log.waiting, health, metrics, stop, ClockWatch())
                 again = f"the clock was set by {set_by / 1000:+,.0f} s" if set_by else ""
             except GapError:
                 raise
@@ -80,14 +81,14 @@ def run(name: str, settings: Settings, make: Make) -> int:
     return 0
 
 
-def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop, clock: ClockWatch) -> int:
+def _serve(service: Service, waiting: Waiting, health: Health, metrics: Metrics, stop: _Stop, clock: ClockWatch) -> int:
     """Steps the service until a stop is requested or the clock was set; returns by how many ms."""
     health.done("log")
     # Objects of the start-up (Numba alone: some hundred thousand) live as long as the process. A full collection
     # that walks it holds results up for more than a tenth of a second.
     gc.collect()
     gc.freeze()
-    busy, since = 0.0, time.monotonic()
+    waited, since = waiting.seconds, time.monotonic()
     moved, moved_at = True, since
     set_by = 0
     while not stop.requested and not (set_by := clock.set_by()):
@@ -96,11 +97,11 @@ def _serve(service: Service, health: Health, metrics: Metrics, stop: _Stop, cloc
         moved = service.step(wall_ms(), 0.0 if moved else idle_wait)
         ended = time.monotonic()
         if moved:
-            busy, moved_at = busy + ended - started, ended
+            moved_at = ended
         health.beat()
         if ended - since > _BUSY_SECONDS:
-            metrics.set(BUSY, min(1.0, busy / (ended - since)))
-            busy, since = 0.0, ended
+            metrics.set(BUSY, max(0.0, 1.0 - (waiting.seconds - waited) / (ended - since)))
+            waited, since = waiting.seconds, ended
     service.close(wall_ms())
     return set_by
 

@@ -38,21 +38,21 @@ _RAW_BATCHES = 4
 
 @dataclass(frozen=True)
 class Pace:
-    """Limits for cutting blocks: at `block_events` events, or when the oldest has waited `flush_ms`.
+    """Limits for cutting blocks: at `block_events` events, or `flush_ms` after the block before.
 
     `poll_records`: batch size that indicates a backlog. `infer_ms`: wait for more events of a stream without a schema.
     `compile_ms`: wait for compilation, from the last service that reported ready.
     """
 
     block_events: int = 8192
-    flush_ms: int = 10
+    flush_ms: int = 20
     poll_records: int = 2_000
     infer_ms: int = 1_000
     compile_ms: int = 30_000
 
     @property
     def backlog_ms(self) -> int:
-        """Longest wait for a full block during a backlog, in ms."""
+        """Longest time between two blocks during a backlog, in ms."""
         return max(self.flush_ms, _BACKLOG_MS)
 
     @property
@@ -103,7 +103,8 @@ class WindowingHop:
         )
         self._pending = 0
         self._backlog = False
-        self._waiting_since: int | None = None
+        self._unsent = False
+        self._left_at = _NEVER
         self._translate = translate
         self._raw: deque[RawBatch] = deque()
         self._configured: StreamRecord | None = None
@@ -121,10 +122,11 @@ class WindowingHop:
     def accepts_input(self) -> bool:
         return not self._awaiting and not self._unknown.full and len(self._raw) < _RAW_BATCHES
 
-    @property
-    def waiting(self) -> bool:
-        """True if a block is not full yet, or events are held: `emit` must be called every few milliseconds."""
-        return self._waiting_since is not None or self.holding
+    def due(self, now_ms: int) -> int | None:
+        """The ms until `emit` must be called again, since a block is not full yet or events are held; None: never."""
+        if self._unsent:
+            return self._remaining(now_ms)
+        return self._pace.flush_ms if self.holding else None
 
     @property
     def holding(self) -> bool:
@@ -170,14 +172,13 @@ class WindowingHop:
         self._configure(now_ms)
         if self._translate is not None and self._raw:
             self._ingest_translated(self._translate, now_ms)
-        if self._activation.step(now_ms, unread=self._awaiting):
-            self._start_waiting(now_ms)
+        self._unsent |= self._activation.step(now_ms, unread=self._awaiting)
         if self._awaiting:
             self._awaiting = self._must_wait_for_queries(now_ms)
         known = not flush and self._unknown.step(now_ms)  # the next owner reads held events again
         if not (flush or known or self._due(now_ms)):
             return []
-        self._pending, self._waiting_since = 0, None
+        self._pending, self._unsent, self._left_at = 0, False, now_ms
         blocks = self.operator.flush(self._control.positions)
         self._send_side_output(blocks)
         self._count(blocks)
@@ -189,19 +190,18 @@ class WindowingHop:
         counts, self._counts = self._counts, []
         return counts
 
-    def follow(self, watermark: int, now_ms: int) -> None:
+    def follow(self, watermark: int) -> None:
         """Advances the watermark of a silent partition, unless the partition holds events back."""
         if not self.holding and watermark > self.operator.watermark:
             self.operator.advance_watermark(watermark)
-            self._start_waiting(now_ms)
+            self._unsent = True
 
-    def pass_silence(self, ms: int, now_ms: int) -> None:
+    def pass_silence(self, ms: int) -> None:
         """Advances the watermark by `ms` in which nothing came, unless the partition holds events back."""
         before = self.operator.watermark
         if not self.holding:
             self.operator.pass_silence(ms)
-        if self.operator.watermark > before:
-            self._start_waiting(now_ms)
+        self._unsent |= self.operator.watermark > before
 
     # ------------------------------------------------------------ inside
 
@@ -235,20 +235,18 @@ class WindowingHop:
         self.operator.ingest(batch)
         self._pending += len(batch)
         self._backlog = len(batch) >= self._pace.poll_records
-        self._start_waiting(now_ms)
-
-    def _start_waiting(self, now_ms: int) -> None:
-        if self._waiting_since is None:
-            self._waiting_since = now_ms
+        self._unsent = True
 
     def _due(self, now_ms: int) -> bool:
         """True if a block must be cut now."""
-        if self._waiting_since is None:
-            return False
-        waited = now_ms - self._waiting_since
+        return self._unsent and (self._pending >= self._pace.block_events or self._remaining(now_ms) == 0)
+
+    def _remaining(self, now_ms: int) -> int:
+        """The ms until a block that is not full may leave."""
         # With a backlog the block is full soon. Later hops pay per block, so a full one is worth the wait.
-        limit = self._pace.backlog_ms if self._backlog else self._pace.flush_ms
-        return self._pending >= self._pace.block_events or waited >= limit
+        shortest = self._pace.backlog_ms if self._backlog else self._pace.flush_ms
+        passed = now_ms - self._left_at
+        return shortest - passed if 0 <= passed < shortest else 0  # less than 0: the clock was set
 
     def _configure(self, now_ms: int) -> None:
         """Gives the operator a new record of its stream."""
@@ -262,7 +260,7 @@ class WindowingHop:
             self.operator.configure(record)
         except SchemaError as error:
             self._sinks.report_error(f"stream {self.operator.stream}: {error}")
-        self._start_waiting(now_ms)
+        self._unsent = True
 
     def _count(self, blocks: Sequence[Block]) -> None:
         """Count the events of each block, and the records read with the first block."""

@@ -86,7 +86,7 @@ class IdleSources:
         active += self._other_watermarks(bound.stem, topic, {where.partition for where in own}, now_ms)
         if active and min(active) > NO_WATERMARK:
             for where in silent:
-                own[where].follow(min(active), now_ms)
+                own[where].follow(min(active))
 
     def _other_watermarks(self, stem: str, topic: str, own: set[int], now_ms: int) -> list[int]:
         """Watermarks of other members' partitions that are not silent; NO_WATERMARK for one without a report."""

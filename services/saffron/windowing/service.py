@@ -188,9 +188,15 @@ class WindowingService:
         )
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, RawBatch]]:
-        if any(isinstance(one.hop, WindowingHop) and one.hop.waiting for one in self.shell.chains.values()):
-            wait = min(wait, self._settings.flush_ms / 1000)
-        return consumer.poll_raw(self._settings.poll_records, wait)
+        hops = [one.hop for one in self.shell.chains.values() if isinstance(one.hop, WindowingHop)]
+        due = [ms for hop in hops if (ms := hop.due(self._now)) is not None]
+        if not due:
+            return consumer.poll_raw(self._settings.poll_records, wait)
+        # Messages gather in the client until the next block may leave: a step costs more than the few it would take.
+        wait = min(*due, self._settings.flush_ms) / 1000
+        if self._router.reads:
+            wait = min(wait, _ROUTED_WAIT)
+        return consumer.poll_raw(self._settings.poll_records, wait, fill=True)
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
         self._windowing_metrics.sent(where, block, now_ms)
@@ -247,7 +253,7 @@ class WindowingService:
         if self._members is not None:
             self._members.step(hear)
         self._idle_sources.step(now_ms, bounds)
-        if self._silent_streams and (quiet := self._silence.step(at, now_ms, self._silent_streams)):
+        if self._silent_streams and (quiet := self._silence.step(at, self._silent_streams)):
             body = service_digest(SERVICE, now_ms, INTERVAL_MS, quiet=quiet)
             self._producer.send(self._topics.health, 0, body, key=SERVICE.encode())
 

@@ -78,14 +78,14 @@ class Silence:
         self._due = Every(_LOOK_MS)
         self._asked: tuple[int, Future[Mapping[TopicPartition, int]]] | None = None
 
-    def step(self, at: int, now_ms: int, streams: Sequence[SilentStream]) -> Report | None:
+    def step(self, at: int, streams: Sequence[SilentStream]) -> Report | None:
         """Looks at the inputs when that is due, and raises event times. Returns what to report, after a look."""
         report = None
         if self._asked is not None and self._asked[1].done():
             (asked_at, answer), self._asked = self._asked, None
             report = self._look(answer, asked_at, streams)
             for stream in streams:
-                self._pass(stream, now_ms)
+                self._pass(stream)
         if self._asked is None and self._due.due(at):
             own = [one.place[1] for stream in streams for one in self._own(stream)]
             self._asked = at, self._ask(lambda: self._log.ends(own))
@@ -137,7 +137,7 @@ class Silence:
                     report.setdefault(stem, {})[f"{where.topic}/{where.partition}"] = ms
         return report or None
 
-    def _pass(self, stream: SilentStream, now_ms: int) -> None:
+    def _pass(self, stream: SilentStream) -> None:
         """Raises the event time of the own partitions of a stream that is silent."""
         if stream.routed:
             sources = self._router.sources(stream.name)
@@ -151,7 +151,7 @@ class Silence:
             ms = until - max(since, self._passed.get(where, since))
             if ms >= max(min(stream.bound, _STEP_MS), (until - since) // _STEP_SHARE):
                 self._passed[where] = until
-                hop.pass_silence(ms, now_ms)
+                hop.pass_silence(ms)
 
     def _hops(self, topic: str) -> Iterator[tuple[TopicPartition, WindowingHop]]:
         for where, chain in self._shell.chains.items():

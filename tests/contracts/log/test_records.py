@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.follower import Follower
 from saffron.runtime.log.murmur2 import partition_of
@@ -33,7 +35,8 @@ def test_keys_are_spread_by_murmur2_as_every_other_client_does(subject: Subject)
     assert {record.key: record.partition for record in found} == {key: partition_of(key, 5) for key in keys}
 
 
-def test_many_records_are_sent_and_read_as_batches(subject: Subject) -> None:
+@pytest.mark.parametrize("fill", [False, True])
+def test_many_records_are_sent_and_read_as_batches(subject: Subject, *, fill: bool) -> None:
     topic = subject.topic()
     producer = subject.log.producer(bulk=True)
     bodies = [b"%d" % number for number in range(5_000)]
@@ -43,7 +46,7 @@ def test_many_records_are_sent_and_read_as_batches(subject: Subject) -> None:
     found: list[bytes] = []
     deadline = time.monotonic() + PATIENCE
     while len(found) < len(bodies) and time.monotonic() < deadline:
-        for where, batch in reader.poll_raw(700, 0.05):
+        for where, batch in reader.poll_raw(700, 0.05, fill=fill):
             assert where == TopicPartition(topic, 0)
             assert batch.offsets.tolist() == list(range(len(found), len(found) + len(batch)))
             assert batch.times is not None

@@ -25,12 +25,13 @@ from saffron.model_builder.batch import BatchResult
 from saffron.model_builder.job import Job, Progress
 from saffron.model_builder.reporter import Reporter
 from saffron.runtime import service as frame
+from saffron.runtime.log.kafka.consumer import Waiting
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.clock_watch import ClockWatch
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_kinds import Counter
-from saffron.runtime.telemetry.metric_names import METRICS, MODEL_BATCHES
+from saffron.runtime.telemetry.metric_names import BUSY, METRICS, MODEL_BATCHES
 from saffron.runtime.telemetry.metrics import Metrics
 from tests.e2e.simulated.system import ANY, FALLS, RALLY, RESULT_BYTES, TOPICS, Source, at_rest, close, makers, settings
 from tests.memory.memory_log import MemoryLog
@@ -211,19 +212,21 @@ def test_the_model_builder_fills_its_metrics() -> None:
 
 
 def test_the_frame_of_a_service_measures_how_busy_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = itertools.count()
+    steps, waiting = itertools.count(), Waiting()
     times = itertools.count()
     stop = SimpleNamespace(requested=False)
 
     def step(now_ms: int, wait: float) -> bool:
         stop.requested = next(steps) == 8
+        waiting.seconds += 0.375  # of the half second that a step takes
         return True
 
     service = SimpleNamespace(step=step, close=lambda now_ms: None)
     monkeypatch.setattr(time, "monotonic", lambda: next(times) / 4)
     metrics = Metrics()
-    frame._serve(service, Health("test", clock=lambda: 0.0), metrics, cast("Any", stop), ClockWatch())
+    frame._serve(service, waiting, Health("test", clock=lambda: 0.0), metrics, cast("Any", stop), ClockWatch())
     assert filled(metrics) == FILLED["frame"]
+    assert metrics.value(BUSY) == pytest.approx(0.25)
 
 
 def test_nothing_is_declared_that_nobody_fills() -> None:

@@ -189,9 +189,24 @@ def test_a_stream_without_a_schema_waits_a_while_for_events_to_infer_it_from(ben
     bench.hop.take(events(0, 2), 0)
     assert bench.leave(499) == []
     assert sizes(bench.leave(500)) == [2]
+
+
+def test_an_event_after_a_pause_leaves_at_once_and_others_together_a_little_later(bench: Bench) -> None:
+    bench.hop.take(events(0, 2), 0)
+    assert bench.hop.due(0) == 5, "held events are looked at again soon"
+    assert sizes(bench.leave(500)) == [2]
+    assert bench.hop.due(501) is None
     bench.hop.take(events(2, 1), 600)
-    assert bench.leave(604) == []
-    assert sizes(bench.leave(605)) == [1]
+    assert bench.hop.due(600) == 0
+    assert sizes(bench.leave(600)) == [1]
+    bench.hop.take(events(3, 1), 601)
+    bench.hop.take(events(4, 2), 602)
+    assert (bench.leave(604), bench.hop.due(604)) == ([], 1)
+    assert sizes(bench.leave(605)) == [3]
+    bench.hop.take(events(6, 1), 606)
+    assert bench.hop.due(100) == 0, "the clock was set"
+    bench.hop.take(events(7, 4), 607)
+    assert sizes(bench.leave(607)) == [5], "a full block waits for nothing"
 
 
 def test_a_full_batch_is_enough_to_infer_from_once_the_rest_of_a_backlog_has_had_its_chance(bench: Bench) -> None:

@@ -94,6 +94,7 @@ def test_a_query_that_does_not_fit_the_schema_is_not_waited_for(bench: Bench) ->
 def test_a_query_that_reads_what_no_event_has_had_is_active_and_says_so(bench: Bench) -> None:
     bench.query("x", 1, "PATTERN SEQ(A a, B b) WHERE a.late > 1 AND b.own = 'y' WITHIN 1 second")
     bench.ready("x", 1, "matcher")
+    assert bench.controls(50) == [("add", "x")]
     bench.hop.take(events(0, 3), 100)
     bench.leave(600)
     for name, service in (("m", "matcher"), ("t", "greta"), ("x", "matcher")):
@@ -134,7 +135,7 @@ def test_whoever_takes_over_meanwhile_reads_the_events_again_and_begins_anew() -
 def test_a_silent_partition_does_not_follow_others_while_it_holds_events_back(bench: Bench) -> None:
     bench.hop.take(events(0, 2), 100)
     bench.leave(600)
-    bench.hop.follow(9_000, 650)
+    bench.hop.follow(9_000)
     for name, service in (("m", "matcher"), ("t", "greta")):
         bench.ready(name, 1, service, bench.announced[name])
     assert sizes(bench.leave(700)) == [2], "none of them is late"

@@ -92,8 +92,13 @@ class Consumer(Protocol):
     def poll(self, max_records: int, timeout: float) -> list[Record]:
         """Up to `max_records` records, in order by partition. Waits up to `timeout` seconds for the first one."""
 
-    def poll_raw(self, max_records: int, timeout: float) -> list[tuple[TopicPartition, RawBatch]]:
-        """The records of `poll` as values, offsets and times by partition, without a `Record` for each message."""
+    def poll_raw(
+        self, max_records: int, timeout: float, *, fill: bool = False
+    ) -> list[tuple[TopicPartition, RawBatch]]:
+        """The records of `poll` as values, offsets and times by partition, without a `Record` for each message.
+
+        `fill`: wait the whole `timeout` for more, unless some hundred have come.
+        """
 
     def at_end(self, partition: TopicPartition) -> bool:
         """True if all records (with `committed_only`: all stable ones) have been returned."""

@@ -118,7 +118,7 @@ class Settings:
     results_registry: str = _setting("", "URL of the schema registry of results, where they are avro or protobuf")
     partitions: int = _setting(1, "partitions of a topic that `up` creates", 1)
     replication: int = _setting(1, "replicas of a topic that `up` creates", 1)
-    commit_ms: int = _setting(20, "commit interval of matcher and greta: one transaction each", 1)
+    commit_ms: int = _setting(10, "least time between two transactions of matcher and greta", 1)
     result_bytes: int = _setting(
         16_000_000,
         "largest result that matcher and greta send; a dead letter says of a larger one what to do. No more than their"
@@ -126,7 +126,7 @@ class Settings:
         1_000,
         high=16_000_000,
     )
-    flush_ms: int = _setting(10, "longest wait before windowing sends a block that is not full", 0)
+    flush_ms: int = _setting(20, "least time between two blocks of windowing that are not full", 0)
     block_events: int = _setting(
         0,
         "most events in a block; 0: 8,192, or 1,024 where load is shed, so that a block is done well within the bound",

@@ -41,7 +41,7 @@ class Limits:
     the input is paused. `result_bytes`: the largest result written; a dead letter replaces a larger one.
     """
 
-    commit_ms: int = 20
+    commit_ms: int = 10
     position_ms: int = 1000
     observe_ms: int = 500
     snapshot_ms: int = 10_000

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from saffron.engine.events.schema_record import fingerprint
 from saffron.engine.operators.composition import in_order
@@ -83,7 +84,7 @@ class Readiness:
         """`has_schema`: whether a stream was given a schema.
 
         Its queries are then compiled once that schema is in force. `prepare`: makes a query's topic of PUBLISH ready,
-        beside the texts of those that are; the reason why it cannot be, "" if it is ready.
+        beside the texts of those before it; the reason why it cannot be, "" if it is ready.
         """
         self._queries = follow_queries(log, topics, report)
         self._status_topic = follow_statuses(log, topics, report)
@@ -218,12 +219,14 @@ class Readiness:
             where = (self._service, query.stream, partition)
             self._statuses.report(QueryStatus(query.name, query.version, *where, FAILED, reason))
 
-    @property
-    def _begun(self) -> dict[str, str]:
-        """Texts of the queries whose topics of PUBLISH are ready, without those that have failed."""
+    def _before(self, query: QueryRegistration) -> dict[str, str]:
+        """Texts of the queries that were registered before this one, without those that have failed.
+
+        So it does not depend on who is compiled first, nor on a restart, which of two queries may have a topic.
+        """
         failed = self.failed
-        ready = (one for one in self._registrations.values() if one.unpublishable == "")
-        return {one.name: one.text for one in ready if (one.name, one.stream) not in failed}
+        before = takewhile(lambda one: one is not query, self._registrations.values())
+        return {one.name: one.text for one in before if not one.unpublishable and (one.name, one.stream) not in failed}
 
     def _report_ready(self, query: QueryRegistration, partition: int, schema_id: str | None) -> None:
         if self._failures.failed(query.name, query.stream)[0] == query.version:
@@ -231,7 +234,7 @@ class Readiness:
         if query.unpublishable is None:
             topic = query.plan.delivery.topic
             try:
-                query.unpublishable = "" if topic is None else self._prepare(query, topic, self._begun)
+                query.unpublishable = "" if topic is None else self._prepare(query, topic, self._before(query))
             except UnavailableError as error:
                 _LOG.warning("query %s: %s", query.name, error)
                 return

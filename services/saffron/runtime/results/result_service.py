@@ -167,7 +167,7 @@ class ResultService:
     def _prepare(self, query: QueryRegistration, topic: str, beside: Mapping[str, str]) -> str:
         """Makes a query's topic of PUBLISH ready to be written; the reason why it cannot be, "" if it is ready.
 
-        A record that was written straight to `queries` has passed no check. `beside`: texts of queries that write.
+        A record that was written straight to `queries` has passed no check. `beside`: texts of queries that write, too.
         """
         if why := unlike(query.plan, beside):
             return why

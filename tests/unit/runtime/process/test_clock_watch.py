@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from saffron.runtime.log.kafka.consumer import Waiting
 from saffron.runtime.process.clock_watch import ClockWatch
 from saffron.runtime.service import _serve
 from saffron.runtime.telemetry.health import Health
@@ -70,7 +71,9 @@ def test_a_service_ends_in_order_then() -> None:
     clocks = Clocks()
     service = Steps(clocks)
     assert (
-        _serve(service, Health("test"), Metrics(), cast("Any", SimpleNamespace(requested=False)), clocks.watch())
+        _serve(
+            service, Waiting(), Health("test"), Metrics(), cast("Any", SimpleNamespace(requested=False)), clocks.watch()
+        )
         == -HOUR
     )
     assert service.steps == 3

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import confluent_kafka as ck
@@ -26,6 +28,13 @@ _IN_CACHE = 500
 Callback = Callable[[list[TopicPartition]], None]
 
 
+@dataclass
+class Waiting:
+    """The time (s) that consumers have waited for messages."""
+
+    seconds: float = 0.0
+
+
 class KafkaConsumer:
     """Reads records. Seeks before librdkafka has started a partition are kept, and done once it has.
 
@@ -33,7 +42,8 @@ class KafkaConsumer:
     end. `_missing_offsets`: wanted offsets without a record. `_sought`: partitions that returned nothing since a seek.
     """
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    def __init__(self, settings: Mapping[str, Any], waiting: Waiting) -> None:
+        self._waiting = waiting
         self._group = str(settings["group.id"])
         self._consumer = librdkafka_settings.client(ck.Consumer, settings)
         self._assigned: set[TopicPartition] = set()
@@ -89,25 +99,27 @@ class KafkaConsumer:
     def poll(self, max_records: int, timeout: float) -> list[Record]:
         return [record_of(message) for message in self._messages(max_records, timeout)]
 
-    def poll_raw(self, max_records: int, timeout: float) -> list[tuple[TopicPartition, RawBatch]]:
+    def poll_raw(
+        self, max_records: int, timeout: float, *, fill: bool = False
+    ) -> list[tuple[TopicPartition, RawBatch]]:
         from saffron.engine.events.raw import joined
 
         found: dict[TopicPartition, list[RawBatch]] = {}
         left = max_records
         while left > 0:
             assigned = self._assigned
-            some = self._batches(min(left, _IN_CACHE), timeout)
+            some = self._batches(min(left, _IN_CACHE), timeout, fill=fill)
             if self._assigned is not assigned:
                 found.clear()  # the next owner reads them again
             for where, batch in some:
                 found.setdefault(where, []).append(batch)
             count = sum(len(batch) for _, batch in some)
             left = left - count if count == _IN_CACHE else 0
-            timeout = 0.0
+            timeout, fill = 0.0, False
         return [(where, joined(batches)) for where, batches in found.items()]
 
-    def _batches(self, max_records: int, timeout: float) -> list[tuple[TopicPartition, RawBatch]]:
-        messages = self._messages(max_records, timeout)
+    def _batches(self, max_records: int, timeout: float, *, fill: bool) -> list[tuple[TopicPartition, RawBatch]]:
+        messages = self._messages(max_records, timeout, fill=fill)
         if not messages:
             return []
         from saffron.runtime.log.kafka.batches import batch_of
@@ -194,16 +206,16 @@ class KafkaConsumer:
         self._missing_offsets.clear()
         self._out_of_range.clear()
 
-    def _messages(self, max_records: int, timeout: float) -> list[ck.Message]:
-        """The next messages: returns with the first one and all others already fetched (`consume` alone would wait)."""
+    def _messages(self, max_records: int, timeout: float, *, fill: bool = False) -> list[ck.Message]:
+        """The next messages: returns with the first one and all others already fetched.
+
+        `fill`: returns with `max_records`, or once `timeout` is over.
+        """
         if self._seeks:
             self._finish_seeks()
             timeout = min(timeout, 0.005)
-        first = self._consumer.poll(timeout)
-        if first is None:
-            return []
-        messages = [first]
-        if max_records > 1:
+        messages = self._wait(max_records, timeout, fill=fill)
+        if not fill and messages and max_records > 1:
             messages += self._consumer.consume(max_records - 1, 0)
         if any(map(_ERROR, messages)):
             # In order, since an end comes after the messages before it.
@@ -216,6 +228,19 @@ class KafkaConsumer:
         if messages and self._seeks:
             messages = [m for m in messages if TopicPartition(m.topic(), m.partition()) not in self._seeks]
         return self._from_seeks(messages) if messages and self._sought else messages
+
+    def _wait(self, max_records: int, timeout: float, *, fill: bool) -> list[ck.Message]:
+        """The first message, if there is one within `timeout`; `fill`: see `_messages`."""
+        began = perf_counter() if timeout > 0 else 0.0
+        messages: list[ck.Message]
+        if fill:
+            messages = self._consumer.consume(max_records, timeout)
+        else:
+            first = self._consumer.poll(timeout)
+            messages = [] if first is None else [first]
+        if timeout > 0:
+            self._waiting.seconds += perf_counter() - began
+        return messages
 
     def _from_seeks(self, messages: Sequence[ck.Message]) -> list[ck.Message]:
         """The messages without those before the offset that was sought, and seeks again where only these came.

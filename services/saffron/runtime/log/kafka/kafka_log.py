@@ -15,7 +15,7 @@ from saffron.errors import LogError, UnavailableError
 from saffron.runtime.log import TopicPartition, TopicSpec, TopicState, require_group
 from saffron.runtime.log.end_offsets import end_offsets
 from saffron.runtime.log.kafka import librdkafka_settings
-from saffron.runtime.log.kafka.consumer import KafkaConsumer
+from saffron.runtime.log.kafka.consumer import KafkaConsumer, Waiting
 from saffron.runtime.log.kafka.errors import is_denied, is_topic_invisible, translate
 from saffron.runtime.log.kafka.librdkafka_settings import Cluster
 from saffron.runtime.log.kafka.producer import KafkaProducer
@@ -33,10 +33,11 @@ def connect(settings: Settings) -> KafkaLog:
 
 
 class KafkaLog:
-    """A connection to one cluster, which creates clients and topics."""
+    """A connection to one cluster, which creates clients and topics. `waiting`: of all its consumers."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
+        self.waiting = Waiting()
         self._admin: AdminClient | None = None
         self._consumers: WeakSet[KafkaConsumer] = WeakSet()
         self._producers: WeakSet[KafkaProducer] = WeakSet()
@@ -48,7 +49,8 @@ class KafkaLog:
         made = KafkaConsumer(
             librdkafka_settings.consumer(
                 self._cluster, group, client_id, committed_only=committed_only, patient=patient, lazy=lazy
-            )
+            ),
+            self.waiting,
         )
         self._consumers.add(made)
         return made
