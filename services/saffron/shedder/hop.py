@@ -23,8 +23,7 @@ from saffron.runtime.telemetry.metric_names import EVENTS_IN, SHED_EVENTS
 MOST_BLOCKS, MOST_EVENTS = 1024, 1 << 19
 """Queue limits in blocks and events, at which the input is paused. The rest waits in the topic.
 
-The queue should hold what comes within a bound of some seconds. A pause costs the client its prefetched records, and
-sometimes half a second.
+The queue should hold what comes within a bound of some seconds. A pause costs the client its prefetched records.
 """
 _REFILL = 4
 """The input is resumed when the queue is down to this fraction (1/4) of its limits."""

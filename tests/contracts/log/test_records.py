@@ -107,6 +107,24 @@ def test_a_reader_seeks_pauses_resumes_and_knows_the_end(subject: Subject) -> No
     assert sorted(values(drain(reader, zero, one)), key=str) == [b"1", b"3", b"4", b"5"]
 
 
+def test_a_reader_goes_on_at_once_where_it_was_paused(subject: Subject) -> None:
+    """librdkafka alone takes up to a second, in each of the rounds. A busy machine may be slow in some."""
+    topic = subject.topic()
+    fill(subject, topic, *(b"%d" % number for number in range(100)))
+    where, prompt = TopicPartition(topic, 0), 0
+    reader = subject.reader(topic)
+    for _ in range(4):
+        take(reader, 3)
+        reader.pause([where])
+        for _ in range(3):
+            assert reader.poll(100, 0.1) == []
+        reader.resume([where])
+        found = reader.poll(1, 0.3)
+        prompt += bool(found)
+        assert found or take(reader, 1)
+    assert prompt
+
+
 def test_the_lag_is_what_there_is_beyond_what_was_handed_out(subject: Subject) -> None:
     topic = subject.topic(partitions=2)
     producer = subject.log.producer(subject.name())

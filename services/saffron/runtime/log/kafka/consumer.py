@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("saffron.kafka")
 _ERROR = ck.Message.error
+_WAKE_SECONDS = 0.5
 _IN_CACHE = 500
 """Messages that are made into columns at a time, while the processor's cache holds them: a fifth faster than 2,000."""
 
@@ -290,9 +292,20 @@ class KafkaConsumer:
                 self._resume([where])
 
     def _resume(self, partitions: Sequence[TopicPartition]) -> None:
-        if partitions:
-            self._paused.difference_update(partitions)
-            self._consumer.resume([ck.TopicPartition(one.topic, one.partition) for one in partitions])
+        if not partitions:
+            return
+        asleep = self._assigned <= self._paused
+        self._paused.difference_update(partitions)
+        resumed = [ck.TopicPartition(one.topic, one.partition) for one in partitions]
+        self._consumer.resume(resumed)
+        if asleep:
+            self._wake(resumed)
+
+    def _wake(self, partitions: Sequence[ck.TopicPartition]) -> None:
+        """Has librdkafka fetch at once: its thread, which had nothing to do, sleeps for a second or until a request."""
+        for one in partitions:
+            with suppress(KafkaException):
+                self._consumer.get_watermark_offsets(one, timeout=_WAKE_SECONDS, cached=False)
 
     def _resume_at_first(self) -> None:
         """Resumes at the first record the partitions whose wanted offset has none.
