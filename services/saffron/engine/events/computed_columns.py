@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.column_operations import column_values, pruned
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.event_expressions import numbers, truths
-from saffron.engine.events.vector_formulas import vector_expression
+from saffron.engine.events.vector_formulas import kind_of_values, vector_expression
 from saffron.errors import FunctionError
 from saffron.language.plan.expressions import Expr
 from saffron.schema.computed import Computed, evaluator, of_kind
@@ -119,7 +119,7 @@ class _Kept:
         present = [one for one in inputs if one is not None]
         if len(present) < len(inputs) or (len(inputs) == 1 and present[0].kind.has_texts):
             return None
-        kinds = tuple(one.kind for one in present)
+        kinds = tuple(map(kind_of_values, present))
         if kinds not in self._vectors:
             named = dict(zip(self._attributes, kinds, strict=True))
             self._vectors[kinds] = vector_expression(self._one, named)

@@ -19,7 +19,10 @@ from tests.reference.trends.results import answers
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.exact_numbers import OPERATORS, comparison, number
 
-AGGREGATES = ("COUNT(*)", "MIN(A.x)", "MAX(A.x)", "MIN(A.y)", "MAX(A.y)", "COUNT(A.x)")
+AGGREGATES = (
+    "COUNT(*)", "MIN(A.x)", "MAX(A.x)", "MIN(A.y)", "MAX(A.y)", "COUNT(A.x)", "MAX(coalesce(A.x, 0))",
+    "MIN(CASE WHEN A.x != A.y THEN A.y ELSE 1 END)", "COUNT(A.x <= A.y)", "COUNT(A.y > 9007199254740992)",
+)  # fmt: skip
 
 
 def made_query(rng: random.Random) -> str:

@@ -20,7 +20,9 @@ PATTERNS = {
     "SEQ(A a, NOT B n, A c)": ("a.x", "n.x", "c.y"),
     "SEQ(A a, B+ b[])": ("a.x", "b[i].x", "b[i].y", "b[1].x"),
     "SEQ(A+ a[], B b)": ("b.x", "b.y", "a[last].x", "min(a[].x)", "max(a[].x)", "max(a[].y)", "first(a[].y)"),
+    "SEQ(A+ a[], B b) ": ("b.x", "max(coalesce(a[].x, 0))", "first(nullif(a[].y, 1))", "count(a[].x = a[].y)"),
     "SEQ(B b, A+ a[])": ("a[i].x", "a[i-1].x", "max(a[..i-1].x)", "min(a[..i-1].y)", "a[i].y"),
+    "SEQ(B b, A+ a[]) ": ("a[i].x", "b.y", "max(CASE WHEN a[..i-1].x > 1 THEN a[..i-1].y ELSE 1 END)"),
     "SEQ(A a, (B b, A c)+)": ("a.x", "b[i].x", "c[i].y", "c[i].x"),
     "ANY(2, A, B, A) DISTINCT x": ("A.y", "B.x"),
 }
