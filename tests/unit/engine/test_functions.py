@@ -212,18 +212,23 @@ def halves() -> Iterator[None]:
 
 
 def _fails(events: list[dict[str, Any]], text: str) -> MatchOperator:
-    """An operator with this query and another one, behind the events."""
+    """An operator with this query and others, one of which reads another's results, behind the events."""
     schema, columns = decode_ndjson("\n".join(map(json.dumps, events)).encode())
     operator = MatchOperator(partition=0, compiled=False)
     known = Control(0, "schema", {"schema": schema_to_record(schema)})
-    queries = {"own": text, "other": "PATTERN A a WHERE lower(a.s) = 'q'" + WITHIN}
+    queries = {
+        "own": text,
+        "other": "PATTERN A a WHERE lower(a.s) = 'q'" + WITHIN,
+        "maker": "PATTERN A a" + WITHIN + "RETURN a.s AS s INTO Made",
+        "reader": "PATTERN Made m WHERE lower(m.s) = 'q'" + WITHIN,
+    }
     added = [
         {"op": "add", "name": name, "version": 1, "text": one, "slot": slot, "from": "now", "shed": "none"}
         for slot, (name, one) in enumerate(queries.items())
     ]
     controls = (known, *(Control(0, "query", one) for one in added))
     found = operator.apply(Block(columns, 0, len(columns), 9, controls=controls))
-    assert [json.loads(line)["query"] for line in found.json(0, len(found)) if line] == ["other"]
+    assert [json.loads(line)["query"] for line in found.json(0, len(found)) if line] == ["other", "reader"]
     return operator
 
 
@@ -233,7 +238,38 @@ def test_a_function_of_ones_own_that_fails_ends_its_query_and_no_other() -> None
     statuses = operator.statuses()
     assert statuses["own"].state == "failed"
     assert "function 'half' failed on (2)" in statuses["own"].reason
-    assert statuses["other"].state == "active"
+    assert {name for name, status in statuses.items() if status.state == "active"} == {"other", "maker", "reader"}
+
+
+def test_a_function_of_ones_own_is_called_in_a_step_of_its_query_while_that_is_in_force() -> None:
+    notes: list[str] = []
+    called: list[str] = []
+
+    def seen(x: float) -> float:
+        called.append(notes[-1])
+        return x
+
+    def block(at: int, *controls: Control) -> Block:
+        _, columns = decode_ndjson(b'{"type":"A","ts":%d,"x":%d}' % (at, at))
+        return Block(columns, at, at + 1, at, controls=controls)
+
+    def add(name: str, text: str) -> Control:
+        return Control(0, "query", {"op": "add", "name": name, "version": 1, "text": text, "slot": 0, "from": "now"})
+
+    register("seen", seen, frozenset())
+    try:
+        operator = MatchOperator(partition=0, compiled=False, note=lambda query, *_: notes.append(query))
+        schema, _ = decode_ndjson(b'{"type":"A","ts":0,"x":0}')
+        first = add("own", "PATTERN A a WHERE seen(a.x) >= 0" + WITHIN)
+        others = add("other", "PATTERN A a" + WITHIN), add("trend", "PATTERN A a" + WITHIN + "RETURN COUNT(*)")
+        operator.apply(block(0, Control(0, "schema", {"schema": schema_to_record(schema)}), first, *others))
+        operator.apply(block(1))
+        assert called == ["own", "own"]
+        operator.stop("own", 1, "it failed before")
+        operator.apply(block(2))
+    finally:
+        own.forget("seen")
+    assert called == ["own", "own"], "what no query in force reads is not computed"
 
 
 @pytest.mark.usefixtures("halves")

@@ -6,7 +6,7 @@ of distinct inputs are kept across blocks, within a bound of bytes, so that a bl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.column_operations import column_values, pruned
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.event_expressions import numbers, truths
-from saffron.engine.events.vector_formulas import vector_expression
-from saffron.errors import FunctionError
+from saffron.engine.events.vector_formulas import kind_of_values, vector_expression
 from saffron.language.plan.expressions import Expr
 from saffron.schema.computed import Computed, evaluator, of_kind
 from saffron.schema.numbers import pair_of
@@ -32,9 +31,6 @@ _ENTRY = 200
 _MANY = 65_536
 """Texts beyond which a block looks for its own only."""
 _MISSING = object()
-
-Failed = Callable[[str, FunctionError], None]
-"""(name, reason): called for a value that cannot be computed in a block."""
 
 
 def with_computed(columns: Columns, names: Iterable[str]) -> Columns:
@@ -49,8 +45,8 @@ class ComputedColumns:
         self._room = room
         self._kept: dict[str, _Kept] = {}
 
-    def added(self, columns: Columns, names: Iterable[str], failed: Failed | None = None) -> Columns:
-        """The events with the computed values of these names. A value that fails is null if `failed` is given."""
+    def added(self, columns: Columns, names: Iterable[str]) -> Columns:
+        """The events with the computed values of these names. FunctionError: a user's function fails."""
         found = [(name, one) for name in names if (one := Computed.of_name(name)) is not None]
         if not found:
             return columns
@@ -59,13 +55,7 @@ class ComputedColumns:
             kept = self._kept.get(name)
             if kept is None:
                 kept = self._kept[name] = _Kept(one, self._room)
-            try:
-                more[name] = kept.column(columns)
-            except FunctionError as error:
-                if failed is None:
-                    raise
-                failed(name, error)
-                more[name] = _nulls(one.kind, len(columns))
+            more[name] = kept.column(columns)
         return replace(columns, attributes={**columns.attributes, **more})
 
 
@@ -119,7 +109,7 @@ class _Kept:
         present = [one for one in inputs if one is not None]
         if len(present) < len(inputs) or (len(inputs) == 1 and present[0].kind.has_texts):
             return None
-        kinds = tuple(one.kind for one in present)
+        kinds = tuple(map(kind_of_values, present))
         if kinds not in self._vectors:
             named = dict(zip(self._attributes, kinds, strict=True))
             self._vectors[kinds] = vector_expression(self._one, named)
@@ -220,7 +210,3 @@ def _keys(column: Column | None, count: int) -> list[Any]:
     if column is None:
         return [None] * count
     return column_values(replace(column, kind=Kind.STRING) if column.kind is Kind.ARRAY else column)
-
-
-def _nulls(kind: Kind, count: int) -> Column:
-    return Column(kind.column, np.full(count, kind.column.null, kind.column.dtype))

@@ -4,24 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from saffron.engine.events.columns import Column
+from saffron.engine.events.rests import is_wide
 from saffron.language.plan.expressions import Expr
 from saffron.language.plan.trees import expression_of
 from saffron.schema.computed import Applied, Computed, Constant, Read, Tree
 from saffron.schema.functions.built_in import BUILT_IN
 from saffron.schema.functions.operators import ARITHMETIC, COMPARISONS
+from saffron.schema.numbers import EXACT
 from saffron.schema.schema import Kind
 
 
 def vector_expression(one: Computed, kinds: Mapping[str, Kind]) -> Expr | None:
     """The computed value as an expression for `event_expressions`; None where float64 or that module is not enough.
 
-    `kinds`: of the columns that it reads.
+    `kinds`: of the values that it reads (`kind_of_values`).
     """
-    if any(kind.is_wide or kind is Kind.ARRAY for kind in kinds.values()):
+    if any(kind.is_wide or kind is Kind.ARRAY for kind in kinds.values()) or not _has_small_constants(one.tree):
         return None
     if one.kind is Kind.FLOAT:
         return expression_of(one.tree) if _is_number(one.tree, kinds) else None
     return expression_of(one.tree) if one.kind is Kind.BOOL and _is_truth(one.tree, kinds) else None
+
+
+def kind_of_values(column: Column) -> Kind:
+    """The kind of a column's values: LONG too, which a column holds as INT."""
+    return Kind.LONG if column.kind is Kind.INT and is_wide(column.data) else column.kind
+
+
+def _has_small_constants(tree: Tree) -> bool:
+    """True if no whole number that stands in a tree lies beyond float64's exact ones."""
+    match tree:
+        case Constant(value=int() as value):
+            return abs(value) <= EXACT
+        case Applied(arguments=arguments):
+            return all(map(_has_small_constants, arguments))
+    return True
 
 
 def _is_number(tree: Tree, kinds: Mapping[str, Kind]) -> bool:

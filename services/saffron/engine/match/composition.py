@@ -75,9 +75,11 @@ class Composition:
 
     @staticmethod
     def _given(query: StandingMatchQuery, part: Range, made: Sequence[tuple[str, Made]]) -> Range:
-        if not query.derived or query.runs is None:
+        runs = query.runs
+        if not query.derived or runs is None:
             return part
-        return merged(part, [one for name in query.derived for _, one in made if one.type == name], query.runs.schema)
+        own = [one for name in query.derived for _, one in made if one.type == name]
+        return merged(part, own, runs.schema, runs.plan.computed)
 
     def _making(self, query: StandingMatchQuery, runs: Runs, block: Block, before: Before) -> list[tuple[str, Made]]:
         exact = runs.droppable

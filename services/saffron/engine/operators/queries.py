@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -29,7 +30,7 @@ from saffron.engine.operators.operator import History, State
 from saffron.engine.operators.read_columns import ReadColumns
 from saffron.engine.operators.results import OrderedResults
 from saffron.engine.operators.standing import Compiler, StandingQuery, Status, compile_text
-from saffron.errors import FunctionError, SaffronError
+from saffron.errors import SaffronError
 from saffron.language.plan.plan import Plan
 from saffron.schema.schema import Schema
 
@@ -59,7 +60,7 @@ class QueryOperator(EngineHooks[S, R]):
         self.stream = stream
         self._compiled = compiled
         self._compiler = compiler
-        self._read = ReadColumns(self._cannot_compute)
+        self._read = ReadColumns(note, self._cannot_compute)
         self._standing: dict[str, S] = {}
         self._events = 0
         self._note = note
@@ -168,11 +169,9 @@ class QueryOperator(EngineHooks[S, R]):
         """A step of one query; an exception in it is the query's."""
         return self._failures.step(standing, step)
 
-    def _cannot_compute(self, name: str, error: FunctionError) -> None:
-        """Fail a query that reads the value of a user's function, which failed on an event."""
-        standing = self._standing.get(name)
-        if standing is not None and standing.runs is not None:
-            self._failures.fail(standing, ADVANCING, error)
+    def _cannot_compute(self, standing: StandingQuery[Any], error: Exception) -> None:
+        """Fail a query that reads a computed value, such as a user's function that failed on an event."""
+        self._failures.fail(cast("S", standing), ADVANCING, error)
 
     # ---------------------------------------------------------------- controls
 
@@ -242,7 +241,11 @@ class QueryOperator(EngineHooks[S, R]):
             if standing.active is not None and standing.earliest and history is not None:
                 standing.earliest = False
                 with self._step(standing, ADVANCING):
-                    self._replay(standing, standing.active, lambda: map(self._read.fitted, history()), position)
+                    self._replay(standing, standing.active, partial(self._past, standing, history), position)
+
+    def _past(self, standing: S, history: History) -> Iterator[Block]:
+        """The blocks before this one, as a query reads them."""
+        return (self._read.fitted_for(block, standing) for block in history())
 
     def _compile(self, standing: S) -> Plan:
         """The plan of its text, for the schema in force."""
@@ -255,7 +258,7 @@ class QueryOperator(EngineHooks[S, R]):
                 if not isinstance(plan, self._plans) or plan.stream != self.stream:
                     standing.foreign = True
                     return
-                self._read.add(standing.name, plan)
+                self._read.add(standing, plan)
                 standing.runs = self._start(standing, plan)
             except SaffronError as error:
                 standing.foreign = self._is_foreign(standing)

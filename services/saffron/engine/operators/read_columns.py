@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.column_operations import conformed
 from saffron.engine.events.computed_columns import ComputedColumns
-from saffron.errors import FunctionError
+from saffron.engine.operators.containment import ADVANCING, Note, is_of_query
+from saffron.engine.operators.standing import StandingQuery
 from saffron.language.plan.plan import Plan
 from saffron.schema.computed import Computed
 from saffron.schema.schema import Kind, Schema
+
+Reader = StandingQuery[Any]
 
 
 class ReadColumns:
     """The attributes that the queries of one operator read.
 
-    `schema`: the one in force, if there is one. `failed`: is told the name of a query and why: a user's function whose
-    value it reads has failed on an event.
+    `schema`: the one in force, if there is one. `note`: called with one of the queries that read a computed value,
+    before it is computed. `failed`: called with a query that reads a value which cannot be computed, and why.
     """
 
-    def __init__(self, failed: Callable[[str, FunctionError], None]) -> None:
+    def __init__(self, note: Note, failed: Callable[[Reader, Exception], None]) -> None:
         self.schema: Schema | None = None
+        self._note = note
         self._failed = failed
         self._unseen: set[str] = set()
-        self._computed: dict[str, dict[str, None]] = {}
+        self._computed: dict[str, list[Reader]] = {}
         self._computing = ComputedColumns()
 
-    def add(self, name: str, plan: Plan) -> None:
+    def add(self, standing: Reader, plan: Plan) -> None:
         """Note the columns that a query reads beside the schema's attributes."""
         self._unseen |= set(plan.unseen)
         for computed in plan.computed:
-            self._computed.setdefault(computed, {})[name] = None
+            readers = self._computed.get(computed, [])
+            self._computed[computed] = [one for one in readers if one.name != standing.name] + [standing]
 
     @property
     def known(self) -> Schema:
@@ -43,12 +49,28 @@ class ReadColumns:
         return replace(self.schema, kinds={**self.schema.kinds, **more}) if more else self.schema
 
     def fitted(self, block: Block) -> Block:
-        """The block with all attributes of `known`, each of its kind there."""
-        columns = block.columns
-        if self.schema is not None:
-            columns = self._computing.added(conformed(columns, self.known), self._computed, self._cannot_compute)
+        """The block with all attributes of `known`, each of its kind there. What no query in force reads is null."""
+        if self.schema is None:
+            return block
+        columns = conformed(block.columns, self.known)
+        for name, standing in self._computed.items():
+            readers = [one for one in standing if one.active is not None]
+            if readers:
+                self._note(readers[0].name, readers[0].version, ADVANCING)
+                try:
+                    columns = self._computing.added(columns, [name])
+                except Exception as error:
+                    if not is_of_query(error):
+                        raise
+                    self._fail(readers, error)
         return block if columns is block.columns else replace(block, columns=columns)
 
-    def _cannot_compute(self, name: str, error: FunctionError) -> None:
-        for query in self._computed[name]:
-            self._failed(query, error)
+    def fitted_for(self, block: Block, standing: Reader) -> Block:
+        """The block as `fitted`, with the computed values of one query alone, whose step this is."""
+        assert self.schema is not None
+        own = [name for name, readers in self._computed.items() if any(one is standing for one in readers)]
+        return replace(block, columns=self._computing.added(conformed(block.columns, self.known), own))
+
+    def _fail(self, readers: Sequence[Reader], error: Exception) -> None:
+        for one in readers:
+            self._failed(one, error)

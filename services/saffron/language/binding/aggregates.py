@@ -8,7 +8,7 @@ A user-defined aggregate is a function from numbers to a number; the plan has on
 from __future__ import annotations
 
 from saffron.language.plan import expressions
-from saffron.language.plan.expressions import Const, Which
+from saffron.language.plan.expressions import Attribute, Const, Which
 from saffron.language.plan.trees import tree_of
 from saffron.language.scope.array_elements import ARRAY_HINT, element_of, open_error
 from saffron.language.scope.places import Place
@@ -117,6 +117,8 @@ def _formula(call: tree.Call, argument: tree.Expression, place: Place, scope: Sc
     if typed.sort in (Sort.STRING, Sort.ARRAY):
         raise scope.schema_error(f"{call.function} of {typed.sort.value}", call.span, f"{call.function} takes numbers.")
     formula = tree_of(typed.expr)
-    name = Computed(where_true(formula) if typed.sort is Sort.BOOLEAN else formula, Kind.FLOAT).name
+    keeps_digits = isinstance(typed.expr, Attribute) and typed.expr.kind.is_wide
+    kind = Kind.NUMBER if keeps_digits else Kind.FLOAT
+    name = Computed(where_true(formula) if typed.sort is Sort.BOOLEAN else formula, kind).name
     scope.computed[name] = None
-    return Found(name, Kind.FLOAT)
+    return Found(name, kind)

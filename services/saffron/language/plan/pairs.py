@@ -7,7 +7,7 @@ attribute under a name that no event can have (`rest_name`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from saffron.language.plan.clauses import Window
@@ -16,6 +16,7 @@ from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Absence
 from saffron.language.plan.rewrite import mapped
 from saffron.language.plan.trend_plan import Template, TrendPlan
+from saffron.schema.functions.built_in import CHOICES
 from saffron.schema.numbers import EXACT
 from saffron.schema.schema import Kind
 
@@ -128,6 +129,8 @@ def exact(expr: Expr, *, whole: bool = True) -> Expr:
             return replace(expr, left=exact(left, whole=whole), right=exact(right, whole=whole))
         case Unary(operand=operand):
             return replace(expr, operand=exact(operand, whole=whole))
+        case Call() if _is_choice(expr):
+            return _nearest(expr, whole=whole)
         case Call(arguments=arguments):
             return replace(expr, arguments=tuple(exact(one, whole=whole) for one in arguments))
         case In(operand=operand, choices=choices):
@@ -170,6 +173,8 @@ def _nearest(side: Expr, *, whole: bool) -> Expr:
             return Const(_float(value))
         case Attribute(kind=Kind.LONG) | Aggregate(kind=Kind.LONG) if _reads_values(side):
             return Call(NEAREST, (side,)) if whole else replace(side, kind=Kind.FLOAT)
+        case Call() if _is_choice(side):
+            return _chosen(side, _nearest, whole=whole)
     return exact(side, whole=whole)
 
 
@@ -186,7 +191,29 @@ def _rest(side: Expr, *, whole: bool) -> Expr:
                 return replace(side, function=OF_EXTREME[side.function], kind=Kind.FLOAT)
             assert side.name is not None
             return replace(side, name=rest_name(side.name), kind=Kind.FLOAT)
+        case Call() if _is_choice(side):
+            return _chosen(side, _rest, whole=whole)
     return _NO_REST
+
+
+def _is_choice(expr: Call) -> bool:
+    """True if an expression chooses among values of which float64 may not hold some."""
+    return expr.kind.is_wide and expr.function in CHOICES
+
+
+def _chosen(choice: Call, part: Callable[..., Expr], *, whole: bool) -> Expr:
+    """The part of a choice's value, as a CASE whose tests are of whole values: a rest does not tell that it is null."""
+    arguments = choice.arguments
+    match choice.function:
+        case "coalesce":
+            tests: Sequence[Expr] = [Unary("not", Call("is_null", (one,), Kind.BOOL)) for one in arguments[:-1]]
+            values = arguments
+        case "nullif":
+            tests, values = [Binary("=", *arguments)], (Const(None), arguments[0])
+        case _:
+            tests, values = arguments[:-1:2], (*arguments[1:-1:2], arguments[-1])
+    pairs = ((exact(test, whole=whole), part(value, whole=whole)) for test, value in zip(tests, values, strict=False))
+    return Call("case", (*(one for pair in pairs for one in pair), part(values[-1], whole=whole)), Kind.FLOAT)
 
 
 def _kind(expr: Expr) -> Kind | None:
@@ -204,6 +231,8 @@ def _kind(expr: Expr) -> Kind | None:
             return expr.kind if expr.kind is not None and expr.kind.is_number else None
         case Length() | Aggregate(name=None):
             return Kind.INT
+        case Call() if _is_choice(expr):
+            return expr.kind
         case In() | Unary(operator="not") | Call(kind=Kind.BOOL | Kind.STRING):
             return None
         case Binary(operator=operator) if operator in (*COMPARISONS, "and", "or"):

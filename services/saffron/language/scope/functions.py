@@ -175,7 +175,7 @@ def _placed(
     if kind is Kind.NULL and event is None:
         kind = Kind.FLOAT  # no event has had any of the values yet
     inline = Call(row.name, tuple(arguments), kind)
-    number = kind.is_number and not kind.is_wide
+    number = kind.is_number and not (kind.is_wide and event is not None)
     if row.kernel is not None or (row.name in CHOICES and (number or kind is Kind.BOOL) and _is_inline(row, arguments)):
         return inline
     if event is not None:

@@ -62,7 +62,7 @@ def bind_value(expression: tree.Expression, scope: Scope, leaves: Leaves, *, of_
     `of_event`: references to a list are to one event of it, over which an aggregate around the expression runs.
     """
     bound = _Binder(scope, leaves, returned=True, of_event=of_event).bind(expression)
-    return _noted(settle(bound, Sort.ARRAY), scope)
+    return _noted(settle(bound, Sort.NUMBER if of_event else Sort.ARRAY), scope)
 
 
 def _noted(typed: Typed, scope: Scope) -> Typed:

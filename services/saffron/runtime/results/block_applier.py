@@ -52,11 +52,12 @@ class BlockApplier:
         self._observer = plan.observer()
         self._dropped = Growth()
         self.failed.take_over(start.place.failed)
-        self._check_deaths(operator, committed)
+        if start.snapshot is not None:
+            position = start.snapshot.position
+        self._check_deaths(operator, committed, min(position, committed))
         self.next_seq, self.watermark, self.schema = 0, None, None
         state = ReaderState(counter=0 if start.low == 0 else None)
         if start.snapshot is not None:
-            position = start.snapshot.position
             state = self._restore(operator, start.snapshot)
         operator.part(self._unshared)
         self.failed.add(operator.failures(), committed)
@@ -70,9 +71,13 @@ class BlockApplier:
         self.operator = None
         self._step.leave()
 
-    def _check_deaths(self, operator: ResultOperator, committed: int) -> None:
-        """Evaluates the last process's death. A second death in the same query and block stops the query."""
-        for death in self._step.take_deaths(committed):
+    def _check_deaths(self, operator: ResultOperator, committed: int, first: int) -> None:
+        """Evaluates deaths. A second death in the same query and block stops the query.
+
+        `first`: offset of the first block that the operator takes; in those before `committed` it would die again of
+        each query that has ended by the log since.
+        """
+        for death in self._step.take_deaths(first):
             if death.shared:
                 self._unshared |= {death.query}
             elif death.proven:

@@ -85,8 +85,8 @@ class LastStep:
         """Records that no step is in progress."""
         self._map[:2] = b"\0\0"
 
-    def take_deaths(self, committed: int) -> list[Death]:
-        """The last process's death, if it was in a query, and known deaths at offset `committed` or later.
+    def take_deaths(self, since: int) -> list[Death]:
+        """The last process's death, if it was in a query, and known deaths at offset `since` or later.
 
         The last death is counted and stored.
         """
@@ -97,7 +97,7 @@ class LastStep:
             last = replace(last, times=1 + max((one.times for one in same), default=0))
             known = [*(one for one in known if one not in same), last][-_KEPT:]
             self._keep(known)
-        return [one for one in known if one is last or one.offset >= committed]
+        return [one for one in known if one is last or one.offset >= since]
 
     # ------------------------------------------------------------ inside
 

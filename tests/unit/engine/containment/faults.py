@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+from saffron.engine.events.computed_columns import ComputedColumns
 from saffron.engine.match import match_operator as operator
 from saffron.engine.match.output.render import Written
 from saffron.engine.match.runs.query_runs import QueryRuns
@@ -48,6 +49,8 @@ class Fault:
         return self.after == -1
 
 
+COMPUTED = "words"
+"""The query that alone reads lower(s), a value computed before any query takes its step."""
 SHARED = "*"
 Named = Callable[[tuple[Any, ...]], str]
 """The query's name from the arguments of a call."""
@@ -61,6 +64,10 @@ def _of_name(arguments: tuple[Any, ...]) -> str:
     return str(arguments[0]._name)
 
 
+def _of_values(arguments: tuple[Any, ...]) -> str:
+    return COMPUTED if any("lower" in name for name in arguments[2]) else ""
+
+
 def _of_graph(arguments: tuple[Any, ...]) -> str:
     plan = next((one for one in arguments if isinstance(one, TrendPlan)), None) or arguments[0].plan
     return SHARED if any(one.function == "max" for one in plan.aggregates) else ""
@@ -72,6 +79,7 @@ PLACES: dict[str, tuple[Any, str, Named]] = {
     "advance": (QueryRuns, "advance", _of_runs),
     "end": (QueryRuns, "end_block", _of_runs),
     "found": (QueryRuns, "fired", _of_runs),
+    "compute": (ComputedColumns, "added", _of_values),
     "render": (Written, "json", _of_name),
     "save": (QueryRuns, "save", _of_runs),
     "restore": (QueryRuns, "restore", _of_runs),

@@ -12,11 +12,12 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.engine.operators.containment import RESTORING
 from saffron.engine.trends.trend_operator import TrendOperator
-from tests.unit.engine.containment.faults import SHARED, Fault, injected
+from tests.unit.engine.containment.faults import COMPUTED, SHARED, Fault, injected
 from tests.unit.engine.containment.shell import Operator, Shell
 from tests.unit.engine.match import cases
 
 MATCH = {
+    "words": "PATTERN SEQ(A a, B b) WHERE skip-till-next-match { [lower(s)] } WITHIN 40 ms",
     "maker": "PATTERN SEQ(A a, B b) WHERE skip-till-next-match { [k] } WITHIN 60 ms RETURN a.x AS x INTO Pair",
     "reader": "PATTERN SEQ(Pair p, C c) WHERE skip-till-next-match { c.x > p.x - 20 } WITHIN 90 ms INTO Far",
     "last": "PATTERN SEQ(Far f, A a) WITHIN 90 ms",
@@ -30,11 +31,12 @@ READERS = {"maker": {"reader", "last"}, "reader": {"last"}}
 TRENDS = {
     "count": "PATTERN A a+ WHERE [k] WITHIN 40 ms SLIDE 20 ms RETURN COUNT(*)",
     "most": "PATTERN A a+ WHERE [k] WITHIN 40 ms SLIDE 20 ms RETURN COUNT(*), MAX(a.x)",
+    "words": "PATTERN A a+ WHERE [lower(s)] WITHIN 40 ms SLIDE 20 ms RETURN COUNT(*)",
     "sum": "PATTERN A a+ WHERE [k] WITHIN 40 ms SLIDE 20 ms RETURN SUM(a.x)",
     "other": "PATTERN SEQ(A a+, B b) WITHIN 30 ms RETURN COUNT(*), MIN(a.x)",
 }
-PLACES = ("start", "begin", "advance", "end", "found", "render", "save", "restore")
-TREND_PLACES = ("trend start", "trend make", "trend apply", "trend close", "trend own", "trend render")
+PLACES = ("start", "begin", "advance", "end", "found", "compute", "render", "save", "restore")
+TREND_PLACES = ("compute", "trend start", "trend make", "trend apply", "trend close", "trend own", "trend render")
 SEEDS, NIGHTLY = 1, 40
 
 
@@ -109,7 +111,8 @@ def test_a_match_query_that_fails_hurts_no_other(place: str, late: bool, seed: i
     failed = 0
     for _ in range(3):
         blocks = stream(rng, MATCH, late=rng.random() < 0.3 and place != "restore")
-        fault = Fault(rng.choice(list(MATCH)), place, rng.randrange(6) if place not in ("start", "save") else 0, late)
+        query, times = (COMPUTED, 12) if place == "compute" else (rng.choice(list(MATCH)), 6)
+        fault = Fault(query, place, rng.randrange(times) if place not in ("start", "save") else 0, late)
         expected = right(matcher, blocks)
         shell = disturbed(rng, matcher, blocks, fault)
         check(shell, expected, {fault.query} | READERS.get(fault.query, set()))
@@ -127,13 +130,15 @@ def test_a_trend_query_that_fails_hurts_no_other_though_they_share_a_graph(place
     for _ in range(2):
         blocks = stream(rng, TRENDS, late=rng.random() < 0.3)
         named = place in ("trend start", "trend own", "trend render")
-        fault = Fault("most" if named else SHARED, place, rng.randrange(3) if place != "trend start" else 0, late)
+        query = COMPUTED if place == "compute" else "most" if named else SHARED
+        fault = Fault(query, place, rng.randrange(3) if place != "trend start" else 0, late)
         expected = right(greta, blocks)
         shell = disturbed(rng, greta, blocks, fault)
         # A graph of a snapshot is all that its readers have.
         lost = any(one.step == RESTORING for one in shell.failures)
-        check(shell, expected, {"most", "count", "sum"} if lost else {"most"})
-        assert ("most" in shell.stops) == bool(fault.raised) or not named
+        failing = COMPUTED if place == "compute" else "most"
+        check(shell, expected, {"most", "count", "sum"} if lost else {failing})
+        assert (failing in shell.stops) == bool(fault.raised) or not named
 
 
 def test_one_that_is_stopped_before_a_block_is_as_one_that_failed_in_it(seed: int) -> None:

@@ -19,12 +19,17 @@ from tests.reference.trends.results import answers
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.exact_numbers import OPERATORS, comparison, number
 
-AGGREGATES = ("COUNT(*)", "MIN(A.x)", "MAX(A.x)", "MIN(A.y)", "MAX(A.y)", "COUNT(A.x)")
+AGGREGATES = (
+    "COUNT(*)", "MIN(A.x)", "MAX(A.x)", "MIN(A.y)", "MAX(A.y)", "COUNT(A.x)", "MAX(coalesce(A.x, 0))",
+    "MIN(CASE WHEN A.x != A.y THEN A.y ELSE 1 END)", "COUNT(A.x <= A.y)", "COUNT(A.y > 9007199254740992)",
+)  # fmt: skip
+CHOICES = ("coalesce(A.x, {0})", "nullif(A.y, {0})", "CASE WHEN A.x < {1} THEN {0} ELSE A.y END")
 
 
 def made_query(rng: random.Random) -> str:
     pattern, later = rng.choice([("A+", ("NEXT(A).x", "NEXT(A).y")), ("SEQ(A+, B)", ("NEXT(B).x", "NEXT(B).y"))])
-    pair = [rng.choice(("A.x", "A.y")), rng.choice(OPERATORS), rng.choice(later)]
+    chosen = rng.choice(CHOICES).format(later[0], later[1])
+    pair = [rng.choice(("A.x", "A.y", chosen)), rng.choice(OPERATORS), rng.choice(later)]
     conditions = [" ".join(pair if rng.random() < 0.8 else reversed(pair))] if rng.random() < 0.7 else []
     conditions += [comparison(rng, ("A.x", "A.y"))] if rng.random() < 0.4 else []
     conditions += rng.choice([[], [], ["[x]"], ["[y]"], ["[x, y]"]])

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.computed_columns import with_computed
 from saffron.language import compile_query
 from saffron.language.syntax.parsing.parser import parse
 from saffron.schema.computed import Computed
-from saffron.schema.schema import Kind
+from saffron.schema.schema import Kind, Schema
 from tests.reference.match.conditions import formula_value
 from tests.reference.match.events import events_of
 from tests.reference.match.generate import stream
+from tests.unit.engine import exact_numbers
 from tests.unit.engine.match.cases import KINDS, SCHEMA, columns
 
 FORMULAS = (
@@ -28,6 +30,13 @@ FORMULAS = (
     "b[].s IN ('a', 'é') OR b[].g = b[].s",
     "b[].x < b[].f",
     "b[].type = 'A' AND b[].ts >= 0",
+)
+COMPARING = (
+    "count({0})",
+    "count({0} AND NOT {1})",
+    "sum(CASE WHEN {0} THEN b[].x WHEN {1} THEN 2 END)",
+    "max(CASE b[].x WHEN b[].y THEN 1 WHEN 9007199254740993 THEN 2 ELSE 3 END)",
+    "count(nullif(b[].x, b[].y) IS NULL OR {0})",
 )
 
 
@@ -77,3 +86,38 @@ def test_values_on_whole_columns_are_those_of_each_event(formula: str) -> None:
     one = Computed.of_name(name)
     assert one is not None
     assert values(events, name) == pytest.approx([one.of(event.get) for event in events])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_comparisons_over_columns_of_numbers_beyond_float64_are_exact(seed: int) -> None:
+    rng, decided = random.Random(seed), 0
+    for _ in range(40):
+        events = exact_numbers.stream(rng, 12)
+        schema = exact_numbers.schema_of(events)
+        one, other = (exact_numbers.comparison(rng, ("b[].x", "b[].y")) for _ in range(2))
+        text = f"PATTERN ANY+ b[] WHERE {rng.choice(COMPARING).format(one, other)} > 1 WITHIN 1 ms"
+        for name in compile_query(text, schema, name="q").computed:
+            computed = Computed.of_name(name)
+            assert computed is not None
+            expected = [computed.of(event.get) for event in events]
+            if computed.kind is Kind.FLOAT:
+                expected = [None if value is None else float(value) for value in expected]
+            column = with_computed(exact_numbers.columns_of(events, schema), [name]).attributes[name]
+            assert column_values(column) == expected, (text, events)
+            decided += len(set(expected)) > 1
+    assert decided > 10
+
+
+@pytest.mark.parametrize("kind", [Kind.INT, Kind.NUMBER, Kind.NULL, None])
+@pytest.mark.parametrize(
+    "value", ["CASE WHEN b[].x > 1 THEN b[].x END", "coalesce(b[].x, b[].f)", "nullif(b[].x, b[].f)"]
+)
+@pytest.mark.parametrize("function", ["max", "sum", "count", "first"])
+def test_a_formula_is_one_of_numbers_whatever_is_known_of_what_it_reads(
+    function: str, value: str, kind: Kind | None
+) -> None:
+    schema = None if kind is None else Schema({"x": kind, "f": kind}, {"B": ("x", "f")}, {})
+    plan = compile_query(f"PATTERN B+ b[] WHERE {function}({value}) = 1 WITHIN 1 ms", schema, name="q")
+    (one,) = map(Computed.of_name, plan.computed)
+    assert one is not None
+    assert one.kind.is_number

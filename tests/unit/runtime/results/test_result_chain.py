@@ -286,3 +286,31 @@ def test_no_query_is_at_work_while_the_log_is_written(bench: Bench, monkeypatch:
         chain, _ = bench.chain(replace(LIMITS, observe_ms=1), operator=Noting)
         bench.drive(chain, until)
     assert calls > 12
+
+
+class Stopping(Noting):
+    """Notes which queries it must stop."""
+
+    def __init__(self, note: Note, stopped: set[str]) -> None:
+        super().__init__(note)
+        self._stopped = stopped
+
+    def stop(self, name: str, version: int, reason: str) -> None:
+        self._stopped.add(name)
+
+
+def test_all_that_a_process_has_died_of_twice_stay_stopped_though_the_blocks_have_been_taken(bench: Bench) -> None:
+    """The log has ended these queries since: only the deaths say that their blocks must not be taken with them."""
+    for _ in range(3):
+        bench.block(1)
+    chain, _ = bench.chain(operator=Noting)
+    bench.drive(chain, 100)
+    for query in ("q", "r", "q", "r"):
+        step = LastStep(bench.directory)
+        step.set_offset(1)
+        step.enter(query, 1, ADVANCING)
+        LastStep(bench.directory).take_deaths(3)
+    stopped: set[str] = set()
+    chain, _ = bench.chain(operator=lambda note: Stopping(note, stopped))
+    bench.drive(chain, 200)
+    assert stopped == {"q", "r"}

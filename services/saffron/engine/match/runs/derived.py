@@ -23,7 +23,7 @@ from saffron.engine.match.core.kernel_layout import AT_ONCE
 from saffron.engine.match.core.rows import COUNTED, DUE, FIRES, RESULT
 from saffron.engine.match.core.stream import Range
 from saffron.schema.numbers import fits, pair_of
-from saffron.schema.schema import COMPUTED_MARK, NULL_CODE, Kind, Schema
+from saffron.schema.schema import NULL_CODE, Kind, Schema
 
 Ints = NDArray[np.int64]
 Array = NDArray[np.generic]
@@ -64,14 +64,17 @@ class Made:
         return len(self.seq)
 
 
-def merged(part: Range, made: Sequence[Made], schema: Schema) -> Range:
-    """The events of `part` with the results of other queries among them. `schema`: of the query that reads them."""
+def merged(part: Range, made: Sequence[Made], schema: Schema, computed: Sequence[str]) -> Range:
+    """The events of `part` with the results of other queries among them.
+
+    `schema`, `computed`: of the query that reads them, and the computed values among its attributes.
+    """
     made = [one for one in made if len(one)]
     own = part.columns
     if not made and _has(own, schema):
         return part
     count = len(part)
-    kinds = {name: kind for name, kind in schema.kinds.items() if not name.startswith(COMPUTED_MARK)}
+    kinds = {name: kind for name, kind in schema.kinds.items() if name not in computed}
 
     def all_of(stream: Ints, name: str) -> Ints:
         return np.concatenate([stream, *(getattr(one, name) for one in made)])
@@ -92,7 +95,7 @@ def merged(part: Range, made: Sequence[Made], schema: Schema) -> Range:
         due=all_of(np.full(count, AT_ONCE), "due")[order],
         counted=all_of(blank, "counted")[order],
     )
-    return Range(with_computed(columns, schema.kinds), 0, len(seq))
+    return Range(with_computed(columns, computed), 0, len(seq))
 
 
 def _has(columns: Columns, schema: Schema) -> bool:

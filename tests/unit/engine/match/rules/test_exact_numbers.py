@@ -15,12 +15,22 @@ from tests.unit.engine.exact_numbers import condition
 
 PATTERNS = {
     "SEQ(A a, B b)": ("a.x", "a.y", "b.x", "b.y"),
+    "SEQ(A a, B b) ": ("coalesce(a.x, b.x)", "nullif(a.y, b.x)", "CASE WHEN a.x < b.y THEN a.y ELSE b.x END", "b.y"),
+    "SEQ(A a, A+ b[]) ": ("coalesce(b[i].x, a.y)", "CASE b[i].y WHEN a.y THEN a.x ELSE b[i].x END", "a.x"),
     "SEQ(A a, A b, B c)": ("a.x", "b.y", "c.x", "c.y"),
     "SEQ(A a, B? b, A c)": ("a.x", "b.y", "c.x"),
     "SEQ(A a, NOT B n, A c)": ("a.x", "n.x", "c.y"),
     "SEQ(A a, B+ b[])": ("a.x", "b[i].x", "b[i].y", "b[1].x"),
     "SEQ(A+ a[], B b)": ("b.x", "b.y", "a[last].x", "min(a[].x)", "max(a[].x)", "max(a[].y)", "first(a[].y)"),
+    "SEQ(A+ a[], B b) ": (
+        "b.x",
+        "max(coalesce(a[].x, 0))",
+        "first(nullif(a[].y, 1))",
+        "count(a[].x = a[].y)",
+        "coalesce(b.x, max(a[].y))",
+    ),
     "SEQ(B b, A+ a[])": ("a[i].x", "a[i-1].x", "max(a[..i-1].x)", "min(a[..i-1].y)", "a[i].y"),
+    "SEQ(B b, A+ a[]) ": ("a[i].x", "b.y", "max(CASE WHEN a[..i-1].x > 1 THEN a[..i-1].y ELSE 1 END)"),
     "SEQ(A a, (B b, A c)+)": ("a.x", "b[i].x", "c[i].y", "c[i].x"),
     "ANY(2, A, B, A) DISTINCT x": ("A.y", "B.x"),
 }
