@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from saffron.errors import AbortableError
+from saffron.errors import AbortableError, FencedError
 from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
@@ -113,6 +113,15 @@ class System:
                 assert process.service is not None
                 process.service.step(self.world.now)
 
+    def rested(self) -> bool:
+        """Whether all sources have said, in every partition, that they are silent."""
+        for partition in range(TARGETS):
+            bodies = [orjson.loads(one.value or b"") for one in self.world.read(TOPIC, partition, committed_only=True)]
+            said = {one["source"]: one.get("silent") for one in bodies if one["type"] == "$watermark"}
+            if [said.get(source) for source in range(SOURCES)] != [True] * SOURCES:
+                return False
+        return True
+
     def ended(self) -> bool:
         reader = [BlockReader() for _ in range(TARGETS)]
         for partition in range(TARGETS):
@@ -163,6 +172,36 @@ def test_a_silent_source_is_not_waited_for_where_the_stream_says_so(tmp_path: Pa
         system.send(1, ts, "tech")
         system.world.settle(lambda: True)
     assert [ts for ts, _ in system.windows(where)] == [1_000_000, 1_000_400, 1_001_000]
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_came_to_silent_sources_while_nobody_read_is_not_late(seed: int, forgotten: bool, tmp_path: Path) -> None:
+    """One of the sources is taken over later than the others."""
+    system = System(seed, tmp_path, NO_CHAOS, idle=300, members=1)
+    for source in range(SOURCES):
+        system.send(source, 1_000_000, "tech")
+    system.world.settle(system.rested)
+    (process,) = system.world.processes
+    system.world._kill(process)
+    if forgotten:
+        system.world.broker.forget(f"t.router.{NAME}")
+    for number in range(90):
+        system.send(number % SOURCES, 1_000_001 + 100 * number, SECTORS[number % 4])
+    system.world._turn(process)
+    assert process.log is not None
+    process.log.inject("init", FencedError("by the transaction of the one that died"), after=False)
+    for _ in range(400):  # the group gives it its partitions once the session of the dead one is over
+        system.world._turn(process)
+        system.world._deliver(True)
+        system.world.now += 5
+    assert not process.log.faults
+    system.world.settle(lambda: len(system.routed()) == 93 and system.rested())
+    system.end(2_000_000)
+    system.world.settle(system.ended)
+    assert system.world.read(TOPICS.dead_letters, 0, committed_only=False) == []
+    numbers = [number for partition in range(TARGETS) for _, number in system.windows(partition)]
+    assert sorted(numbers) == list(range(93))
 
 
 def test_what_a_producer_has_aborted_is_no_event(tmp_path: Path) -> None:

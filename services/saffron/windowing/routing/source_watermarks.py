@@ -21,6 +21,7 @@ _AWAKE_MS = 200
 """The time for which a source that was silent reports activity before it raises its watermark.
 
 Messages come to several silent sources at once: each then reports before one of them moves event time past the others.
+The same holds for the sources of a member that begins, which find messages that came while nobody read.
 """
 
 
@@ -46,9 +47,11 @@ class SourceWatermarks:
         return None if self.reader.watermark == NO_WATERMARK else self.reader.watermark
 
     def begin(self, watermark: int, now_ms: int) -> None:
-        """Begins at a watermark, with a reader that does."""
+        """Begins at a watermark, with a reader that does. The predecessor may have said that the source is silent."""
         self.reader = self._plan.reader(watermark)
         self._sent, self._sent_place, self._awake_since = NO_WATERMARK, None, None
+        if self._plan.idle() is not None:
+            self._sent, self._awake_since = watermark, now_ms
         self._last_input_at = now_ms
 
     def forget(self) -> None:
@@ -56,8 +59,13 @@ class SourceWatermarks:
         self._silent, self._is_placed = False, True
 
     def stand_at(self, place: Mapping[str, Any]) -> None:
-        """Sets the source's place among the sources. A source that is no longer one keeps the last that it had."""
+        """Sets the source's place among the sources. A source that is no longer one keeps the last that it had.
+
+        One that begins awake says so, before its events go on.
+        """
         self._place = place
+        if self._awake_since is not None and self._sent_place is None:
+            self.send()
 
     def input_came(self, now_ms: int) -> None:
         """Messages came: a silent source says that it is awake, before its events go on."""
@@ -73,6 +81,8 @@ class SourceWatermarks:
     def send_due(self, now_ms: int, *, waiting: bool) -> None:
         """Send a watermark record if one is due. `waiting`: messages wait to be read or were read just now."""
         place = self._place
+        if self._awake_since is not None and not self._plan.all_began():
+            self._awake_since = now_ms
         if not waiting and self._falls_silent(now_ms):
             self._silent = True
             self.send(silent=True)
@@ -80,7 +90,7 @@ class SourceWatermarks:
             self.send(silent=self._silent)
         elif self._awake_since is not None and now_ms - self._awake_since >= _AWAKE_MS:
             self._awake_since = None
-            self.send()
+            self.send(silent=self._silent)
 
     def say_place(self, reached: Headers) -> None:
         """Ends the transaction with a record that names the place reached, if something new is in it.
