@@ -204,6 +204,42 @@ def test_what_came_to_silent_sources_while_nobody_read_is_not_late(seed: int, fo
     assert sorted(numbers) == list(range(93))
 
 
+@pytest.mark.parametrize("forgotten", [False, True])
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("idle", [None, 300])
+def test_a_source_made_anew_with_fewer_partitions_goes_on(
+    idle: int | None, running: bool, forgotten: bool, tmp_path: Path
+) -> None:
+    system = System(1, tmp_path, NO_CHAOS, idle=idle, members=1)
+    for source in range(SOURCES):
+        system.send(source, 1_000_000 + source, "tech")
+    system.world.settle(lambda: len(system.routed()) == SOURCES)
+    (process,) = system.world.processes
+    if not running:
+        system.world._kill(process)
+    system.world.broker.delete(TOPICS.events)
+    if forgotten:
+        system.world.broker.forget(f"t.router.{NAME}")
+    for _ in range(3):
+        system.world._turn(process)
+        system.world.now += 50
+    system.world.topics(topic_files()["events"].spec(TOPICS.events, 1))
+    for ts in range(1_001_000, 1_009_000, 1_000):
+        system.send(0, ts, "tech")
+    where = partition_of(b"tech", TARGETS)
+    expected = [*range(1_000_000, 1_000_003), *range(1_001_000, 1_008_000, 1_000)]
+    system.world.settle(lambda: len(system.windows(where)) == len(expected))
+    assert [ts for ts, _ in system.windows(where)] == expected
+    system.world.broker.add_partitions(TOPICS.events, 3)  # it grows again
+    for source in (2, 1, 0):
+        system.send(source, 1_009_000 + source, "tech")
+    system.world.settle(lambda: len(system.routed()) == 14)
+    system.end(2_000_000)
+    system.world.settle(system.ended)
+    assert len(system.windows(where)) == 14
+    assert system.world.read(TOPICS.dead_letters, 0, committed_only=False) == []
+
+
 def test_what_a_producer_has_aborted_is_no_event(tmp_path: Path) -> None:
     system = System(1, tmp_path, NO_CHAOS)
     aborted = MemoryLog(system.world.broker).producer("user")

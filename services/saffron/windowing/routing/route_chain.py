@@ -42,6 +42,7 @@ class RouteChain(TransactionalChain):
         self._plan = plan
         self._place_reached = self._committed_at = 0
         self._awaits_registry = False
+        self._made_anew: tuple[int, int] | None = None
         self._watermarks = SourceWatermarks(plan, self._transactions, lambda: consumer.at_end(plan.holding.where))
 
     @property
@@ -77,6 +78,7 @@ class RouteChain(TransactionalChain):
         self.position = start.position
         self._place_reached = start.position if start.is_committed else _NOTHING
         self._watermarks.begin(start.watermark, now_ms)
+        self._made_anew = start.made_anew if holding.where.partition == 0 else None
         self._committed_at = now_ms
         return start.input
 
@@ -98,6 +100,9 @@ class RouteChain(TransactionalChain):
         if (place := self._plan.place()) is None:
             return False
         self._watermarks.stand_at(place)
+        if self._made_anew is not None:
+            self._watermarks.give_up(*self._made_anew)
+            self._made_anew = None
         moved = bool(self._queue) and not self._plan.loading() and self._route(now_ms)
         self._watermarks.send_due(now_ms, waiting=moved or bool(self._queue))
         if (self._transactions.is_open or self.position > self._place_reached) and self.due(now_ms) <= 0:

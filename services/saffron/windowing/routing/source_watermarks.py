@@ -67,6 +67,16 @@ class SourceWatermarks:
         if self._awake_since is not None and self._sent_place is None:
             self.send()
 
+    def give_up(self, partitions: int, sources: int) -> None:
+        """Says that partitions are silent which a source made anew has no longer.
+
+        `partitions`: of the source. `sources`: partitions of all sources, as was written before.
+        """
+        for number in range(partitions, partitions + sources - int(self._place["sources"])):
+            place = {**self._place, "source": number, "sources": sources}
+            self._transactions.begin()
+            self._write(orjson.dumps({"type": "$watermark", **place, "silent": True}))
+
     def input_came(self, now_ms: int) -> None:
         """Messages came: a silent source says that it is awake, before its events go on."""
         self._last_input_at = now_ms
@@ -113,9 +123,12 @@ class SourceWatermarks:
         message |= self._place
         self._sent_place = self._place
         value = orjson.dumps(message | ({"end": True} if end else {}) | ({"silent": True} if silent else {}))
+        self._write(value, reached)
+        self._sent, self._is_placed = watermark, bool(reached)
+
+    def _write(self, value: bytes, reached: Headers = ()) -> None:
         for partition in range(self._plan.partitions):
             self._transactions.producer.send(self._plan.target, partition, value, headers=reached)
-        self._sent, self._is_placed = watermark, bool(reached)
 
     def _falls_silent(self, now_ms: int) -> bool:
         """True if the source has just been silent for its bound, with its end reached."""
