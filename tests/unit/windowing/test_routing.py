@@ -175,9 +175,12 @@ def test_a_silent_source_is_not_waited_for_where_the_stream_says_so(tmp_path: Pa
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
+@pytest.mark.parametrize("step_ms", [5, 250])
 @pytest.mark.parametrize("seed", range(4))
-def test_what_came_to_silent_sources_while_nobody_read_is_not_late(seed: int, forgotten: bool, tmp_path: Path) -> None:
-    """One of the sources is taken over later than the others."""
+def test_what_came_to_silent_sources_while_nobody_read_is_not_late(
+    seed: int, step_ms: int, forgotten: bool, tmp_path: Path
+) -> None:
+    """One of the sources is taken over later than the others. `step_ms`: how long a step takes, as taking over may."""
     system = System(seed, tmp_path, NO_CHAOS, idle=300, members=1)
     for source in range(SOURCES):
         system.send(source, 1_000_000, "tech")
@@ -194,7 +197,7 @@ def test_what_came_to_silent_sources_while_nobody_read_is_not_late(seed: int, fo
     for _ in range(400):  # the group gives it its partitions once the session of the dead one is over
         system.world._turn(process)
         system.world._deliver(True)
-        system.world.now += 5
+        system.world.now += step_ms
     assert not process.log.faults
     system.world.settle(lambda: len(system.routed()) == 93 and system.rested())
     system.end(2_000_000)

@@ -70,11 +70,6 @@ class TransactionalChain(ABC):
     # ------------------------------------------------------------ what the shell calls
 
     @property
-    def has_begun(self) -> bool:
-        """True if it has taken over."""
-        return self._transactions.is_taken_over
-
-    @property
     def trouble(self) -> str | None:
         """An obstacle that only the user can remove, or None."""
         return self._retry.trouble

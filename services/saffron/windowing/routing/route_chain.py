@@ -51,6 +51,11 @@ class RouteChain(TransactionalChain):
         return self._watermarks.watermark
 
     @property
+    def has_begun(self) -> bool:
+        """True if it has taken over, and all readers know that its source is awake."""
+        return self._transactions.is_taken_over and self._watermarks.has_begun
+
+    @property
     def waits_for(self) -> str | None:
         """The obstacle that it waits for, one of `WAITS`; None: there is none."""
         if not self._transactions.is_taken_over:
@@ -87,6 +92,10 @@ class RouteChain(TransactionalChain):
         self._commit(now_ms)
         self._transactions.wait()
 
+    def _committed(self, began_ms: float, ended_ms: float) -> None:
+        del began_ms, ended_ms
+        self._watermarks.committed()
+
     def _forget(self) -> None:
         self._awaits_registry = False
         self._watermarks.forget()
@@ -99,7 +108,7 @@ class RouteChain(TransactionalChain):
             return False
         if (place := self._plan.place()) is None:
             return False
-        self._watermarks.stand_at(place)
+        self._watermarks.stand_at(place, now_ms)
         if self._made_anew is not None:
             self._watermarks.give_up(*self._made_anew)
             self._made_anew = None

@@ -39,6 +39,7 @@ class SourceWatermarks:
         self._sent_place: Mapping[str, Any] | None = None
         self._sent = NO_WATERMARK
         self._is_placed = True
+        self._is_heard = False
         self.reader: Reader = plan.reader(NO_WATERMARK)
 
     @property
@@ -56,15 +57,25 @@ class SourceWatermarks:
 
     def forget(self) -> None:
         """Forgets what was written in the open transaction."""
-        self._silent, self._is_placed = False, True
+        self._silent, self._is_placed, self._is_heard = False, True, False
 
-    def stand_at(self, place: Mapping[str, Any]) -> None:
+    @property
+    def has_begun(self) -> bool:
+        """True if a source that begins awake has said so, in a transaction that is committed."""
+        return self._awake_since is None or self._is_heard
+
+    def committed(self) -> None:
+        """Called when a transaction was committed."""
+        self._is_heard = self._sent_place is not None
+
+    def stand_at(self, place: Mapping[str, Any], now_ms: int) -> None:
         """Sets the source's place among the sources. A source that is no longer one keeps the last that it had.
 
         One that begins awake says so, before its events go on.
         """
         self._place = place
         if self._awake_since is not None and self._sent_place is None:
+            self._awake_since = now_ms
             self.send()
 
     def give_up(self, partitions: int, sources: int) -> None:
