@@ -171,6 +171,7 @@ def test_a_silent_source_is_not_waited_for_where_the_stream_says_so(tmp_path: Pa
     for ts in (1_001_000, 1_001_600):
         system.send(1, ts, "tech")
         system.world.settle(lambda: True)
+    system.world.settle(lambda: len(system.windows(where)) == 3)
     assert [ts for ts, _ in system.windows(where)] == [1_000_000, 1_000_400, 1_001_000]
 
 

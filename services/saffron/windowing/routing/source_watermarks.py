@@ -104,14 +104,14 @@ class SourceWatermarks:
         place = self._place
         if self._awake_since is not None and not self._plan.all_began():
             self._awake_since = now_ms
-        if not waiting and self._falls_silent(now_ms):
+        if not waiting and self._awake_since is None and self._falls_silent(now_ms):
             self._silent = True
             self.send(silent=True)
         elif self._sent_place != place and (self._sent_place is not None or "lookups" in place):
             self.send(silent=self._silent)
         elif self._awake_since is not None and now_ms - self._awake_since >= _AWAKE_MS:
             self._awake_since = None
-            self.send(silent=self._silent)
+            self.send()
 
     def say_place(self, reached: Headers) -> None:
         """Ends the transaction with a record that names the place reached, if something new is in it.
