@@ -117,7 +117,7 @@ def summary(op: str, statuses: Sequence[QueryStatus]) -> tuple[str, str | None]:
     decided = [one for one in statuses if one.service == "windowing" and one.state != READY]
     wanted = PAUSED if op == PAUSE else ACTIVE
     if decided and all(one.state == wanted for one in decided):
-        return wanted, next((one.reason for one in decided if one.reason), None)
+        return wanted, max((one.reason or "" for one in decided), key=len) or None  # of the partition that says most
     if statuses:
         return "starting", None
     return "pending", "no service has answered yet"

@@ -64,8 +64,8 @@ def test_what_the_base_package_cannot_start_is_named_with_what_installs_it(
     assert done.returncode == 2
     assert done.stderr == (
         "saffron: packages are missing for the API and the live page (control), learning on Spark (model-builder), the"
-        " embedded broker: pip install 'saffron-cep[control,model-builder,local]'. Or go without: --without control"
-        " --without model-builder --brokers HOST:PORT (your own broker)\n"
+        " embedded broker: pip install 'saffron-cep[control,model-builder,local]'. Or go without: saffron up --without"
+        " control --without model-builder --brokers HOST:PORT (your own broker)\n"
     )
 
 

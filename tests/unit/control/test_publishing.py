@@ -1,8 +1,9 @@
-"""Where a query may publish: refused before it is written, with the way out."""
+"""Where a query may publish, and what results a stream may take: refused before it is written, with the way out."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -92,3 +93,22 @@ def test_results_that_only_others_read_are_told_of() -> None:
     told = check(maker, None, streams()).warnings
     assert "the results of q are events of other queries only; PUBLISH writes them, too" in told
     assert not any("PUBLISH" in one for one in check(f"{maker} PUBLISH", None, streams()).warnings)
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["inferred", "given"])
+def test_a_schema_does_not_name_a_type_that_a_query_makes(given: bool) -> None:
+    def schema(*types: str) -> dict[str, Any]:
+        return {"type": "object", "properties": {"type": {"enum": list(types)}}}
+
+    record = StreamRecord("s", "t", schema=schema("A") if given else None)
+    maker = "FROM {} PATTERN A a WITHIN 1 s RETURN a.x AS x INTO D"
+    now = StreamContext("p.", {"s": record}, lambda topic: 1, lambda topic: False, queries={"q": maker.format("s")})
+    assert plan_change(StreamChange("s", schema=schema("A", "B")), now).is_change
+    with pytest.raises(
+        Refused, match=r"query 'q' makes the events of type 'D' of stream 's' .*saffron query remove q`"
+    ):
+        plan_change(StreamChange("s", schema=schema("A", "D")), now)
+    for other in (maker.format("events"), "no query", "FROM s PATTERN A a WITHIN 1 s"):
+        assert plan_change(StreamChange("s", schema=schema("A", "D")), replace(now, queries={"q": other})).is_change
+    had = replace(now, streams={"s": replace(record, schema=schema("A", "D"))})
+    assert plan_change(StreamChange("s", schema=schema("A", "B", "D")), had).is_change

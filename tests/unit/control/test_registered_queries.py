@@ -49,6 +49,14 @@ def test_summary(op: str, statuses: list[QueryStatus], expected: str) -> None:
     assert (reason is not None) == (expected in ("rejected", "ended", "waiting", "pending"))
 
 
+def test_the_reason_of_an_active_query_is_that_of_the_partition_that_says_most() -> None:
+    """Its order is by chance: the status that came last stands last."""
+    reasons = ["'x' is not seen yet", None, "'x' is not seen yet; 'y' is known from 2 on"]
+    rows = [status("active", partition=partition, reason=reason) for partition, reason in enumerate(reasons)]
+    assert summary("add", rows) == summary("add", rows[::-1]) == ("active", reasons[-1])
+    assert summary("add", rows[1:2]) == ("active", None)
+
+
 def test_statuses_of_an_older_version_do_not_count() -> None:
     queries = RegisteredQueries()
     apply_query(queries, 10)

@@ -28,5 +28,6 @@ def test_a_topic_that_has_grown_is_one_report_with_real_names(
 ) -> None:
     (report,) = incident_reports_of(INPUTS, streams)
     assert report.where == "t"
+    assert report.what.startswith("it had 1 partition and has 3, ")
     assert "noticed at partition/offset 0/7, 1/7" in report.what
     assert report.fix.endswith(fix)

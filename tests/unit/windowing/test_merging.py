@@ -457,6 +457,24 @@ def test_a_source_that_is_made_anew_while_it_is_silent_is_told(tmp_path: Path) -
     assert len(set(routed(shop))) == len(routed(shop)) == 16
 
 
+def test_a_source_made_anew_with_fewer_partitions_holds_nothing_back(tmp_path: Path) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP)
+    for partition in range(2):
+        shop.send("orders", partition, {"order_id": "a", "at": 1_000_000})
+    shop.send("payments", 0, {"order": {"id": "a"}, "paid": 1_000_000, "status": "OK"})
+    shop.world.settle(lambda: len(routed(shop)) == 3 and shop.is_committed())
+    for process in shop.world.processes:
+        shop.world._kill(process)
+    shop.world.broker.delete("orders")
+    shop.world.topics(TopicSpec("orders", 1, {}))
+    shop._offsets["orders", 0] = 0
+    shop.send("orders", 0, {"order_id": "b", "at": 1_900_000})
+    shop.send("payments", 0, {"order": {"id": "b"}, "paid": 1_900_000, "status": "OK"})
+    shop.world.settle(lambda: shop.passed(1_900_000 - DISORDER))
+    assert len(routed(shop)) == 5
+
+
 NESTED = {
     "type": "record",
     "name": "Order",

@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from saffron.errors import AbortableError
+from saffron.errors import AbortableError, FencedError
 from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
@@ -113,6 +113,15 @@ class System:
                 assert process.service is not None
                 process.service.step(self.world.now)
 
+    def rested(self) -> bool:
+        """Whether all sources have said, in every partition, that they are silent."""
+        for partition in range(TARGETS):
+            bodies = [orjson.loads(one.value or b"") for one in self.world.read(TOPIC, partition, committed_only=True)]
+            said = {one["source"]: one.get("silent") for one in bodies if one["type"] == "$watermark"}
+            if [said.get(source) for source in range(SOURCES)] != [True] * SOURCES:
+                return False
+        return True
+
     def ended(self) -> bool:
         reader = [BlockReader() for _ in range(TARGETS)]
         for partition in range(TARGETS):
@@ -162,7 +171,77 @@ def test_a_silent_source_is_not_waited_for_where_the_stream_says_so(tmp_path: Pa
     for ts in (1_001_000, 1_001_600):
         system.send(1, ts, "tech")
         system.world.settle(lambda: True)
+    system.world.settle(lambda: len(system.windows(where)) == 3)
     assert [ts for ts, _ in system.windows(where)] == [1_000_000, 1_000_400, 1_001_000]
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+@pytest.mark.parametrize("step_ms", [5, 250])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_came_to_silent_sources_while_nobody_read_is_not_late(
+    seed: int, step_ms: int, forgotten: bool, tmp_path: Path
+) -> None:
+    """One of the sources is taken over later than the others. `step_ms`: how long a step takes, as taking over may."""
+    system = System(seed, tmp_path, NO_CHAOS, idle=300, members=1)
+    for source in range(SOURCES):
+        system.send(source, 1_000_000, "tech")
+    system.world.settle(system.rested)
+    (process,) = system.world.processes
+    system.world._kill(process)
+    if forgotten:
+        system.world.broker.forget(f"t.router.{NAME}")
+    for number in range(90):
+        system.send(number % SOURCES, 1_000_001 + 100 * number, SECTORS[number % 4])
+    system.world._turn(process)
+    assert process.log is not None
+    process.log.inject("init", FencedError("by the transaction of the one that died"), after=False)
+    for _ in range(400):  # the group gives it its partitions once the session of the dead one is over
+        system.world._turn(process)
+        system.world._deliver(True)
+        system.world.now += step_ms
+    assert not process.log.faults
+    system.world.settle(lambda: len(system.routed()) == 93 and system.rested())
+    system.end(2_000_000)
+    system.world.settle(system.ended)
+    assert system.world.read(TOPICS.dead_letters, 0, committed_only=False) == []
+    numbers = [number for partition in range(TARGETS) for _, number in system.windows(partition)]
+    assert sorted(numbers) == list(range(93))
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("idle", [None, 300])
+def test_a_source_made_anew_with_fewer_partitions_goes_on(
+    idle: int | None, running: bool, forgotten: bool, tmp_path: Path
+) -> None:
+    system = System(1, tmp_path, NO_CHAOS, idle=idle, members=1)
+    for source in range(SOURCES):
+        system.send(source, 1_000_000 + source, "tech")
+    system.world.settle(lambda: len(system.routed()) == SOURCES)
+    (process,) = system.world.processes
+    if not running:
+        system.world._kill(process)
+    system.world.broker.delete(TOPICS.events)
+    if forgotten:
+        system.world.broker.forget(f"t.router.{NAME}")
+    for _ in range(3):
+        system.world._turn(process)
+        system.world.now += 50
+    system.world.topics(topic_files()["events"].spec(TOPICS.events, 1))
+    for ts in range(1_001_000, 1_009_000, 1_000):
+        system.send(0, ts, "tech")
+    where = partition_of(b"tech", TARGETS)
+    expected = [*range(1_000_000, 1_000_003), *range(1_001_000, 1_008_000, 1_000)]
+    system.world.settle(lambda: len(system.windows(where)) == len(expected))
+    assert [ts for ts, _ in system.windows(where)] == expected
+    system.world.broker.add_partitions(TOPICS.events, 3)  # it grows again
+    for source in (2, 1, 0):
+        system.send(source, 1_009_000 + source, "tech")
+    system.world.settle(lambda: len(system.routed()) == 14)
+    system.end(2_000_000)
+    system.world.settle(system.ended)
+    assert len(system.windows(where)) == 14
+    assert system.world.read(TOPICS.dead_letters, 0, committed_only=False) == []
 
 
 def test_what_a_producer_has_aborted_is_no_event(tmp_path: Path) -> None:

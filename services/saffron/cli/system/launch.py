@@ -53,7 +53,7 @@ def require_extras(services: Collection[str], *, embedded: bool) -> None:
         without.append("--brokers HOST:PORT (your own broker)")
     raise SettingsError(
         f"packages are missing for {', '.join(_PURPOSES[extra] for extra in extras)}: {install(*extras)}."
-        f" Or go without: {' '.join(without)}"
+        f" Or go without: saffron up {' '.join(without)}"
     )
 
 

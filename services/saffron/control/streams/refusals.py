@@ -8,6 +8,7 @@ from saffron.counted import counted
 from saffron.engine.events.decoding.growth import given_anew
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import SchemaError
+from saffron.language.syntax.delivery import made
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM
 from saffron.schema.schema import Schema
@@ -65,6 +66,7 @@ def refuse_schema(before: StreamRecord, change: StreamChange, now: StreamContext
     """Refused: a narrower schema. Events must stay events, with the same attributes."""
     if change.schema is None:
         return
+    _refuse_made(before, from_json_schema(change.schema), now)
     if before.schema is None:
         _refuse_unlike(before, from_json_schema(change.schema), now)
         return
@@ -76,6 +78,21 @@ def refuse_schema(before: StreamRecord, change: StreamChange, now: StreamContext
             f"the new schema of stream {before.name!r} is narrower: {lost}. A running stream's schema may only grow. "
             + _alternative(before).format("--schema FILE"),
         )
+
+
+def _refuse_made(before: StreamRecord, given: Schema, now: StreamContext) -> None:
+    """Refused: a new event type that a standing query makes (INTO). None can come from elsewhere."""
+    known = now.schema(before) if before.schema is None else from_json_schema(before.schema)
+    new = given.types.keys() - (known.types.keys() if known is not None else ())
+    for name, text in now.queries.items():
+        stream, made_type = made(text) or (None, None)
+        if made_type in new and (stream or DEFAULT_STREAM) == before.name:
+            raise Refused(
+                409,
+                "schema",
+                f"query {name!r} makes the events of type {made_type!r} of stream {before.name!r} (INTO): leave the "
+                f"type out of the schema, or remove the query first (`saffron query remove {name}`)",
+            )
 
 
 def _refuse_unlike(before: StreamRecord, given: Schema, now: StreamContext) -> None:

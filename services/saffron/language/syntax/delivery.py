@@ -32,6 +32,16 @@ def published(text: str) -> tuple[str | None, str] | None:
     return None if topic is None else (query.stream, topic)
 
 
+def made(text: str) -> tuple[str | None, str] | None:
+    """The stream that a query names, and the type of events that it makes there (INTO); None: none, or no query."""
+    try:
+        query = parse(text)
+    except QueryError:
+        return None
+    into = None if query.returns is None else query.returns.into
+    return None if into is None else (query.stream, into)
+
+
 def topic_of(text: str) -> str | None:
     """The topic of PUBLISH in a query's text; None: it has none, or the text is no query."""
     found = published(text)

@@ -65,8 +65,8 @@ def _grown(
     topic, before, after = key
     offsets = ", ".join(f"{partition}/{one['offset']}" for partition, one in sorted(places.items()))
     what = (
-        f"it had {before} partitions and has {after}, {_at(next(iter(places.values())))} (noticed at partition/offset "
-        f"{offsets}): what was open there for a key that moved is not completed"
+        f"it had {counted(before, 'partition')} and has {after}, {_at(next(iter(places.values())))} (noticed at "
+        f"partition/offset {offsets}): what was open there for a key that moved is not completed"
     )
     return IncidentReport(
         topic, what, f"nothing for what comes; a stream whose partitions stay: {_apart(topic, streams)}"

@@ -42,12 +42,18 @@ class RouteChain(TransactionalChain):
         self._plan = plan
         self._place_reached = self._committed_at = 0
         self._awaits_registry = False
+        self._made_anew: tuple[int, int] | None = None
         self._watermarks = SourceWatermarks(plan, self._transactions, lambda: consumer.at_end(plan.holding.where))
 
     @property
     def watermark(self) -> int | None:
         """Event time (ms) below which only late events come from this source; None before the first event."""
         return self._watermarks.watermark
+
+    @property
+    def has_begun(self) -> bool:
+        """True if it has taken over, and all readers know that its source is awake."""
+        return self._transactions.is_taken_over and self._watermarks.has_begun
 
     @property
     def waits_for(self) -> str | None:
@@ -77,6 +83,7 @@ class RouteChain(TransactionalChain):
         self.position = start.position
         self._place_reached = start.position if start.is_committed else _NOTHING
         self._watermarks.begin(start.watermark, now_ms)
+        self._made_anew = start.made_anew if holding.where.partition == 0 else None
         self._committed_at = now_ms
         return start.input
 
@@ -84,6 +91,10 @@ class RouteChain(TransactionalChain):
         self._transactions.wait()
         self._commit(now_ms)
         self._transactions.wait()
+
+    def _committed(self, began_ms: float, ended_ms: float) -> None:
+        del began_ms, ended_ms
+        self._watermarks.committed()
 
     def _forget(self) -> None:
         self._awaits_registry = False
@@ -97,7 +108,10 @@ class RouteChain(TransactionalChain):
             return False
         if (place := self._plan.place()) is None:
             return False
-        self._watermarks.stand_at(place)
+        self._watermarks.stand_at(place, now_ms)
+        if self._made_anew is not None and int(place["sources"]) < self._made_anew[1]:  # the group knows it later
+            self._watermarks.give_up(*self._made_anew)
+            self._made_anew = None
         moved = bool(self._queue) and not self._plan.loading() and self._route(now_ms)
         self._watermarks.send_due(now_ms, waiting=moved or bool(self._queue))
         if (self._transactions.is_open or self.position > self._place_reached) and self.due(now_ms) <= 0:

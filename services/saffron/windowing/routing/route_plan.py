@@ -34,7 +34,7 @@ class RoutePlan:
     - `of`: number of the source in a merged stream, else 0. `target`: the routed topic, with `partitions` partitions.
     - `place`: the fields by which `$watermark`s name the chain's source (see `engine.events.decoding.exact.Source`).
       None: not all partitions of the sources are known yet.
-    - `loading`: a table is not whole yet.
+    - `loading`: a table is not whole yet. `all_began`: all chains of the stream in this process have begun.
     - `reader`: makes the reader that begins at a watermark. `start`: the place to begin a new partition at.
     - `idle`: silence after which the source is not waited for (ms); None: never.
     - `stamp`: (time of the source's message, -1 for none; present) -> time of the event's message (ms).
@@ -49,6 +49,7 @@ class RoutePlan:
     partitions: int
     place: Callable[[], Mapping[str, Any] | None]
     loading: Callable[[], bool]
+    all_began: Callable[[], bool]
     reader: Callable[[int], Reader]
     start: Callable[[], Start | int]
     idle: Callable[[], int | None]

@@ -34,8 +34,8 @@ class RoutePlans:
     """The plans of one stream's chains.
 
     `current`: returns the stream's record in force; of a removed stream the last one. `partitions`: of a source topic,
-    as far as known; 0: not yet. `lookups`: returns those that standing queries ask for. `tables`: the stream's own.
-    `report`: adds to counters.
+    as far as known; 0: not yet. `all_began`: see `RoutePlan`. `lookups`: returns those that standing queries ask for.
+    `tables`: the stream's own. `report`: adds to counters.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class RoutePlans:
         formats: Formats,
         current: Callable[[], StreamRecord],
         partitions: Callable[[str], int],
+        all_began: Callable[[], bool],
         lookups: Callable[[], frozenset[Lookup]],
         commit_executor: Background,
         report: Report,
@@ -53,6 +54,7 @@ class RoutePlans:
         self._formats = formats
         self._current = current
         self._partitions = partitions
+        self._all_began = all_began
         self._lookups = lookups
         self._commit_executor = commit_executor
         self._report = report
@@ -83,6 +85,7 @@ class RoutePlans:
             partitions=self._target_partitions,
             place=partial(self._place_among, where) if merged else partial(self._place_in, where),
             loading=self._is_loading,
+            all_began=self._all_began,
             reader=partial(self._merging, where) if merged else self._rekeying,
             start=partial(self._start, where.topic),
             idle=partial(self._idle, where.topic),

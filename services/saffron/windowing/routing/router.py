@@ -177,6 +177,7 @@ class Router:
             self._formats,
             lambda: self._control.streams.get(record.name, record),
             partitions,
+            lambda: all(chain.has_begun for chain in self.chains(record.name).values()),
             AskedLookups(self._control, record.name),
             self._background,
             self._report,

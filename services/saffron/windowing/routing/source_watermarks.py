@@ -21,6 +21,7 @@ _AWAKE_MS = 200
 """The time for which a source that was silent reports activity before it raises its watermark.
 
 Messages come to several silent sources at once: each then reports before one of them moves event time past the others.
+The same holds for the sources of a member that begins, which find messages that came while nobody read.
 """
 
 
@@ -38,6 +39,7 @@ class SourceWatermarks:
         self._sent_place: Mapping[str, Any] | None = None
         self._sent = NO_WATERMARK
         self._is_placed = True
+        self._is_heard = False
         self.reader: Reader = plan.reader(NO_WATERMARK)
 
     @property
@@ -46,18 +48,45 @@ class SourceWatermarks:
         return None if self.reader.watermark == NO_WATERMARK else self.reader.watermark
 
     def begin(self, watermark: int, now_ms: int) -> None:
-        """Begins at a watermark, with a reader that does."""
+        """Begins at a watermark, with a reader that does. The predecessor may have said that the source is silent."""
         self.reader = self._plan.reader(watermark)
         self._sent, self._sent_place, self._awake_since = NO_WATERMARK, None, None
+        if self._plan.idle() is not None:
+            self._sent, self._awake_since = watermark, now_ms
         self._last_input_at = now_ms
 
     def forget(self) -> None:
         """Forgets what was written in the open transaction."""
-        self._silent, self._is_placed = False, True
+        self._silent, self._is_placed, self._is_heard = False, True, False
 
-    def stand_at(self, place: Mapping[str, Any]) -> None:
-        """Sets the source's place among the sources. A source that is no longer one keeps the last that it had."""
+    @property
+    def has_begun(self) -> bool:
+        """True if a source that begins awake has said so, in a transaction that is committed."""
+        return self._awake_since is None or self._is_heard
+
+    def committed(self) -> None:
+        """Called when a transaction was committed."""
+        self._is_heard = self._sent_place is not None
+
+    def stand_at(self, place: Mapping[str, Any], now_ms: int) -> None:
+        """Sets the source's place among the sources. A source that is no longer one keeps the last that it had.
+
+        One that begins awake says so, before its events go on.
+        """
         self._place = place
+        if self._awake_since is not None and self._sent_place is None:
+            self._awake_since = now_ms
+            self.send()
+
+    def give_up(self, partitions: int, sources: int) -> None:
+        """Says that partitions are silent which a source made anew has no longer.
+
+        `partitions`: of the source. `sources`: partitions of all sources, as was written before.
+        """
+        for number in range(partitions, partitions + sources - int(self._place["sources"])):
+            place = {**self._place, "source": number, "sources": sources}
+            self._transactions.begin()
+            self._write(orjson.dumps({"type": "$watermark", **place, "silent": True}))
 
     def input_came(self, now_ms: int) -> None:
         """Messages came: a silent source says that it is awake, before its events go on."""
@@ -73,7 +102,9 @@ class SourceWatermarks:
     def send_due(self, now_ms: int, *, waiting: bool) -> None:
         """Send a watermark record if one is due. `waiting`: messages wait to be read or were read just now."""
         place = self._place
-        if not waiting and self._falls_silent(now_ms):
+        if self._awake_since is not None and not self._plan.all_began():
+            self._awake_since = now_ms
+        if not waiting and self._awake_since is None and self._falls_silent(now_ms):
             self._silent = True
             self.send(silent=True)
         elif self._sent_place != place and (self._sent_place is not None or "lookups" in place):
@@ -103,9 +134,12 @@ class SourceWatermarks:
         message |= self._place
         self._sent_place = self._place
         value = orjson.dumps(message | ({"end": True} if end else {}) | ({"silent": True} if silent else {}))
+        self._write(value, reached)
+        self._sent, self._is_placed = watermark, bool(reached)
+
+    def _write(self, value: bytes, reached: Headers = ()) -> None:
         for partition in range(self._plan.partitions):
             self._transactions.producer.send(self._plan.target, partition, value, headers=reached)
-        self._sent, self._is_placed = watermark, bool(reached)
 
     def _falls_silent(self, now_ms: int) -> bool:
         """True if the source has just been silent for its bound, with its end reached."""

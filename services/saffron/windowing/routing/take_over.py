@@ -30,12 +30,15 @@ class RouteStart:
     """The start of a chain: position and watermark. `input` includes incidents of the source since the last commit.
 
     `is_committed`: whether the group has all of this; else it is committed although nothing is read.
+    `made_anew`: the number of partitions of a source that was deleted and created again, and the number of partitions
+    of all sources by what was written before; None: it is the same one.
     """
 
     position: int
     watermark: int
     input: InputTracker
     is_committed: bool
+    made_anew: tuple[int, int] | None = None
 
 
 def find_start(
@@ -65,27 +68,24 @@ def find_start(
     is_committed = reached is not None
     if reached is None:
         reached = RoutePosition(start_offset(consumer, where, first), NO_WATERMARK)
-    tracker, position = InputTracker(reached.input), reached.position
+    tracker, position, made_anew = InputTracker(reached.input), reached.position, None
     if reached.input.remade(state.id) or position > high:
         tracker.add_incident(REMADE, now_ms, position, position, low)
         position = low
+        last = _last_of(log, where, target, group, of)
+        made_anew = (state.partitions, 0 if last is None else int(_watermark_message(last)["sources"]))
     elif position < low:
         tracker.add_incident(LOST, now_ms, position, position, low)
         position = low
     tracker.update(state.id, 0, position, now_ms)
-    return RouteStart(position, reached.watermark, tracker, is_committed and not tracker.has_new)
+    return RouteStart(position, reached.watermark, tracker, is_committed and not tracker.has_new, made_anew)
 
 
 def _recover(
     log: Log, where: TopicPartition, target: str, group: str, of: int, committed: Committed | None
 ) -> RoutePosition | None:
     """The position named by the chain's last record in the target, or None."""
-
-    def is_own(record: Record) -> bool:
-        message = _watermark_message(record)
-        return message.get("source") == where.partition and message.get("of", 0) == of
-
-    found = last_written(log, f"{group}.ends", (target,), is_own)
+    found = _last_of(log, where, target, group, of)
     if found is None:
         return None
     written, watermark = written_place(found), int(_watermark_message(found).get("ts", -MAX_TS))
@@ -100,6 +100,16 @@ def _recover(
         where.topic, where.partition, group, reached.position, target,
     )  # fmt: skip
     return reached
+
+
+def _last_of(log: Log, where: TopicPartition, target: str, group: str, of: int) -> Record | None:
+    """The chain's last record in the target, or None."""
+
+    def is_own(record: Record) -> bool:
+        message = _watermark_message(record)
+        return message.get("source") == where.partition and message.get("of", 0) == of
+
+    return last_written(log, f"{group}.ends", (target,), is_own)
 
 
 def _watermark_message(record: Record) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 
 from saffron.cli.checks.cluster import permissions, topics
 from saffron.cli.checks.cluster.formats import check_formats
-from saffron.cli.checks.cluster.look import Look, look_at_topics, look_further
+from saffron.cli.checks.cluster.look import InputWord, Look, look_at_topics, look_further
 from saffron.cli.checks.of_cluster import judge
 from saffron.cli.client import Client
 from saffron.cli.finding import ERROR, WARNING
@@ -281,6 +281,17 @@ def test_watermarks_need_no_key() -> None:
     assert bad(judge(look)) == []
     (found,) = bad(judge(replace(look, events={"events": (*marks, *others)})))
     assert found.what == "the stream's key is 'symbol', but 3 of 3 events have none"
+
+
+def test_events_from_before_partitions_were_added_lie_right() -> None:
+    incident = {"kind": "grown", "before": 1, "after": 3, "at": NOW, "offset": 1}
+    row = {"topic": "saffron.events", "partition": 0, "incidents": [incident]}
+    keys = b"IBM", b"AAPL", b"MSFT"
+    old = tuple(event(key, partition=0) for key in keys)
+    grown = replace(sound(), events={"events": old}, inputs=(InputWord("windowing", 0, (row,), ()),))
+    assert [one.check for one in bad(judge(grown))] == []
+    (found,) = bad(judge(replace(grown, events={"events": (*old, event(b"IBM", partition=1))})))
+    assert found.what.startswith("murmur2 puts 1 of the last 4 keyed events elsewhere: key 'IBM' is in partition 1")
 
 
 def test_old_snapshots_are_named(tmp_path: Path) -> None:

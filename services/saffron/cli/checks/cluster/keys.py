@@ -5,7 +5,7 @@ Another partitioner spreads the events of a key over partitions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import orjson
 
@@ -13,6 +13,7 @@ from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.counted import counted
 from saffron.engine.events.decoding.rules.outcomes import WATERMARK_TYPE
+from saffron.runtime.hops.input_state import GROWN
 from saffron.runtime.log import Record
 from saffron.runtime.log.murmur2 import partition_of
 
@@ -27,7 +28,8 @@ def check_keys(look: Look) -> Iterator[Finding]:
         records = [one for one in look.events.get(name, ()) if not _is_mark(one)]
         keyed = [one for one in records if one.key is not None]
         keyless = len(records) - len(keyed)
-        strays = [one for one in keyed if count > 1 and partition_of(one.key or b"", count) != one.partition]
+        counts = {count, *_counts_before(look, record.topic)}
+        strays = [one for one in keyed if count > 1 and not _lies_right(one, counts)]
         if strays:
             what = f"murmur2 puts {len(strays)} of the last {counted(len(keyed), 'keyed event')} elsewhere: "
             what += _example(strays[0], count)
@@ -38,6 +40,18 @@ def check_keys(look: Look) -> Iterator[Finding]:
         else:
             lie = counted(len(keyed), "keyed event lies", "keyed events lie")
             yield ok("keys", f"{lie} where murmur2 says", record.topic)
+
+
+def _counts_before(look: Look, topic: str) -> Iterator[int]:
+    """The numbers of partitions that the topic had before some were added. Older events stay where they are."""
+    for word in look.inputs:
+        for row in word.inputs:
+            if row["topic"] == topic:
+                yield from (int(one["before"]) for one in row["incidents"] if one["kind"] == GROWN)
+
+
+def _lies_right(record: Record, counts: Iterable[int]) -> bool:
+    return any(partition_of(record.key or b"", count) == record.partition for count in counts)
 
 
 def _is_mark(record: Record) -> bool:
