@@ -211,8 +211,9 @@ def test_what_came_to_silent_sources_while_nobody_read_is_not_late(
 @pytest.mark.parametrize("forgotten", [False, True])
 @pytest.mark.parametrize("running", [False, True])
 @pytest.mark.parametrize("idle", [None, 300])
+@pytest.mark.parametrize("dies_after", [None, *range(1, 12)])
 def test_a_source_made_anew_with_fewer_partitions_goes_on(
-    idle: int | None, running: bool, forgotten: bool, tmp_path: Path
+    dies_after: int | None, idle: int | None, running: bool, forgotten: bool, tmp_path: Path
 ) -> None:
     system = System(1, tmp_path, NO_CHAOS, idle=idle, members=1)
     for source in range(SOURCES):
@@ -230,6 +231,12 @@ def test_a_source_made_anew_with_fewer_partitions_goes_on(
     system.world.topics(topic_files()["events"].spec(TOPICS.events, 1))
     for ts in range(1_001_000, 1_009_000, 1_000):
         system.send(0, ts, "tech")
+    for _ in range(dies_after or 0):
+        system.world._turn(process)
+        system.world._deliver(True)
+        system.world.now += 5
+    if dies_after is not None:
+        system.world._kill(process)
     where = partition_of(b"tech", TARGETS)
     expected = [*range(1_000_000, 1_000_003), *range(1_001_000, 1_008_000, 1_000)]
     system.world.settle(lambda: len(system.windows(where)) == len(expected))

@@ -12,22 +12,31 @@ from saffron.runtime.log import Committed
 
 @dataclass(frozen=True)
 class RoutePosition:
-    """A chain's position in the source partition, its watermark there, and the state of the source topic."""
+    """A chain's position in the source partition, its watermark there, and the state of the source topic.
+
+    `made_anew`: the source topic was created again, and its readers were not told yet which partitions are gone: its
+    number of partitions, and the number of partitions of all sources before. None: they were told.
+    """
 
     position: int
     watermark: int
     input: InputState = InputState()
+    made_anew: tuple[int, int] | None = None
 
     def to_committed(self) -> Committed:
         """The form that is committed with the group."""
-        metadata = orjson.dumps({"watermark": self.watermark, **self.input.record()})
-        return Committed(self.position, metadata.decode())
+        body = {"watermark": self.watermark, **self.input.record()}
+        if self.made_anew is not None:
+            body["made_anew"] = self.made_anew
+        return Committed(self.position, orjson.dumps(body).decode())
 
     @classmethod
     def from_committed(cls, committed: Committed) -> RoutePosition | None:
         """The position in a commit, or None if a chain did not write it."""
         try:
             body = orjson.loads(committed.metadata)
-            return cls(committed.offset, int(body["watermark"]), InputState.from_record(body))
+            partitions, sources = map(int, body.get("made_anew") or (0, 0))
+            made_anew = (partitions, sources) if partitions else None
+            return cls(committed.offset, int(body["watermark"]), InputState.from_record(body), made_anew)
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
             return None

@@ -176,5 +176,5 @@ class RouteChain(TransactionalChain):
         reached = WrittenPlace(self.input.state.topic, self._holding.where.partition, self.position, 0)
         self._watermarks.say_place(reached.headers())
         watermark = self._watermarks.reader.watermark
-        self._commit_at(RoutePosition(self.position, watermark, self.input.state).to_committed())
+        self._commit_at(RoutePosition(self.position, watermark, self.input.state, self._made_anew).to_committed())
         self._place_reached, self._committed_at = self.position, now_ms

@@ -30,8 +30,7 @@ class RouteStart:
     """The start of a chain: position and watermark. `input` includes incidents of the source since the last commit.
 
     `is_committed`: whether the group has all of this; else it is committed although nothing is read.
-    `made_anew`: the number of partitions of a source that was deleted and created again, and the number of partitions
-    of all sources by what was written before; None: it is the same one.
+    `made_anew`: see `RoutePosition`.
     """
 
     position: int
@@ -68,12 +67,13 @@ def find_start(
     is_committed = reached is not None
     if reached is None:
         reached = RoutePosition(start_offset(consumer, where, first), NO_WATERMARK)
-    tracker, position, made_anew = InputTracker(reached.input), reached.position, None
+    tracker, position, made_anew = InputTracker(reached.input), reached.position, reached.made_anew
     if reached.input.remade(state.id) or position > high:
         tracker.add_incident(REMADE, now_ms, position, position, low)
         position = low
         last = _last_of(log, where, target, group, of)
-        made_anew = (state.partitions, 0 if last is None else int(_watermark_message(last)["sources"]))
+        sources = 0 if last is None else int(_watermark_message(last)["sources"])
+        made_anew = (state.partitions, sources if made_anew is None else made_anew[1])
     elif position < low:
         tracker.add_incident(LOST, now_ms, position, position, low)
         position = low
