@@ -28,6 +28,7 @@ from saffron.shedder.hop import ShedderHop
 from saffron.shedder.shedder_metrics import ShedderMetrics
 
 _LOG = logging.getLogger(__name__)
+_CREDIT_WAIT = 0.005
 _SILENCE_MS = 3_000
 """Silence (ms) after which a reader is not waited for. Idle readers report once a second."""
 _FETCH = 64
@@ -63,12 +64,12 @@ class ShedderService:
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         moved = self._follow_models()
-        for record in self._load.step():
+        # Credit comes by `load`: blocks in the queue wait for that, and only briefly for more input.
+        waiting = any(hop.queue for hop in self._hops().values())
+        for record in self._load.step(min(wait, _CREDIT_WAIT) if waiting else 0.0):
             self._take_record(record, now_ms)
         self._streams.step(now_ms)
-        # Credit comes by `load`: with a block in the queue, wait only briefly.
-        waiting = any(hop.queue for hop in self._hops().values())
-        moved |= self.shell.step(now_ms, min(wait, 0.001) if waiting else wait)
+        moved |= self.shell.step(now_ms, 0.0 if waiting else wait)
         if interval := self._digest.due(now_ms):
             self._report(now_ms, interval)
         return moved

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Run:
-    """A run from the first event to the last committed result. `cpu`: processor seconds by process."""
+    """A run from the first event to the last committed result. `cpu`: processor seconds by process until then."""
 
     seconds: float
     results: int
@@ -46,17 +46,13 @@ class Run:
 
 
 Way = Callable[[System, Load], Run]
+Cpu = Callable[[], Mapping[str, float]]
+"""A function that says how many processor seconds each process has used so far."""
 
 
-def beside(running: System, load: Load, topic: str = "complex-events") -> Run:
-    """The events are produced as fast as it goes, while all services run. `topic`: of the results."""
-    before, mine = running.cpu(), _children()
-    running.command("produce", str(load.path))
-    producer = _children() - mine
-    results = _results(running, load, topic)
-    used = _used(running, before) | {"producer": producer}
-    first = running.read("events", 1, 10.0)[0].timestamp
-    return Run((results[-1].timestamp - first) / 1000, len(results), used)
+def beside(running: System, load: Load) -> Run:
+    """The events are produced as fast as it goes, while all services run."""
+    return _beside(running, load, "complex-events", running.cpu)
 
 
 def filled(running: System, load: Load) -> Run:
@@ -65,8 +61,8 @@ def filled(running: System, load: Load) -> Run:
     running.command("produce", str(load.path))
     before, began = running.cpu(), time.time()
     running.signal("windowing", signal.SIGCONT)
-    results = _results(running, load, "complex-events")
-    return Run(results[-1].timestamp / 1000 - began, len(results), _used(running, before))
+    results, after = _results(running, load, "complex-events", running.cpu)
+    return Run(results[-1].timestamp / 1000 - began, len(results), _used(before, after))
 
 
 def beside_flink(setting: Setting) -> Way:
@@ -75,9 +71,7 @@ def beside_flink(setting: Setting) -> Way:
     def beside_it(running: System, load: Load) -> Run:
         running.signal("windowing", signal.SIGSTOP)
         with job(running, setting) as flink:
-            before = flink.cpu()
-            run = beside(running, load, RESULTS)
-            return replace(run, cpu={**run.cpu, "flink": flink.cpu() - before})
+            return _beside(running, load, RESULTS, lambda: {**running.cpu(), "flink": flink.cpu()})
 
     return beside_it
 
@@ -88,12 +82,14 @@ def filled_flink(setting: Setting) -> Way:
     def filled_before(running: System, load: Load) -> Run:
         running.signal("windowing", signal.SIGSTOP)
         running.command("produce", str(load.path))
-        before = running.cpu()
         with job(running, setting) as flink:
-            spent, began = flink.cpu(), time.time()
-            results = _results(running, load, RESULTS)
-            used = _used(running, before) | {"flink": flink.cpu() - spent}
-        return Run(results[-1].timestamp / 1000 - began, len(results), used)
+
+            def cpu() -> Mapping[str, float]:
+                return {**running.cpu(), "flink": flink.cpu()}
+
+            before, began = cpu(), time.time()
+            results, after = _results(running, load, RESULTS, cpu)
+        return Run(results[-1].timestamp / 1000 - began, len(results), _used(before, after))
 
     return filled_before
 
@@ -148,8 +144,23 @@ def main() -> None:
     report(title, rows, chosen.json, width=180)
 
 
-def _results(running: System, load: Load, topic: str) -> list[Record]:
-    return running.read(topic, load.results or 10**9, 30.0 if load.results else 5.0)
+def _beside(running: System, load: Load, topic: str, cpu: Cpu) -> Run:
+    """See `beside`. `topic`: of the results."""
+    before, mine = cpu(), _children()
+    running.command("produce", str(load.path))
+    producer = _children() - mine
+    results, after = _results(running, load, topic, cpu)
+    first = running.read("events", 1, 10.0)[0].timestamp
+    used = {**_used(before, after), "producer": producer}
+    return Run((results[-1].timestamp - first) / 1000, len(results), used)
+
+
+def _results(running: System, load: Load, topic: str, cpu: Cpu) -> tuple[list[Record], Mapping[str, float]]:
+    """The results, and the processor seconds used until the last of them was there."""
+    seen = [cpu()]
+    patience = 30.0 if load.results else 5.0
+    results = running.read(topic, load.results or 10**9, patience, grown=lambda: seen.append(cpu()))
+    return results, seen[-1]
 
 
 def _children() -> float:
@@ -157,8 +168,8 @@ def _children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _used(running: System, before: Mapping[str, float]) -> dict[str, float]:
-    return {name: seconds - before[name] for name, seconds in running.cpu().items()}
+def _used(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    return {name: seconds - before[name] for name, seconds in after.items()}
 
 
 if __name__ == "__main__":

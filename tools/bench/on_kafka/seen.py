@@ -95,7 +95,7 @@ def _figures(runs: Sequence[tuple[list[float], Mapping[str, float]]], seconds: i
 
 
 def main() -> None:
-    chosen = arguments(__doc__ or "", rate=10_000, seconds=10, settings="10:20", chart="", flink=0)
+    chosen = arguments(__doc__ or "", rate=10_000, seconds=10, settings="20:10", chart="", flink=0)
     rows: list[dict[str, Any]] = []
     for pair in chosen.settings.split(","):
         flush_ms, commit_ms = map(int, pair.split(":"))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -78,14 +78,17 @@ class System:
         """Resident bytes of each process."""
         return {name: _resident(pid) for name, pid in self._pids.items()}
 
-    def read(self, topic: str, count: int, seconds: float, partition: int = 0) -> list[Record]:
+    def read(
+        self, topic: str, count: int, seconds: float, partition: int = 0, grown: Callable[[], None] = lambda: None
+    ) -> list[Record]:
         """The first `count` committed records of a partition; fewer when none came for `seconds`.
 
-        Reading begins when all is there: it would take processor time from what is measured.
+        Reading begins when all is there: it would take processor time from what is measured. `grown`: called whenever
+        more records are there than at the last look.
         """
         log = connect(self.settings)
         consumer = log.consumer("bench", committed_only=True, client_id="bench")
-        _settled(consumer, TopicPartition(self.settings.topic(topic), partition), count, seconds)
+        _settled(consumer, TopicPartition(self.settings.topic(topic), partition), count, seconds, grown)
         consumer.close()
         log.close()
         return list(islice(self.follow(topic, seconds, partition), count))
@@ -106,7 +109,7 @@ class System:
             log.close()
 
 
-def _settled(consumer: Consumer, where: TopicPartition, count: int, seconds: float) -> None:
+def _settled(consumer: Consumer, where: TopicPartition, count: int, seconds: float, grown: Callable[[], None]) -> None:
     """Wait until the partition holds `count` records at least and grows no more, or has not grown for `seconds`."""
     size, since = -1, time.monotonic()
     while True:
@@ -114,6 +117,7 @@ def _settled(consumer: Consumer, where: TopicPartition, count: int, seconds: flo
         now = time.monotonic()
         if high != size:
             size, since = high, now
+            grown()
         elif now - since > (_SETTLED if size >= count else seconds):
             return
         time.sleep(_SETTLED / 4)

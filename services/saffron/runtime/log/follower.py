@@ -38,9 +38,9 @@ class Follower:
                 self._behind[where] = high
         self._consumer.assign(positions)
 
-    def step(self) -> list[Record]:
-        """The records since the last call. Never waits."""
-        records = self._consumer.poll(_BATCH, 0.0)
+    def step(self, wait: float = 0.0) -> list[Record]:
+        """The records since the last call. Waits up to `wait` seconds for the first one."""
+        records = self._consumer.poll(_BATCH, wait)
         if self._behind:
             self._advance(records)
         return records
