@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import random
 import socket
 from collections.abc import Sequence
@@ -42,6 +43,16 @@ def free_ports(count: int) -> Sequence[int]:
     raise SaffronError(
         f"hardly a port of 127.0.0.1 from {_LOWEST} to {below - 1} is free: `ss -tln` shows what has them"
     )
+
+
+def is_free(port: int) -> bool:
+    """True if nobody has this port of 127.0.0.1."""
+    with socket.socket() as one:
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError as error:
+            return error.errno != errno.EADDRINUSE
+    return True
 
 
 def _first_outgoing() -> int:

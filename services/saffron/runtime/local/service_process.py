@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from saffron.runtime.local import processes
-from saffron.runtime.local.ports import own_address
+from saffron.runtime.local.ports import free_ports, is_free, own_address
 from saffron.runtime.local.state import ServiceState
 
 _FIRST_DELAY = 0.5
@@ -88,6 +88,8 @@ class ServiceProcess:
         if self._child is None:
             if self._restart_at is not None and now >= self._restart_at:
                 self._restarts += 1
+                if not self._answered and not is_free(self._port):  # another process was faster
+                    (self._port,) = free_ports(1)
                 self.start(now)
                 return f"{self.name}: started again"
             return None

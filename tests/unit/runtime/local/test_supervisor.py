@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 
 from saffron.errors import SaffronError, UnavailableError
 from saffron.runtime.local import processes, service_process
+from saffron.runtime.local.ports import free_ports
 from saffron.runtime.local.processes import ProcessId
 from saffron.runtime.local.service_process import ServiceProcess
 from saffron.runtime.local.state import ServiceState, SystemState, connect, read_state, write_state
@@ -114,6 +116,27 @@ def test_a_service_that_dies_is_started_again_after_pauses_that_double(
         "matcher", "not ready", 1, str(tmp_path / "matcher.log"), None, 7, "starting"
     )
     one.finish(10)
+
+
+def test_a_service_whose_port_another_process_has_gets_another_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_process, "_command", lambda name: [sys.executable, "-c", "raise SystemExit(2)"])
+    (port,) = free_ports(1)
+    one = ServiceProcess("matcher", port, tmp_path / "matcher.log", {})
+    ports = []
+    with socket.socket() as other:
+        one.start(0.0)
+        for now, taken in ((1.0, False), (100.0, True), (200.0, False)):
+            if taken:
+                other.bind(("127.0.0.1", port))
+            wait_for_end(one)
+            one.look(now)
+            assert one.look(now + 50.0) == "matcher: started again"
+            ports.append(one.state().port)
+    one.finish(10)
+    assert ports[0] == port
+    assert ports[1] == ports[2] != port
 
 
 def test_a_system_does_not_start_with_a_service_that_never_is_ready(
