@@ -79,7 +79,7 @@ class WindowingService:
         self._statuses = Statuses(self._producer, self._topics)
         self._ended_queries = EndedQueries(self._control, self._statuses)
         self._inputs = InputReport("windowing", metrics, health, self._producer, self._topics)
-        self._pace = Pace(settings.largest_block, settings.flush_ms, settings.poll_records)
+        self._pace = Pace(settings.largest_block, settings.block_ms, settings.poll_records)
         self._poll_control, self._digest = Every(_CONTROL_MS), Every(INTERVAL_MS)
         self._now = 0
         self._formats = Formats(settings.registry_auth, health, lambda: self._now, background)
@@ -193,7 +193,7 @@ class WindowingService:
         if not due:
             return consumer.poll_raw(self._settings.poll_records, wait)
         # Messages gather in the client until the next block may leave: a step costs more than the few it would take.
-        wait = min(*due, self._settings.flush_ms) / 1000
+        wait = min(*due, self._settings.block_ms) / 1000
         if self._router.reads:
             wait = min(wait, _ROUTED_WAIT)
         return consumer.poll_raw(self._settings.poll_records, wait, fill=True)

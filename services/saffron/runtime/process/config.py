@@ -179,6 +179,11 @@ class Settings:
         """Most events in a block."""
         return self.block_events or (8192 if self.overload == PASS else 1024)
 
+    @property
+    def block_ms(self) -> int:
+        """The least time between two blocks that are not full: a tenth of a latency bound at most."""
+        return self.flush_ms if self.overload == PASS else min(self.flush_ms, self.latency_bound_ms // 10)
+
     def topic(self, name: str) -> str:
         """The full name of a topic."""
         return self.prefix + name

@@ -109,7 +109,8 @@ class RouteChain(TransactionalChain):
         if (place := self._plan.place()) is None:
             return False
         self._watermarks.stand_at(place, now_ms)
-        if self._made_anew is not None and int(place["sources"]) < self._made_anew[1]:  # the group knows it later
+        # The group learns of a topic's new number of partitions a little later than this chain.
+        if self._made_anew is not None and int(place["sources"]) < self._made_anew[1]:
             self._watermarks.give_up(*self._made_anew)
             self._made_anew = None
         moved = bool(self._queue) and not self._plan.loading() and self._route(now_ms)

@@ -25,6 +25,16 @@ def test_flag_beats_variable_beats_file_beats_default(tmp_path: Path) -> None:
     ]
 
 
+def test_blocks_keep_a_latency_bound() -> None:
+    found = {}
+    for bound in (1000, 200, 50):
+        shed = load({"latency_bound_ms": bound, "overload": "shed"}, {}).settings
+        found[bound] = (shed.block_ms, shed.largest_block)
+    assert found == {1000: (20, 1024), 200: (20, 1024), 50: (5, 1024)}
+    free = load({"latency_bound_ms": 50}, {}).settings
+    assert (free.block_ms, free.largest_block) == (20, 8192)
+
+
 def test_data_and_snapshots_follow_the_users_directories() -> None:
     chosen = load({}, {"XDG_DATA_HOME": "/x", "XDG_CONFIG_HOME": "/nowhere"}).settings
     assert (chosen.data, chosen.snapshots) == (Path("/x/saffron"), Path("/x/saffron/snapshots"))
