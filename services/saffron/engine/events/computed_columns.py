@@ -119,7 +119,7 @@ class _Kept:
         with np.errstate(all="ignore"):
             if self._kind is Kind.BOOL:
                 return Column(self._kind, truths(expr, columns).astype(self._dtype))
-            return Column(self._kind, numbers(expr, columns))
+            return Column(self._kind, numbers(expr, columns).astype(self._dtype, copy=False))
 
     def _of_texts(self, column: Column) -> Column:
         """The computed column of an attribute that is held as codes into its distinct texts.

@@ -22,7 +22,7 @@ def vector_expression(one: Computed, kinds: Mapping[str, Kind]) -> Expr | None:
     """
     if any(kind.is_wide or kind is Kind.ARRAY for kind in kinds.values()) or not _has_small_constants(one.tree):
         return None
-    if one.kind is Kind.FLOAT:
+    if one.kind in (Kind.FLOAT, Kind.NUMBER):
         return expression_of(one.tree) if _is_number(one.tree, kinds) else None
     return expression_of(one.tree) if one.kind is Kind.BOOL and _is_truth(one.tree, kinds) else None
 

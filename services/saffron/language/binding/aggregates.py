@@ -17,7 +17,8 @@ from saffron.language.scope.sorts import SORTS, Sort, Typed
 from saffron.language.scope.typed import AGGREGATES, attribute, bind_value, kind_or_guess
 from saffron.language.syntax import tree
 from saffron.language.syntax.paths import attribute_text
-from saffron.schema.computed import Computed, where_true
+from saffron.schema.computed import Applied, Computed, where_true
+from saffron.schema.functions.built_in import CHOICES
 from saffron.schema.schema import Kind
 
 SCOPES = {
@@ -29,6 +30,8 @@ NO_NUMBERS = {Kind.STRING: "strings", Kind.BOOL: "truth values", Kind.ARRAY: "ar
 """Kinds whose values are no numbers, as errors name them."""
 NUMERIC = ("sum", "avg", "min", "max", "stddev")
 """Built-in aggregates that take numbers only."""
+_CHOOSING = ("min", "max", "first", "last")
+"""Those that give one of their values."""
 
 
 def list_of(call: tree.Call, scope: Scope) -> tree.Reference:
@@ -110,15 +113,19 @@ def _formula(call: tree.Call, argument: tree.Expression, place: Place, scope: Sc
         hint = f"Write attributes of the events of {place.written}, numbers, and operators."
         raise scope.schema_error(f"{call.function} runs over values of one event each", expression.span, hint)
 
+    known = set(scope.computed)
     typed = bind_value(argument, scope, leaf, of_event=True)
+    if isinstance(typed.expr, Attribute) and typed.expr.name not in known:
+        scope.computed.pop(typed.expr.name, None)  # the formula is computed under the name below
     if typed.sort is Sort.BOOLEAN and call.function != "count":
         hint = f"{call.function} takes numbers; count takes conditions: count({place.written}[].x > 1)."
         raise scope.schema_error(f"{call.function} of conditions", call.span, hint)
     if typed.sort in (Sort.STRING, Sort.ARRAY):
         raise scope.schema_error(f"{call.function} of {typed.sort.value}", call.span, f"{call.function} takes numbers.")
     formula = tree_of(typed.expr)
-    keeps_digits = isinstance(typed.expr, Attribute) and typed.expr.kind.is_wide
-    kind = Kind.NUMBER if keeps_digits else Kind.FLOAT
+    # Whatever the kinds are now: they may become wider, and the name must stay.
+    chooses = isinstance(formula, Applied) and formula.function in CHOICES
+    kind = Kind.NUMBER if chooses and call.function in _CHOOSING else Kind.FLOAT
     name = Computed(where_true(formula) if typed.sort is Sort.BOOLEAN else formula, kind).name
     scope.computed[name] = None
     return Found(name, kind)
