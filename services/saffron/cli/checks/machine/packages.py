@@ -84,7 +84,7 @@ def check_packages(requirements: Iterable[Wanted], versions: Mapping[str, str]) 
         have = versions.get(one.name)
         wanted = f"'{one.name}{one.versions}'"
         if have is None and one.extra:
-            what = f"{one.name} is not installed, which is needed for {_EXTRAS[one.extra]}"
+            what = f"{one.name} is not installed; it is needed for {_EXTRAS[one.extra]}"
             yield warning("packages", what, f"extra {one.extra}", install(one.extra))
         elif have is None:
             yield error("packages", f"{one.name} is not installed", sys.prefix, f"pip install {wanted}")
