@@ -84,6 +84,8 @@ def _flink(setting: Setting, rate: int, seconds: int, settings: Mapping[str, Any
 
 
 def _figures(runs: Sequence[tuple[list[float], Mapping[str, float]]], seconds: int) -> dict[str, Any]:
+    if not all(found for found, _ in runs):
+        raise SystemExit(f"no result came after the first {WARM_SECONDS} s: raise --rate or --seconds")
     cores = {name: median([used[name] for _, used in runs]) for name in runs[0][1]}
     percentiles = {f"p{share} ms": median([float(np.percentile(one, share)) for one, _ in runs]) for share in (50, 99)}
     return {
