@@ -198,16 +198,22 @@ class Activation:
         record = wanted.record
         if record is None or record.version == self._view.changed.get(wanted.name):
             return None
+        if self._plan(wanted.name, record.text, None) is None:
+            return None
+        plan = self._plan(wanted.name, record.text, self._operator.schema)
+        if plan is None:
+            return None
+        return self._service_not_ready(wanted.name, record.version, plan, self._schema_id)
+
+    def _plan(self, name: str, text: str, schema: Schema | None) -> Plan | None:
+        """The plan of a query; None: it reads another stream, or is wrong, which the operator says with the reason."""
         try:
-            plan = self._operator.plan(wanted.name, record.text, None)
-            if plan.stream != self._operator.stream:
-                return None
-            plan = self._operator.plan(wanted.name, record.text, self._operator.schema)
+            plan = self._operator.plan(name, text, schema)
         except Exception as error:
             if not is_of_query(error):
                 raise
-            return None  # the operator rejects it, with the reason
-        return self._service_not_ready(wanted.name, record.version, plan, self._schema_id)
+            return None
+        return plan if plan.stream == self._operator.stream else None
 
     def _service_not_ready(self, name: str, version: int, plan: Plan, schema_id: str | None) -> str | None:
         """The service that runs the query, if it has not reported ready for this schema; else None."""
@@ -230,17 +236,8 @@ class Activation:
 
     def _made_by(self, wanted: QueryEntry) -> dict[str, str]:
         """The event type that a query which waits makes here (INTO) -> its name."""
-        if wanted.record is None:
-            return {}
-        try:
-            plan = self._operator.plan(wanted.name, wanted.record.text, None)
-        except Exception as error:
-            if not is_of_query(error):
-                raise
-            return {}  # the operator rejects it, with the reason
-        if not isinstance(plan, MatchPlan) or plan.into is None or plan.stream != self._operator.stream:
-            return {}
-        return {plan.into: wanted.name}
+        plan = None if wanted.record is None else self._plan(wanted.name, wanted.record.text, None)
+        return {plan.into: wanted.name} if isinstance(plan, MatchPlan) and plan.into is not None else {}
 
     def _report_waiting(self, wanted: QueryEntry, reason: str, now_ms: int) -> None:
         """Reports a query that has waited for some time."""
