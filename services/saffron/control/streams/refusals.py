@@ -66,11 +66,12 @@ def refuse_schema(before: StreamRecord, change: StreamChange, now: StreamContext
     """Refused: a narrower schema. Events must stay events, with the same attributes."""
     if change.schema is None:
         return
-    _refuse_made(before, from_json_schema(change.schema), now)
+    given = from_json_schema(change.schema)
+    _refuse_made(before, given, now)
     if before.schema is None:
-        _refuse_unlike(before, from_json_schema(change.schema), now)
+        _refuse_unlike(before, given, now)
         return
-    lost = narrowed(from_json_schema(before.schema), from_json_schema(change.schema))
+    lost = narrowed(from_json_schema(before.schema), given)
     if lost:
         raise Refused(
             409,

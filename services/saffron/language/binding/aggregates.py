@@ -8,7 +8,7 @@ A user-defined aggregate is a function from numbers to a number; the plan has on
 from __future__ import annotations
 
 from saffron.language.plan import expressions
-from saffron.language.plan.expressions import Attribute, Const, Which
+from saffron.language.plan.expressions import Const, Which
 from saffron.language.plan.trees import tree_of
 from saffron.language.scope.array_elements import ARRAY_HINT, element_of, open_error
 from saffron.language.scope.places import Place
@@ -113,10 +113,7 @@ def _formula(call: tree.Call, argument: tree.Expression, place: Place, scope: Sc
         hint = f"Write attributes of the events of {place.written}, numbers, and operators."
         raise scope.schema_error(f"{call.function} runs over values of one event each", expression.span, hint)
 
-    known = set(scope.computed)
     typed = bind_value(argument, scope, leaf, of_event=True)
-    if isinstance(typed.expr, Attribute) and typed.expr.name not in known:
-        scope.computed.pop(typed.expr.name, None)  # the formula is computed under the name below
     if typed.sort is Sort.BOOLEAN and call.function != "count":
         hint = f"{call.function} takes numbers; count takes conditions: count({place.written}[].x > 1)."
         raise scope.schema_error(f"{call.function} of conditions", call.span, hint)

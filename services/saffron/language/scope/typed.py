@@ -59,10 +59,11 @@ def bind_condition(expression: tree.Expression, scope: Scope, leaves: Leaves, *,
 def bind_value(expression: tree.Expression, scope: Scope, leaves: Leaves, *, of_event: bool = False) -> Typed:
     """An item of RETURN as an expression of a plan; an element of an array by itself is of any kind.
 
-    `of_event`: references to a list are to one event of it, over which an aggregate around the expression runs.
+    `of_event`: references to a list are to one event of it, over which an aggregate around the expression runs; the
+    aggregate notes the whole expression as one computed value.
     """
     bound = _Binder(scope, leaves, returned=True, of_event=of_event).bind(expression)
-    return _noted(settle(bound, Sort.NUMBER if of_event else Sort.ARRAY), scope)
+    return settle(bound, Sort.NUMBER) if of_event else _noted(settle(bound, Sort.ARRAY), scope)
 
 
 def _noted(typed: Typed, scope: Scope) -> Typed:

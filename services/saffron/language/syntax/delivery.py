@@ -8,7 +8,7 @@ from dataclasses import replace
 from saffron.errors import QueryError
 from saffron.language.syntax.parsing.parser import parse
 from saffron.language.syntax.printer import query_text
-from saffron.language.syntax.tree import Publish
+from saffron.language.syntax.tree import Publish, Query
 
 
 def whole_text(text: str) -> str:
@@ -24,22 +24,18 @@ def whole_text(text: str) -> str:
 
 def published(text: str) -> tuple[str | None, str] | None:
     """The stream that a query names, and its topic of PUBLISH; None: it has no such topic, or the text is no query."""
-    try:
-        query = parse(text)
-    except QueryError:
+    query = _parsed(text)
+    if query is None or query.publish is None or query.publish.topic is None:
         return None
-    topic = None if query.publish is None else query.publish.topic
-    return None if topic is None else (query.stream, topic)
+    return query.stream, query.publish.topic
 
 
 def made(text: str) -> tuple[str | None, str] | None:
     """The stream that a query names, and the type of events that it makes there (INTO); None: none, or no query."""
-    try:
-        query = parse(text)
-    except QueryError:
+    query = _parsed(text)
+    if query is None or query.returns is None or query.returns.into is None:
         return None
-    into = None if query.returns is None else query.returns.into
-    return None if into is None else (query.stream, into)
+    return query.stream, query.returns.into
 
 
 def topic_of(text: str) -> str | None:
@@ -55,8 +51,12 @@ def topics_of(texts: Iterable[str]) -> set[str]:
 
 def has_rows(text: str) -> bool:
     """True if a query publishes rows (AS), which are no results as Saffron's own readers know them."""
+    query = _parsed(text)
+    return query is not None and query.publish is not None and query.publish.form is not None
+
+
+def _parsed(text: str) -> Query | None:
     try:
-        publish = parse(text).publish
+        return parse(text)
     except QueryError:
-        return False
-    return publish is not None and publish.form is not None
+        return None

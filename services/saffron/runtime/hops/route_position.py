@@ -14,8 +14,8 @@ from saffron.runtime.log import Committed
 class RoutePosition:
     """A chain's position in the source partition, its watermark there, and the state of the source topic.
 
-    `made_anew`: the source topic was created again, and its readers were not told yet which partitions are gone: its
-    number of partitions, and the number of partitions of all sources before. None: they were told.
+    `made_anew`: the number of partitions of a source topic that was created again, and the number of partitions of all
+    sources before. It stands until readers of the stream are told which partitions are gone; None: they know.
     """
 
     position: int

@@ -61,7 +61,7 @@ class SourceWatermarks:
 
     @property
     def has_begun(self) -> bool:
-        """True if a source that begins awake has said so, in a transaction that is committed."""
+        """True if no reader takes the source for silent any more: its word that it is not is committed."""
         return self._awake_since is None or self._is_heard
 
     def committed(self) -> None:
