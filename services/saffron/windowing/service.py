@@ -20,6 +20,7 @@ from saffron.runtime.dead_letters.writing import letter_message
 from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.hops.input_report import InputReport
 from saffron.runtime.log import Consumer, Log, TopicPartition
+from saffron.runtime.log.topic_watch import TopicWatch
 from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import Settings
@@ -95,6 +96,7 @@ class WindowingService:
             metrics.add,
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
+            watch=TopicWatch(log, sources=True),
         )
         self._members: Members | None = None
         self._idle_sources = IdleSources(log, self.shell)

@@ -77,6 +77,18 @@ class Living:
     def delete_group(self, group: str) -> None:
         self.admin.delete_consumer_groups([group])[group].result()
 
+    def make_anew(self, topic: str) -> None:
+        before = self.system.log.describe([topic])[topic].id
+        self.admin.delete_topics([topic])[topic].result()
+
+        def is_new() -> bool:
+            """Creates the topic, which may seem to be there for a while after it was deleted."""
+            self.system.log.create_topics([topic_files()["events"].spec(topic, 2)])
+            found = self.system.log.describe([topic]).get(topic)
+            return found is not None and found.id != before
+
+        self.again(lambda: self.system.wait(is_new, PATIENCE_S, "the topic was not made"))
+
     def again(self, act: Callable[[], object]) -> None:
         """Once it works: a topic is deleted, and a group empty, a little later than that is answered."""
         until = time.monotonic() + PATIENCE_S
@@ -127,21 +139,17 @@ def test_topics_grow_are_trimmed_and_made_anew_and_groups_are_deleted(living: Li
     living.wait("first", "second", "third", "added", "kept")
 
     system.send("windowing", signal.SIGSTOP)
-    before = system.log.describe([events])[events].id
-    admin.delete_topics([events])[events].result()
-
-    def is_new() -> bool:
-        """Creates the topic, which may seem to be there for a while after it was deleted."""
-        system.log.create_topics([topic_files()["events"].spec(events, 2)])
-        found = system.log.describe([events]).get(events)
-        return found is not None and found.id != before
-
-    living.again(lambda: system.wait(is_new, PATIENCE_S, "the topic was not made"))
+    living.make_anew(events)
     anew = [f"anew{number:02}" for number in range(12)]
     living.send(*anew)
     system.send("windowing", signal.SIGCONT)
     living.wait("first", "second", "third", "added", "kept", *anew)
     system.wait(lambda: living.told() == {"grown", "lost", "remade"}, PATIENCE_S, "not all was told")
+
+    living.make_anew(events)
+    more = [f"more{number:02}" for number in range(24)]
+    living.send(*more)  # beyond the old position, before the next of the checks that are made once a second
+    living.wait("first", "second", "third", "added", "kept", *anew, *more)
 
 
 def test_a_topic_of_the_users_own_keeps_messages_of_the_past(broker: str, prefix: str) -> None:

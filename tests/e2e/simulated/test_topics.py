@@ -173,18 +173,19 @@ def _of(body: dict[str, Any], service: str) -> bool:
 
 
 @pytest.mark.parametrize("size", [1, 2, 8])
-@pytest.mark.parametrize("how", ["stopped", "dead", "there"])
+@pytest.mark.parametrize("how", ["stopped", "dead", "there", "at once"])
 def test_a_topic_that_is_made_anew_is_read_from_its_beginning_and_told(tmp_path: Path, how: str, size: int) -> None:
     living = Living(tmp_path)
     living.send("A", "old0", "old1", "old2")
     living.settle()
-    if how != "there":
+    if how in ("stopped", "dead"):
         living.away("windowing", how)
+    meanwhile = 0 if how == "at once" else 3
     living.broker.delete(TOPICS.events)
-    living.settle(3)
+    living.settle(meanwhile)
     living.make_topic(TOPICS.events, 1)
     living.send("AB", *(f"new{number}" for number in range(size)))
-    living.settle(3)
+    living.settle(meanwhile)
     living.back("windowing")
     living.settle(700)
     assert living.pairs() == [f"new{number}" for number in range(size)]
@@ -318,20 +319,27 @@ def test_what_a_route_has_not_read_is_told_when_retention_takes_it(tmp_path: Pat
     assert living.told() == [("lost", 0, 2, 2, 4)] * 2, "of the stream itself, and of the route"
 
 
-def test_a_source_that_is_made_anew_is_routed_from_its_beginning(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [1, 2, 8])
+@pytest.mark.parametrize("how", ["stopped", "at once"])
+def test_a_source_that_is_made_anew_is_routed_from_its_beginning(tmp_path: Path, how: str, size: int) -> None:
     living = Living(tmp_path)
     living.route()
     living.send("AB", "old")
     living.settle()
-    living.away("windowing", "stopped")
+    if how == "stopped":
+        living.away("windowing", how)
     living.broker.delete(TOPICS.events)
-    living.settle(6)
+    living.settle(6 if how == "stopped" else 0)
     living.make_topic(TOPICS.events, 1)
-    living.send("AB", "new0", "new1")
+    living.send("AB", *(f"new{number}" for number in range(size)))
     living.back("windowing")
     living.settle(700)
     routed = [orjson.loads(one.value or b"") for one in living.world.read("t.by_k", 0, committed_only=True)]
-    assert [one["k"] for one in routed if "k" in one] == ["old", "old", "new0", "new0", "new1", "new1"]
+    assert [one["k"] for one in routed if "k" in one] == [
+        "old",
+        "old",
+        *(f"new{number}" for number in range(size) for _ in "AB"),
+    ]
 
 
 @pytest.mark.parametrize("service", ["shedder", "matcher"])

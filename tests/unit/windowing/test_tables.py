@@ -220,7 +220,7 @@ def test_a_topic_that_is_made_anew_is_loaded_again_before_an_event_is_read(
     shop.world.topics(TopicSpec(CRM, PARTS, {"cleanup.policy": "compact"}))
     for number in range(LOADED):  # so many that the old position is one of the new topic's
         shop.change(f"c{number}", "third")
-    turns(shop, 60)
+    turns(shop, 1)
     for customer in ("c1", "c2"):
         shop.order_of(customer)
     shop.finish(2)

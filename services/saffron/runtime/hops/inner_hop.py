@@ -7,7 +7,7 @@ blocks of a lower claim, and a writer that sees a higher claim in its output sto
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from saffron.errors import DeniedError, LogError
 from saffron.runtime.hops.hop import Wiring
@@ -23,7 +23,10 @@ _FAILURES = 5
 
 
 class InnerHop:
-    """All chains of one group member. `nonce`: returns 32 hex digits, different at each call."""
+    """All chains of one group member.
+
+    `nonce`: returns 32 hex digits, different at each call. `watch`: the check of its topics.
+    """
 
     def __init__(
         self,
@@ -34,6 +37,7 @@ class InnerHop:
         *,
         nonce: Callable[[], str],
         retry_ms: int = 3000,
+        watch: TopicWatch | None = None,
     ) -> None:
         self._log = log
         self._wiring = wiring
@@ -44,18 +48,17 @@ class InnerHop:
         self.chains: dict[TopicPartition, InnerChain] = {}
         self.rebalances = 0
         self._waited_ms = 0.0
-        self._watch = TopicWatch(log)
+        self._watch = watch or TopicWatch(log)
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         """One round over all chains; True if any made progress. Waits up to `wait` seconds for input when idle."""
         self._member.clock.start(now_ms)
         self._subscribe()
         moved = False
-        for topic in self._watch.step(now_ms, self._topics):
-            for chain in self.chains.values():
-                if chain.where.topic == topic:
-                    chain.release(now_ms)
+        self._release(self._watch.step(now_ms, self._topics), now_ms)
         batches = self._wiring.poll(self._consumer, wait)
+        arrived = self._watch.arrived(self._member.clock.now(), {where.topic for where, _ in batches})
+        self._release(arrived, now_ms)
         for where, found in self._consumer.out_of_range().items():
             if where in self.chains:
                 self.chains[where].out_of_range(found, now_ms)
@@ -112,6 +115,12 @@ class InnerHop:
         self._member.producer.close()
 
     # ------------------------------------------------------------ membership
+
+    def _release(self, topics: Sequence[str], now_ms: int) -> None:
+        """Starts the chains of topics that are new ones again. They take no record before."""
+        for chain in self.chains.values():
+            if chain.where.topic in topics:
+                chain.release(now_ms)
 
     def _subscribe(self) -> None:
         topics = tuple(self._wiring.topics())

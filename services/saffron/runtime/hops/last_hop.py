@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from saffron.runtime.hops.input_report import InputRow
 from saffron.runtime.hops.transactional_chain import TransactionalChain
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
-from saffron.runtime.log.topic_watch import CHECK_MS, TopicWatch
+from saffron.runtime.log.topic_watch import TopicWatch
 from saffron.runtime.process.step_clock import StepClock
 
 C = TypeVar("C", bound=TransactionalChain)
@@ -24,7 +24,7 @@ Make = Callable[[Consumer, TopicPartition, Callable[[], float]], C]
 class LastHop(Generic[C]):
     """All chains of one group member. The consumer is read_committed.
 
-    `check_ms`: interval of topic checks. `busy_ns`: time spent in steps, without idle waiting for input.
+    `watch`: the check of its topics. `busy_ns`: time spent in steps, without idle waiting for input.
     """
 
     def __init__(
@@ -35,14 +35,14 @@ class LastHop(Generic[C]):
         topics: Callable[[], Sequence[str]],
         chain: Make[C],
         poll_records: int = 256,
-        check_ms: int = CHECK_MS,
+        watch: TopicWatch | None = None,
     ) -> None:
         self._wanted = topics
         self._chain = chain
         self._poll_records = poll_records
         self._now = 0
         self._clock = StepClock()
-        self._watch = TopicWatch(log, check_ms)
+        self._watch = watch or TopicWatch(log)
         self.rebalances = 0
         self.busy_ns = 0
         self._subscribed: tuple[str, ...] = ()
@@ -55,11 +55,10 @@ class LastHop(Generic[C]):
         self._now = now_ms
         self._clock.start(now_ms)
         self._subscribe()
-        for topic in self._watch.step(now_ms, self._subscribed):
-            for where, chain in self.chains.items():
-                if where.topic == topic:
-                    chain.restart()
-        for where, records in self._poll(self._wait(now_ms, wait)).items():
+        self._restart(self._watch.step(now_ms, self._subscribed))
+        found = self._poll(self._wait(now_ms, wait))
+        self._restart(self._watch.arrived(self._clock.now(), {where.topic for where in found}))
+        for where, records in found.items():
             if where in self.chains:
                 self.chains[where].take(records)
         moved = False
@@ -122,6 +121,12 @@ class LastHop(Generic[C]):
         for record in records:
             found[TopicPartition(record.topic, record.partition)].append(record)
         return found
+
+    def _restart(self, topics: Sequence[str]) -> None:
+        """Restarts the chains of topics that are new ones. They take no record before."""
+        for where, chain in self.chains.items():
+            if where.topic in topics:
+                chain.restart()
 
     def _subscribe(self) -> None:
         topics = tuple(self._wanted())

@@ -1,44 +1,56 @@
 """Detection of topics that were deleted and created again while a process reads them.
 
-Topics are checked at intervals, and at once after the process may have been suspended. Otherwise a new topic that has
-grown beyond the old position would be read on from there.
+A new topic that has grown beyond the old position would be read on from there: messages do not carry the id of their
+topic. So topics are checked at intervals, at once after the process may have been suspended, and where records come
+after a pause, before they are taken.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from saffron.errors import LogError
 from saffron.runtime.log import Log, TopicState
 
 _LOG = logging.getLogger(__name__)
-CHECK_MS, _STOPPED_MS = 1_000, 100
+_CHECK_MS, _STOPPED_MS = 1_000, 100
+_PAUSE_MS = 50
+"""Shorter than it takes to delete a topic, make it again and fill it beyond the old position."""
+_NEVER = -(2**62)
 
 
 class TopicWatch:
-    """The topics of one consumer, checked every `every_ms`."""
+    """The topics of one consumer, checked every `every_ms`.
 
-    def __init__(self, log: Log, every_ms: int = CHECK_MS) -> None:
+    `sources`: they are topics of the user's, checked before records are taken that come after a pause too: at most 20
+    requests a second.
+    """
+
+    def __init__(self, log: Log, every_ms: int = _CHECK_MS, *, sources: bool = False) -> None:
         self._log = log
         self._every_ms = every_ms
+        self._sources = sources
         self._states: dict[str, TopicState] = {}
         self._missing: frozenset[str] = frozenset()
-        self._checked = self._stepped = -(2**62)
+        self._checked: float = _NEVER
+        self._stepped = _NEVER
+        self._topics: Sequence[str] = ()
+        self._arrived: dict[str, float] = {}
 
     def step(self, now_ms: int, topics: Sequence[str]) -> list[str]:
         """The topics that are new ones since the last check. Missing topics are logged once."""
         stopped = now_ms - self._stepped > _STOPPED_MS
-        self._stepped = now_ms
-        if not topics or not (stopped or now_ms - self._checked >= self._every_ms):
+        self._stepped, self._topics = now_ms, topics
+        return self._check(now_ms) if stopped or now_ms - self._checked >= self._every_ms else []
+
+    def arrived(self, now_ms: float, topics: Iterable[str]) -> list[str]:
+        """The topics that are new ones since the last check. Called before records of `topics` are taken."""
+        if not self._sources:
             return []
-        self._checked = now_ms
-        try:
-            found = self._log.describe(topics)
-        except LogError as error:  # no broker answers
-            _LOG.debug("topics were not looked at: %s", error)
-            return []
-        return self._compare(topics, found)
+        late = [one for one in topics if now_ms - max(self._arrived.get(one, _NEVER), self._checked) > _PAUSE_MS]
+        self._arrived |= dict.fromkeys(topics, now_ms)
+        return self._check(now_ms) if late else []
 
     @property
     def missing(self) -> frozenset[str]:
@@ -55,8 +67,16 @@ class TopicWatch:
         state = self._states.get(topic)
         return 0 if state is None else state.partitions
 
-    def _compare(self, topics: Sequence[str], found: Mapping[str, TopicState]) -> list[str]:
-        missing = frozenset(topics) - found.keys()
+    def _check(self, now_ms: float) -> list[str]:
+        if not self._topics:
+            return []
+        self._checked = now_ms
+        try:
+            found = self._log.describe(self._topics)
+        except LogError as error:  # no broker answers
+            _LOG.debug("topics were not looked at: %s", error)
+            return []
+        missing = frozenset(self._topics) - found.keys()
         for topic in sorted(missing - self._missing):
             _LOG.error("topic %s is not there: it waits until the topic is made again", topic)
         self._missing = missing

@@ -110,7 +110,7 @@ class _Feed:
     trouble: str = ""
 
     def __post_init__(self) -> None:
-        self._watch = TopicWatch(self.log)
+        self._watch = TopicWatch(self.log, sources=True)
         self._followers: list[Follower] = []  # the second and later ones are of partitions that were added
         self._followed = 0  # partitions
         self._reading: Iterator[None] | None = None
@@ -164,17 +164,21 @@ class _Feed:
                 f"table {name}: topic {topic} is missing or hidden by an ACL: make it, or apply a definition without it"
             )
         if changed and self._followers:
-            raise LogError(f"table {name}: topic {topic} was deleted and made again: the table is loaded again")
+            raise self._made_again(topic)
         known = self._watch.partitions(topic)
         if self._followed < known:
             self._followers.append(Follower(self.log, topic, only=range(self._followed, known), group=self.group))
             self._followed = known
-        moved = False
-        for follower in self._followers:
-            for record in follower.step():
-                apply_record(self.table, record)
-                moved = True
-        return moved
+        records = [record for follower in self._followers for record in follower.step()]
+        if records and self._watch.arrived(now_ms, [topic]):
+            raise self._made_again(topic)
+        for record in records:
+            apply_record(self.table, record)
+        return bool(records)
+
+    def _made_again(self, topic: str) -> LogError:
+        name = self.table.definition.name
+        return LogError(f"table {name}: topic {topic} was deleted and made again: the table is loaded again")
 
     def _tell(self) -> None:
         """Logs the first row that was none, and how many there are once there are ten times as many."""

@@ -11,6 +11,7 @@ from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_report import InputRow
 from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.log import Log, TopicPartition
+from saffron.runtime.log.topic_watch import TopicWatch
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.stream_formats import Formats
@@ -155,7 +156,7 @@ class Router:
             topics=lambda: _topics(plans, source),
             chain=lambda consumer, where, clock: RouteChain(self._log, consumer, plans.plan(where, group), clock),
             poll_records=_POLL_RECORDS,
-            check_ms=_TOPICS_MS,
+            watch=TopicWatch(self._log, _TOPICS_MS, sources=True),
         )
         return True
 
