@@ -17,6 +17,7 @@ from saffron.language.scope.scope import Scope
 from saffron.language.syntax.parsing.parser import parse
 from saffron.language.syntax.tree import Query
 from saffron.language.trends.plan import bind_trend, is_aggregate
+from saffron.schema.computed import ComputedRead
 from saffron.schema.schema import Schema
 
 
@@ -57,8 +58,8 @@ def bind(
     scope = Scope(tree.text, schema, lenient, frozenset(name.lower() for name in aggregates), unseen)
     binder = bind_trend if is_aggregate(tree) else bind_match
     plan = binder(tree, scope, tree.name or name)
-    noted = tuple(scope.waits), tuple(scope.unseen_names), tuple(scope.computed)
-    plan = replace(plan, waits=noted[0], unseen=noted[1], computed=noted[2])
+    computed = tuple(ComputedRead(name, tuple(types)) for name, types in scope.computed.items())
+    plan = replace(plan, waits=tuple(scope.waits), unseen=tuple(scope.unseen_names), computed=computed)
     if isinstance(plan, MatchPlan):
         _warn_of_cost(plan, tree, scope)
     weight = 1.0 if tree.weight is None else float(tree.weight.value)

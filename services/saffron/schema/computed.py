@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
+from saffron.schema.event_types import EventTypes
 from saffron.schema.functions.arrays import Step, element
 from saffron.schema.functions.built_in import BUILT_IN
 from saffron.schema.functions.operators import OPERATORS, applied
@@ -77,9 +78,22 @@ class Computed:
         """The attributes that it is computed from, each once."""
         return tuple(dict.fromkeys(_reads(self.tree)))
 
+    @property
+    def calls_own(self) -> bool:
+        """True if it calls a function of the user's own, which may fail on an event."""
+        return _calls_own(self.tree)
+
     def of(self, values: Values) -> Any:
         """The value in an event; None for null."""
         return of_kind(evaluated(self.tree, values), self.kind)
+
+
+@dataclass(frozen=True)
+class ComputedRead:
+    """A computed value that a query reads. `types`: it is read of events of any of these sets of types."""
+
+    name: str
+    types: tuple[EventTypes, ...]
 
 
 def attributes_of_name(name: str) -> tuple[str, ...]:
@@ -150,6 +164,13 @@ def _reads(tree: Tree) -> Iterator[str]:
     elif isinstance(tree, Applied):
         for one in tree.arguments:
             yield from _reads(one)
+
+
+def _calls_own(tree: Tree) -> bool:
+    if not isinstance(tree, Applied):
+        return False
+    known = tree.function == ELEMENT or tree.function in OPERATORS or tree.function in BUILT_IN
+    return not known or any(map(_calls_own, tree.arguments))
 
 
 def _record(tree: Tree) -> Any:

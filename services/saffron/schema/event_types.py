@@ -44,6 +44,9 @@ class EventTypes:
         return all(name in self for name in other.named)
 
 
+ANY_TYPE = EventTypes((), others=True)
+
+
 def one_type(name: str) -> EventTypes:
     """The set of one type."""
     return EventTypes((name,))

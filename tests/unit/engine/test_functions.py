@@ -23,7 +23,7 @@ from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.trend_plan import TrendPlan
 from saffron.mapping.message import parse
 from saffron.mapping.where import condition
-from saffron.schema.computed import Applied, Computed, Constant, Read
+from saffron.schema.computed import Applied, Computed, ComputedRead, Constant, Read
 from saffron.schema.functions import own
 from saffron.schema.functions.own import register
 from saffron.schema.schema import Kind, Schema
@@ -241,6 +241,45 @@ def test_a_function_of_ones_own_that_fails_ends_its_query_and_no_other() -> None
     assert {name for name, status in statuses.items() if status.state == "active"} == {"other", "maker", "reader"}
 
 
+@pytest.mark.usefixtures("halves")
+@pytest.mark.parametrize(
+    ("text", "types"),
+    [
+        ("PATTERN SEQ(A a, B b) WHERE half(a.x) = 0.5", "A"),
+        ("PATTERN SEQ(A a, B b) WHERE half(b.x) = 0.5", "B"),
+        ("PATTERN SEQ(A a, B b) WHERE half(a.x) < half(b.x)", "AB"),
+        ("PATTERN SEQ(A a, B b) WHERE [half(x)]", "AB"),
+        ("PATTERN SEQ(A a, NOT B b, A c) WHERE half(b.x) = 0.5", "B"),
+        ("PATTERN SEQ(A+ a[], B b) WHERE sum(half(a[].x)) = 0.5", "A"),
+        ("PATTERN SEQ(A+ a[], B b) WHERE count(half(a[].x) > 0) = 1", "A"),
+        ("PATTERN SEQ(A a, (B | C) b) WHERE half(b.x) = 0.5", "BC"),
+        ("PATTERN SEQ(A a, ANY b) WHERE half(b.x) = 0.5", "ABCD"),
+    ],
+)
+def test_a_function_of_ones_own_is_called_for_events_of_those_types_only_that_it_is_read_of(
+    text: str, types: str
+) -> None:
+    for kind in "ABCD":
+        schema, columns = decode_ndjson(
+            b"".join(
+                b'{"type":"%s","ts":%d,"x":%d}\n' % (one.encode(), at, 2 if one == kind else 1)
+                for at, one in enumerate("ABCDAB")
+            )
+        )
+        operator = MatchOperator(partition=0, compiled=False)
+        added = [
+            {"op": "add", "name": name, "version": 1, "text": one, "slot": slot, "from": "now", "shed": "none"}
+            for slot, (name, one) in enumerate(
+                (("own", text + WITHIN), ("other", "PATTERN D d WHERE half(d.x) > 9" + WITHIN))
+            )
+        ]
+        known = Control(0, "schema", {"schema": schema_to_record(schema)})
+        controls = (known, *(Control(0, "query", one) for one in added))
+        operator.apply(Block(columns, 0, len(columns), 9, controls=controls))
+        failed = {name for name, status in operator.statuses().items() if status.state == "failed"}
+        assert failed == {name for name, own in (("own", types), ("other", "D")) if kind in own}
+
+
 def test_a_function_of_ones_own_is_called_in_a_step_of_its_query_while_that_is_in_force() -> None:
     notes: list[str] = []
     called: list[str] = []
@@ -326,7 +365,7 @@ def test_columns_are_the_same_however_much_is_kept(room: int) -> None:
     for _ in range(4):
         events = random_events(rng, 40)
         _, columns = decode_ndjson("\n".join(map(json.dumps, events)).encode())
-        found = computing.added(columns, [each.name for each in (one, two, three, four)]).attributes
+        found = computing.added(columns, [ComputedRead(each.name, ()) for each in (one, two, three, four)]).attributes
         for each in (one, two, three, four):
             expected = [each.of(event.get) for event in events]
             assert column_values(found[each.name]) == expected

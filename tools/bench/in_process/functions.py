@@ -16,7 +16,7 @@ from bench.shared.table import arguments, report
 
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.computed_columns import ComputedColumns
-from saffron.schema.computed import Applied, Computed, Constant, Read
+from saffron.schema.computed import Applied, Computed, ComputedRead, Constant, Read
 from saffron.schema.schema import Kind
 
 EVENTS, BLOCK = 1_000_000, 16_384
@@ -52,7 +52,7 @@ def passed(computing: ComputedColumns, blocks: list[Columns], name: str) -> floa
     """Nanoseconds of the thread for each event of one pass."""
     began = time.thread_time()
     for block in blocks:
-        computing.added(block, [name])
+        computing.added(block, [ComputedRead(name, ())])
     return (time.thread_time() - began) / sum(map(len, blocks)) * 1e9
 
 

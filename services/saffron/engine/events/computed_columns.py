@@ -15,12 +15,13 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from saffron.engine.events.column_operations import column_values, pruned
+from saffron.engine.events.column_operations import column_values, pruned, take_columns
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.event_expressions import numbers, truths
 from saffron.engine.events.vector_formulas import kind_of_values, vector_expression
 from saffron.language.plan.expressions import Expr
-from saffron.schema.computed import Computed, evaluator, of_kind
+from saffron.schema.computed import Computed, ComputedRead, evaluator, of_kind
+from saffron.schema.event_types import EventTypes
 from saffron.schema.numbers import pair_of
 from saffron.schema.schema import NULL_CODE, Kind
 
@@ -33,9 +34,9 @@ _MANY = 65_536
 _MISSING = object()
 
 
-def with_computed(columns: Columns, names: Iterable[str]) -> Columns:
-    """The events with the computed values of these names. FunctionError: a user's function fails."""
-    return ComputedColumns(0).added(columns, names)
+def with_computed(columns: Columns, reads: Iterable[ComputedRead]) -> Columns:
+    """The events with computed values, as `ComputedColumns.added` has them."""
+    return ComputedColumns(0).added(columns, reads)
 
 
 class ComputedColumns:
@@ -45,18 +46,20 @@ class ComputedColumns:
         self._room = room
         self._kept: dict[str, _Kept] = {}
 
-    def added(self, columns: Columns, names: Iterable[str]) -> Columns:
-        """The events with the computed values of these names. FunctionError: a user's function fails."""
-        found = [(name, one) for name in names if (one := Computed.of_name(name)) is not None]
-        if not found:
-            return columns
+    def added(self, columns: Columns, reads: Iterable[ComputedRead]) -> Columns:
+        """The events with computed values. FunctionError: a user's function fails.
+
+        A value that calls such a function is null for events of other types than it is read of.
+        """
         more = {}
-        for name, one in found:
-            kept = self._kept.get(name)
+        for read in reads:
+            kept = self._kept.get(read.name)
             if kept is None:
-                kept = self._kept[name] = _Kept(one, self._room)
-            more[name] = kept.column(columns)
-        return replace(columns, attributes={**columns.attributes, **more})
+                one = Computed.of_name(read.name)
+                assert one is not None, read.name
+                kept = self._kept[read.name] = _Kept(one, self._room)
+            more[read.name] = kept.column_of(columns, read.types)
+        return replace(columns, attributes={**columns.attributes, **more}) if more else columns
 
 
 class _Texts(NamedTuple):
@@ -87,6 +90,19 @@ class _Kept:
         self._arrays: list[str] = []
         self._last: _Texts | None = None
         self._vectors: dict[tuple[Kind, ...], Expr | None] = {}
+
+    def column_of(self, columns: Columns, types: Sequence[EventTypes]) -> Column:
+        """The value for each event, or for those of the types only where it calls a function of the user's own."""
+        if not self._one.calls_own:
+            return self.column(columns)
+        rows = _rows_of(columns.type, types)
+        if len(rows) == len(columns):
+            return self.column(columns)
+        read = {name: one for name in self._attributes if (one := columns.attributes.get(name)) is not None}
+        found = self.column(take_columns(replace(columns, attributes=read), rows))
+        data = np.full(len(columns), self._kind.null, self._dtype)
+        data[rows] = found.data
+        return Column(self._kind, data, found.values)
 
     def column(self, columns: Columns) -> Column:
         """The value for each event."""
@@ -190,6 +206,12 @@ class _Kept:
         if value is None:
             return self._kind.null
         return pair_of(value) if self._kind is Kind.NUMBER else value
+
+
+def _rows_of(kinds: Column, types: Sequence[EventTypes]) -> NDArray[np.int64]:
+    """The rows of events of any of the types."""
+    wanted = [any(name in one for one in types) for name in kinds.values]
+    return np.flatnonzero(np.array([*wanted, False])[kinds.data])
 
 
 def _at(table: NDArray[Any], column: Column) -> NDArray[Any]:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.column_operations import conformed
+from saffron.engine.events.columns import Columns
 from saffron.engine.events.computed_columns import ComputedColumns
 from saffron.engine.operators.containment import ADVANCING, Note, is_of_query
 from saffron.engine.operators.standing import StandingQuery
 from saffron.language.plan.plan import Plan
-from saffron.schema.computed import Computed
+from saffron.schema.computed import Computed, ComputedRead
 from saffron.schema.schema import Kind, Schema
 
 Reader = StandingQuery[Any]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A computed value as a query reads it."""
+
+    query: Reader
+    computed: ComputedRead
 
 
 class ReadColumns:
@@ -30,15 +39,16 @@ class ReadColumns:
         self._note = note
         self._failed = failed
         self._unseen: set[str] = set()
-        self._computed: dict[str, list[Reader]] = {}
+        self._computed: dict[str, list[_Reading]] = {}
         self._computing = ComputedColumns()
 
     def add(self, standing: Reader, plan: Plan) -> None:
         """Note the columns that a query reads beside the schema's attributes."""
         self._unseen |= set(plan.unseen)
         for computed in plan.computed:
-            readers = self._computed.get(computed, [])
-            self._computed[computed] = [one for one in readers if one.name != standing.name] + [standing]
+            readings = self._computed.get(computed.name, [])
+            others = [one for one in readings if one.query.name != standing.name]
+            self._computed[computed.name] = [*others, _Reading(standing, computed)]
 
     @property
     def known(self) -> Schema:
@@ -53,24 +63,31 @@ class ReadColumns:
         if self.schema is None:
             return block
         columns = conformed(block.columns, self.known)
-        for name, standing in self._computed.items():
-            readers = [one for one in standing if one.active is not None]
-            if readers:
-                self._note(readers[0].name, readers[0].version, ADVANCING)
-                try:
-                    columns = self._computing.added(columns, [name])
-                except Exception as error:
-                    if not is_of_query(error):
-                        raise
-                    self._fail(readers, error)
+        for readings in self._computed.values():
+            if active := [one for one in readings if one.query.active is not None]:
+                columns = self._with(columns, active)
         return block if columns is block.columns else replace(block, columns=columns)
 
     def fitted_for(self, block: Block, standing: Reader) -> Block:
         """The block as `fitted`, with the computed values of one query alone, whose step this is."""
         assert self.schema is not None
-        own = [name for name, readers in self._computed.items() if any(one is standing for one in readers)]
+        own = [one.computed for readings in self._computed.values() for one in readings if one.query is standing]
         return replace(block, columns=self._computing.added(conformed(block.columns, self.known), own))
 
-    def _fail(self, readers: Sequence[Reader], error: Exception) -> None:
-        for one in readers:
-            self._failed(one, error)
+    def _with(self, columns: Columns, readings: Sequence[_Reading]) -> Columns:
+        """The columns with a value that several queries read. Those fail that read it of an event that it fails on."""
+        query, first = readings[0].query, readings[0].computed
+        self._note(query.name, query.version, ADVANCING)
+        types = dict.fromkeys(one for reading in readings for one in reading.computed.types)
+        try:
+            return self._computing.added(columns, [replace(first, types=tuple(types))])
+        except Exception as error:
+            if not is_of_query(error):
+                raise
+            if len(readings) == 1:
+                self._failed(query, error)
+                return columns
+        for reading in readings:
+            self._with(columns, [reading])
+        left = [one for one in readings if one.query.active is not None]
+        return self._with(columns, left) if left else columns

@@ -10,6 +10,8 @@ from saffron.engine.events.event_expressions import Bools, truths
 from saffron.language.plan.expressions import Attribute, Expr
 from saffron.language.plan.pairs import exact, rest_of_name
 from saffron.language.plan.rewrite import reads
+from saffron.schema.computed import Computed, ComputedRead
+from saffron.schema.event_types import ANY_TYPE
 
 
 def holds(expr: Expr, columns: Columns) -> Bools:
@@ -20,5 +22,6 @@ def holds(expr: Expr, columns: Columns) -> Bools:
     expr = exact(expr, whole=False)
     names = [leaf.name for leaf in reads(expr) if isinstance(leaf, Attribute)]
     wholes = [name if (whole := rest_of_name(name)) is None else whole for name in names]
+    computed = [ComputedRead(name, (ANY_TYPE,)) for name in wholes if Computed.of_name(name) is not None]
     with np.errstate(all="ignore"):
-        return truths(expr, with_computed(columns, wholes))
+        return truths(expr, with_computed(columns, computed))

@@ -95,6 +95,7 @@ def aggregated(call: tree.Call, place: Place, scope: Scope) -> Found:
             raise open_error(scope, call.span)
         kind = Kind.ARRAY if call.function == "count" else Kind.NUMBER
         found = element_of(found, argument.steps, kind, scope, argument.span)
+        scope.note_computed(found.name, [place.types])
     own = call.function not in AGGREGATES
     takes_numbers = own or call.function in NUMERIC
     if found.kind in NO_NUMBERS and (takes_numbers or (found.kind is Kind.ARRAY and call.function != "count")):
@@ -124,5 +125,5 @@ def _formula(call: tree.Call, argument: tree.Expression, place: Place, scope: Sc
     chooses = isinstance(formula, Applied) and formula.function in CHOICES
     kind = Kind.NUMBER if chooses and call.function in _CHOOSING else Kind.FLOAT
     name = Computed(where_true(formula) if typed.sort is Sort.BOOLEAN else formula, kind).name
-    scope.computed[name] = None
+    scope.note_computed(name, [place.types])
     return Found(name, kind)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from saffron.language.plan.clauses import Output, ReturnItem, Window
 from saffron.language.plan.delivery import USUAL, Delivery
 from saffron.language.plan.pattern import Absence, Check, Component, Condition, Distinct, InOrder, Shape, Strategy
+from saffron.schema.computed import ComputedRead
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,7 @@ class MatchPlan:
     `into`: the event type of results that other queries read. `delivery`: EMIT and PUBLISH.
     `confidence`: the threshold, None without CONFIDENCE.
     `returns`: () for RETURN * and without RETURN. `waits`: descriptions of types and attributes that no event has had
-    yet. `unseen`: names of those attributes that the schema lacks. `computed`: names of the computed values that it
-    reads (`schema.computed`).
+    yet. `unseen`: names of those attributes that the schema lacks. `computed`: the computed values that it reads.
     """
 
     name: str
@@ -55,7 +55,7 @@ class MatchPlan:
     confidence: float | None = None
     waits: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
-    computed: tuple[str, ...] = ()
+    computed: tuple[ComputedRead, ...] = ()
 
     @property
     def positive(self) -> int:

@@ -8,6 +8,7 @@ from saffron.language.plan.clauses import ReturnItem, Window
 from saffron.language.plan.delivery import USUAL, Delivery
 from saffron.language.plan.expressions import Expr
 from saffron.language.plan.pattern import Component, Strategy
+from saffron.schema.computed import ComputedRead
 from saffron.schema.schema import Kind
 
 
@@ -106,4 +107,4 @@ class TrendPlan:
     delivery: Delivery = USUAL
     waits: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
-    computed: tuple[str, ...] = ()
+    computed: tuple[ComputedRead, ...] = ()

@@ -23,7 +23,6 @@ def element_of(found: Found, steps: tuple[Step, ...], kind: Kind, scope: Scope, 
     """An element of an array attribute, read as a kind. QueryError: the attribute is no array."""
     check_array(found.kind, scope, span)
     one = Computed(element(Read(found.name), steps), kind)
-    scope.computed[one.name] = None
     return Found(one.name, kind, found.null)
 
 

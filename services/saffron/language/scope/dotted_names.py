@@ -55,8 +55,9 @@ def _computed(expression: tree.Expression, scope: Scope) -> Computed:
         return attribute(next((each for each in found if not each.null), found[0]), 0, Which.SINGLE)
 
     kinds: list[Kind] = []
-    noted = dict(scope.computed)
+    noted, scope.computed = scope.computed, {}
     expr = bind_value(expression, scope, leaf).expr
+    scope.computed = noted  # what is computed is the key as a whole
     if not any(True for _ in reads(expr)):
         raise scope.schema_error("a key that reads no attribute", expression.span, _HINT)
     kind = kind_of(expr)
@@ -68,7 +69,7 @@ def _computed(expression: tree.Expression, scope: Scope) -> Computed:
         raise scope.schema_error(
             "an array, or an element of any kind, by which events cannot agree", expression.span, hint
         )
-    scope.computed = {**noted, one.name: None}
+    scope.note_computed(one.name, (place.types for place in scope.places))
     return one
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from saffron.carets import quoted, render
@@ -56,7 +56,8 @@ class Scope:
 
     `schema`: None accepts every name. `lenient`: unknown names are warnings. `aggregates`: names of user-defined
     aggregates, in lower case. `unseen`: names that an inferred schema lacks may come later, and are null until then.
-    `places`: the components in pattern order. `waits`, `unseen_names`, `computed`: ordered sets, see plan.MatchPlan.
+    `places`: the components in pattern order. `waits`, `unseen_names`: ordered sets, see plan.MatchPlan. `computed`:
+    the computed values that the query reads, each with the types of whose events it reads it.
     """
 
     text: str
@@ -68,7 +69,7 @@ class Scope:
     warnings: list[str] = field(default_factory=list)
     waits: dict[str, None] = field(default_factory=dict)
     unseen_names: dict[str, None] = field(default_factory=dict)
-    computed: dict[str, None] = field(default_factory=dict)
+    computed: dict[str, dict[EventTypes, None]] = field(default_factory=dict)
 
     # -------------------------------------------------------- errors and warnings
 
@@ -103,6 +104,10 @@ class Scope:
         shown = render(message, text=self.text, start=span.start, end=span.end, hint=hint, label="query warning")
         if shown not in self.warnings:
             self.warnings.append(shown)
+
+    def note_computed(self, name: str, types: Iterable[EventTypes]) -> None:
+        """Note that the query reads a computed value of events of these types."""
+        self.computed.setdefault(name, {}).update(dict.fromkeys(types))
 
     # -------------------------------------------------------- types and components
 

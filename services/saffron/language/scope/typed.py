@@ -68,8 +68,10 @@ def bind_value(expression: tree.Expression, scope: Scope, leaves: Leaves, *, of_
 
 def _noted(typed: Typed, scope: Scope) -> Typed:
     """The expression, with the computed values that it reads noted in the scope."""
-    names = (leaf.name for leaf in reads(typed.expr) if not isinstance(leaf, Length))
-    scope.computed |= dict.fromkeys(name for name in names if name is not None and name.startswith(COMPUTED_MARK))
+    for leaf in reads(typed.expr):
+        if not isinstance(leaf, Length) and leaf.name is not None and leaf.name.startswith(COMPUTED_MARK):
+            # A condition on a message, not on events of a pattern, has no components.
+            scope.note_computed(leaf.name, (one.types for one in scope.places[leaf.component : leaf.component + 1]))
     return typed
 
 

@@ -13,7 +13,7 @@ from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.computed_columns import with_computed
 from saffron.language import compile_query
 from saffron.language.syntax.parsing.parser import parse
-from saffron.schema.computed import Computed
+from saffron.schema.computed import Computed, ComputedRead
 from saffron.schema.schema import Kind, Schema
 from tests.reference.match.conditions import formula_value
 from tests.reference.match.events import events_of
@@ -42,13 +42,13 @@ COMPARING = (
 
 def name_of(formula: str) -> str:
     """The name under which a plan reads the formula that count runs over."""
-    (name,) = compile_query(f"PATTERN B+ b[] WHERE count({formula}) > 0 WITHIN 1 ms", SCHEMA, name="q").computed
-    return name
+    (read,) = compile_query(f"PATTERN B+ b[] WHERE count({formula}) > 0 WITHIN 1 ms", SCHEMA, name="q").computed
+    return read.name
 
 
 def values(events: list[dict[str, Any]], name: str) -> list[float | None]:
     """The values of a formula for each event."""
-    data = np.asarray(with_computed(columns(events), [name]).attributes[name].data, np.float64)
+    data = np.asarray(with_computed(columns(events), [ComputedRead(name, ())]).attributes[name].data, np.float64)
     return [None if math.isnan(one) else one for one in data.tolist()]
 
 
@@ -96,13 +96,13 @@ def test_comparisons_over_columns_of_numbers_beyond_float64_are_exact(seed: int)
         schema = exact_numbers.schema_of(events)
         one, other = (exact_numbers.comparison(rng, ("b[].x", "b[].y")) for _ in range(2))
         text = f"PATTERN ANY+ b[] WHERE {rng.choice(COMPARING).format(one, other)} > 1 WITHIN 1 ms"
-        for name in compile_query(text, schema, name="q").computed:
-            computed = Computed.of_name(name)
+        for read in compile_query(text, schema, name="q").computed:
+            computed = Computed.of_name(read.name)
             assert computed is not None
             expected = [computed.of(event.get) for event in events]
             if computed.kind is Kind.FLOAT:
                 expected = [None if value is None else float(value) for value in expected]
-            column = with_computed(exact_numbers.columns_of(events, schema), [name]).attributes[name]
+            column = with_computed(exact_numbers.columns_of(events, schema), [read]).attributes[read.name]
             assert column_values(column) == expected, (text, events)
             decided += len(set(expected)) > 1
     assert decided > 10
@@ -118,6 +118,6 @@ def test_a_formula_is_one_of_numbers_whatever_is_known_of_what_it_reads(
 ) -> None:
     schema = None if kind is None else Schema({"x": kind, "f": kind}, {"B": ("x", "f")}, {})
     plan = compile_query(f"PATTERN B+ b[] WHERE {function}({value}) = 1 WITHIN 1 ms", schema, name="q")
-    (one,) = map(Computed.of_name, plan.computed)
+    (one,) = (Computed.of_name(read.name) for read in plan.computed)
     assert one is not None
     assert one.kind.is_number

@@ -22,6 +22,7 @@ from saffron.engine.events.decoding.nesting import array_text
 from saffron.engine.match.core.kernel_layout import AT_ONCE
 from saffron.engine.match.core.rows import COUNTED, DUE, FIRES, RESULT
 from saffron.engine.match.core.stream import Range
+from saffron.schema.computed import ComputedRead
 from saffron.schema.numbers import fits, pair_of
 from saffron.schema.schema import NULL_CODE, Kind, Schema
 
@@ -64,7 +65,7 @@ class Made:
         return len(self.seq)
 
 
-def merged(part: Range, made: Sequence[Made], schema: Schema, computed: Sequence[str]) -> Range:
+def merged(part: Range, made: Sequence[Made], schema: Schema, computed: Sequence[ComputedRead]) -> Range:
     """The events of `part` with the results of other queries among them.
 
     `schema`, `computed`: of the query that reads them, and the computed values among its attributes.
@@ -74,7 +75,8 @@ def merged(part: Range, made: Sequence[Made], schema: Schema, computed: Sequence
     if not made and _has(own, schema):
         return part
     count = len(part)
-    kinds = {name: kind for name, kind in schema.kinds.items() if name not in computed}
+    names = {one.name for one in computed}
+    kinds = {name: kind for name, kind in schema.kinds.items() if name not in names}
 
     def all_of(stream: Ints, name: str) -> Ints:
         return np.concatenate([stream, *(getattr(one, name) for one in made)])
