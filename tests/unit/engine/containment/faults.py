@@ -65,7 +65,7 @@ def _of_name(arguments: tuple[Any, ...]) -> str:
 
 
 def _of_values(arguments: tuple[Any, ...]) -> str:
-    return COMPUTED if any("lower" in name for name in arguments[2]) else ""
+    return COMPUTED if any("lower" in read.name for read in arguments[2]) else ""
 
 
 def _of_graph(arguments: tuple[Any, ...]) -> str:
