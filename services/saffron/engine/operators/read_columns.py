@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,9 +43,19 @@ class ReadColumns:
     @property
     def known(self) -> Schema:
         """The schema in force, with computed attributes, and with those that no event has had yet, which are null."""
+        return self._with(self._unseen, self._computed)
+
+    def known_to(self, plan: Plan) -> Schema:
+        """The schema in force, with what one query reads beside it.
+
+        The runs of a query hold what this has: never what other queries read, of which a restart may bind others first.
+        """
+        return self._with(plan.unseen, plan.computed)
+
+    def _with(self, unseen: Iterable[str], computed: Iterable[str]) -> Schema:
         assert self.schema is not None
-        more = dict.fromkeys(self._unseen - self.schema.kinds.keys(), Kind.NULL)
-        more |= {name: one.kind for name in self._computed if (one := Computed.of_name(name)) is not None}
+        more = dict.fromkeys((name for name in unseen if name not in self.schema.kinds), Kind.NULL)
+        more |= {name: one.kind for name in computed if (one := Computed.of_name(name)) is not None}
         return replace(self.schema, kinds={**self.schema.kinds, **more}) if more else self.schema
 
     def fitted(self, block: Block) -> Block:
