@@ -41,7 +41,9 @@ def blocks_of(rng: random.Random, texts: dict[str, str]) -> list[Block]:
     return cases.blocks(events, sorted({30, *rng.sample(range(1, 60), 8)}), None, controls)
 
 
-def found(make: Callable[[], Operator], blocks: list[Block], behind: frozenset[int] = frozenset()) -> dict[str, list[bytes]]:
+def found(
+    make: Callable[[], Operator], blocks: list[Block], behind: frozenset[int] = frozenset()
+) -> dict[str, list[bytes]]:
     """What is published, by query. `behind`: the blocks with a snapshot and a restart behind them."""
     shell = Shell(make, blocks, behind, behind)
     results: dict[str, list[bytes]] = {}
