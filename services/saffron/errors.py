@@ -24,7 +24,25 @@ A message says what is wrong (with the value), where, and how to fix it.
 
 from __future__ import annotations
 
-from saffron.carets import render
+from collections.abc import Callable
+
+from saffron.carets import CUT, printable, render
+
+MOST = 400
+"""Characters of what an exception says, in a message; a log has the rest."""
+
+
+def one_line(thing: object, write: Callable[[object], str] = str) -> str:
+    """What a user's value or exception is as text (`write`: str or repr), fit for any record, log and terminal.
+
+    One line of printable characters, MOST of them at most. A user's own class may fail at telling it: that is said.
+    """
+    try:
+        text = write(thing)
+    except Exception as error:
+        return f"(what it says cannot be had: {type(error).__name__})"
+    line = " ".join(text.split())
+    return printable(line) if len(line) <= MOST else printable(line[:MOST]) + CUT
 
 
 class SaffronError(Exception):

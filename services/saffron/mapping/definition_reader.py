@@ -27,7 +27,7 @@ from saffron.mapping.definition import (
     TypeRule,
 )
 from saffron.mapping.kinds import As
-from saffron.mapping.mapper import OWN, RESERVED, is_type
+from saffron.mapping.mapper import OWN, RESERVED
 from saffron.mapping.paths import Path
 from saffron.mapping.table_definition import NO_ADDS
 from saffron.mapping.tables.table_reader import read_adds, read_tables
@@ -35,6 +35,7 @@ from saffron.mapping.time_formats import TimeError, zone_of
 from saffron.mapping.where import condition
 from saffron.mapping.yaml_nodes import Node, optional, path_of
 from saffron.records.stream import JSON, WITH_REGISTRY, AppliedDefinition, is_name
+from saffron.schema.event_types import is_type
 from saffron.schema.iso_times import parse_iso
 
 STREAM_FIELDS = (

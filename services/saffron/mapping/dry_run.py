@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from saffron.counted import counted
 from saffron.mapping.definition import SourceDefinition, StreamDefinition, TimeFormat
 from saffron.mapping.envelopes import Eventless
-from saffron.mapping.mapper import Mapped, Refused, is_type, outcomes_of
+from saffron.mapping.mapper import Mapped, Refused, outcomes_of
 from saffron.mapping.message import Message
+from saffron.schema.event_types import is_type
 from saffron.schema.likely_times import is_likely
 from saffron.schema.schema import MAX_TS
 

@@ -256,11 +256,6 @@ def _is_deeper(value: Any, levels: int) -> bool:
     return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
 
 
-def is_type(name: str) -> bool:
-    """True if an event may have this type: those that begin with $ are Saffron's own."""
-    return bool(name) and not name.startswith("$")
-
-
 def described(origin: Origin) -> str:
     """An origin as a sentence names it."""
     match origin:

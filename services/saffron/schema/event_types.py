@@ -6,6 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 
+def is_type(name: str) -> bool:
+    """True if an event may have this type: not the empty one, and none with $, which are Saffron's own."""
+    return bool(name) and not name.startswith("$")
+
+
 @dataclass(frozen=True)
 class EventTypes:
     """The types `named`; with `others`, every type but those, as ANY is but for the results of other queries."""

@@ -164,7 +164,8 @@ class Activation:
         for name in names:
             version, failure = self._view.changed[name], self._view.failed.get(name)
             state = "failed" if failure else "paused" if name in self._view.paused else "active"
-            self._report_status(name, version, state, failure or self._operator.reported(name), None)
+            at = self._view.reached.get(name)
+            self._report_status(name, version, state, failure or self._operator.reported(name), at)
 
     def _stop_failed(self) -> bool:
         """Stops queries in force that have failed on any partition; True if there were any."""

@@ -171,3 +171,41 @@ def test_messages_that_are_all_refused_say_why_no_query_fits(tmp_path: Path) -> 
     (tmp_path / "t.ndjson").write_bytes(b"\n")
     with pytest.raises(QueryError, match="The input is empty"):
         saffron.replay(LINES, {"t": tmp_path / "t.ndjson"}, stream=tmp_path / "s.yaml").counts()
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e400", "123456789012345678901"])
+@pytest.mark.parametrize("where", ["n", "inner", "array", "id", "row"])
+def test_a_number_that_is_no_value_costs_that_value_alone(tmp_path: Path, number: str, where: str) -> None:
+    """Wherever it stands: beside the key of the stream and of a look-up, in them, or in a row of the table."""
+    fields = {
+        "n": f'"id":"a","n":{number}',
+        "inner": f'"id":"a","m":{{"n":{number}}}',
+        "array": f'"id":"a","n":[1,{number}]',
+        "id": f'"id":{number}',
+        "row": '"id":"a"',
+    }
+    (tmp_path / "o.ndjson").write_text(
+        f'{{"at":1,"id":"a","n":1}}\n{{"at":2,{fields[where]}}}\n{{"at":3,"id":"a","n":2}}\n', "utf-8"
+    )
+    more = f',"more":{number}' if where == "row" else ""
+    (tmp_path / "rows.ndjson").write_text(f'{{"key":"a","label":"good"{more}}}\n', "utf-8")
+    (tmp_path / "s.yaml").write_text(
+        """stream: s
+key: id
+sources:
+- {topic: o, type: O, ts: {field: at, format: epoch_ms}}
+tables:
+- {name: rows, file: rows.ndjson, key: key}
+add:
+  label: {table: rows, key: id, take: label}
+""",
+        "utf-8",
+    )
+    query = "FROM s PATTERN O o WITHIN 1 ms RETURN o.id AS id, o.label AS label"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [
+            match.returns for match in saffron.replay(query, {"o": tmp_path / "o.ndjson"}, stream=tmp_path / "s.yaml")
+        ]
+    good = {"id": "a", "label": "good"}
+    assert found == [good, {"id": None, "label": None} if where == "id" else good, good]

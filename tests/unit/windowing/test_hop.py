@@ -44,6 +44,7 @@ class Bench:
     announced: dict[str, str] = field(default_factory=dict)
     unreadable: list[Unreadable] = field(default_factory=list)
     reasons: dict[str, str | None] = field(default_factory=dict)
+    places: dict[str, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.broker = MemoryBroker(lambda: 0)
@@ -83,6 +84,7 @@ class Bench:
         if not self.said or self.said[-1] != (name, version, state):
             self.said.append((name, version, state))
         self.reasons[name] = reason
+        self.places[name] = position
         if schema is not None:
             self.announced[name] = fingerprint(schema)
 
@@ -245,6 +247,35 @@ def test_a_successor_says_again_what_is_in_force(bench: Bench) -> None:
     heir.resume(block)
     heir.emit(10, flush=False)
     assert bench.said == [("m", 1, "active")]
+
+
+@pytest.mark.parametrize("state", ["paused", "failed"])
+def test_a_successor_says_from_where_on(bench: Bench, state: str) -> None:
+    """A stop has a position of its own on every partition, and after any restart it is still that one."""
+    bench.ready("m", 1, "matcher")
+    bench.query("m", 1, MATCH)
+    blocks = list(bench.hop.emit(5, flush=True))
+    bench.hop.take(events(0, 3), 10)
+    blocks += bench.leave(600)
+    bench.ready("m", 1, "matcher", bench.announced["m"])
+    for now in (610, 620, 630):
+        blocks += bench.leave(now)
+    assert sum(sizes(blocks)) == 3
+    if state == "paused":
+        bench.ready("m", 2, "matcher", bench.announced["m"])
+        bench.query("m", 2, MATCH, "pause")
+    else:
+        Statuses(bench.producer, TOPICS).report(QueryStatus("m", 1, "matcher", "events", 1, "failed", "why", 9))
+        bench.control.step()
+    for now in (640, 650):
+        blocks += bench.hop.emit(now, flush=True)
+    assert (bench.said[-1][2], bench.places.pop("m")) == (state, 3)
+    bench.said.clear()
+    heir = bench.chain()
+    for block in blocks:
+        heir.resume(block)
+    heir.emit(660, flush=False)
+    assert (bench.said[-1][2], bench.places["m"]) == (state, 3)
 
 
 def test_a_streams_settings_are_taken_over_and_a_schema_that_does_not_go_with_the_one_in_force_is_told(

@@ -7,8 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
+from saffron.engine.events.decoding.exact_json import roughly_parsed
 from saffron.errors import InputError
 from saffron.schema.iso_times import parse_iso
 
@@ -68,7 +67,7 @@ def _by_time(batches: Iterator[list[bytes]], speedup: float) -> Iterator[list[by
 def _moment(line: bytes) -> float | None:
     """An event's ts in ms; None if it has none that can be read."""
     try:
-        value: Any = orjson.loads(line)["ts"]
+        value: Any = roughly_parsed(line)["ts"]
         value = value[0] if isinstance(value, list) else value
         return parse_iso(value) if isinstance(value, str) else float(value)
     except (ValueError, KeyError, TypeError, IndexError):

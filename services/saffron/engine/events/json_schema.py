@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from saffron.errors import SchemaError
+from saffron.schema.event_types import is_type
 from saffron.schema.schema import COMPUTED_MARK, Distribution, Kind, Schema, widened
 
 _KINDS = {kind.json_type: kind for kind in (Kind.STRING, Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.ARRAY)}
@@ -147,7 +148,7 @@ def _event_types(properties: Mapping[str, Any], place: str) -> list[str]:
     names = [item["const"]] if "const" in item else item["enum"]
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise SchemaError(f"{where}: event types are strings, and this is {names!r}")
-    if never := [name for name in names if not name or name.startswith("$")]:
+    if never := [name for name in names if not is_type(name)]:
         raise SchemaError(f"{where}: no event is of type {never[0]!r}: types are not empty, and $ begins Saffron's own")
     return names
 

@@ -249,7 +249,7 @@ class MatchOperator(QueryOperator[StandingMatchQuery, Runs]):
 
     def _start(self, standing: StandingMatchQuery, plan: MatchPlan) -> Runs:
         assert self._schema is not None
-        schema = with_types(self._read.known, standing.derived or {})
+        schema = with_types(self._read.known_to(plan), standing.derived or {})
         runs = start(
             plan,
             schema,

@@ -20,7 +20,7 @@ from functools import cached_property
 from types import CodeType, FunctionType
 from typing import Any
 
-from saffron.errors import AggregateError
+from saffron.errors import AggregateError, one_line
 from saffron.language.plan.pairs import OF_EXTREME
 from saffron.schema.functions.built_in import find as find_function
 from saffron.schema.functions.registry import Registry
@@ -52,8 +52,12 @@ class UserAggregate:
             result = float(self.final(acc, count)) if count else math.nan
         except ZeroDivisionError:
             return None  # as x / 0 is null everywhere in the language
-        except Exception as error:
-            raise AggregateError(f"aggregate {self.name!r} failed on its input number {count}: {error!r}") from error
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # sys.exit(), too, is the aggregate's failure, and not the process's end
+            raise AggregateError(
+                f"aggregate {self.name!r} failed on its input number {count}: {one_line(error, repr)}"
+            ) from error
         return result if math.isfinite(result) else None
 
     @cached_property
@@ -70,7 +74,7 @@ class UserAggregate:
             final = compiled(self.final, float64(float64, int64))
         except CompileError as error:
             hint = "use numbers, math.* and local variables only"
-            raise AggregateError(f"aggregate {self.name!r} cannot be compiled: {error}; {hint}") from error
+            raise AggregateError(f"aggregate {self.name!r} cannot be compiled: {one_line(error)}; {hint}") from error
         return step, final
 
     @cached_property
@@ -123,7 +127,7 @@ def _check_number(name: str, role: str, call: Callable[[], Any]) -> None:
     except ZeroDivisionError:
         return
     except Exception as error:
-        raise AggregateError(f"aggregate {name!r}: {role} fails on the number 1: {error!r}") from error
+        raise AggregateError(f"aggregate {name!r}: {role} fails on the number 1: {one_line(error, repr)}") from error
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise AggregateError(
             f"aggregate {name!r}: {role} gives {value!r}, a {type(value).__name__}; it must be a number"

@@ -13,13 +13,11 @@ from types import TracebackType
 from typing import Any
 
 from saffron.engine.operators.standing import StandingQuery
-from saffron.errors import LogError
+from saffron.errors import LogError, one_line
 
 BINDING, COMPILING, ADVANCING, OBSERVING = "binding", "compiling", "advancing", "observing"
 REPORTING, SAVING, RESTORING = "reporting", "saving", "restoring"
 DROPPING, READING = "dropping partial matches", "reading"
-_MOST = 400
-"""Characters of an exception's message; a log has the rest."""
 
 Note = Callable[[str, int, str], None]
 """(query, its version, step): called before each step, so that a shell knows in which one its process died."""
@@ -69,9 +67,7 @@ def is_together(step: str) -> bool:
 
 def failure_text(step: str, position: int, error: Exception) -> str:
     """The text of an exception in a step: the step, the position in the stream, the type and the message."""
-    message = " ".join(str(error).split())
-    shown = message if len(message) <= _MOST else f"{message[:_MOST]}..."
-    return f"{step} at position {position}: {type(error).__name__}: {shown}".removesuffix(": ")
+    return f"{step} at position {position}: {type(error).__name__}: {one_line(error)}".removesuffix(": ")
 
 
 class Containment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,9 +53,19 @@ class ReadColumns:
     @property
     def known(self) -> Schema:
         """The schema in force, with computed attributes, and with those that no event has had yet, which are null."""
+        return self._known(self._unseen, self._computed)
+
+    def known_to(self, plan: Plan) -> Schema:
+        """The schema in force, with what one query reads beside it.
+
+        The runs of a query hold what this has: never what other queries read, of which a restart may bind others first.
+        """
+        return self._known(plan.unseen, (one.name for one in plan.computed))
+
+    def _known(self, unseen: Iterable[str], computed: Iterable[str]) -> Schema:
         assert self.schema is not None
-        more = dict.fromkeys(self._unseen - self.schema.kinds.keys(), Kind.NULL)
-        more |= {name: one.kind for name in self._computed if (one := Computed.of_name(name)) is not None}
+        more = dict.fromkeys((name for name in unseen if name not in self.schema.kinds), Kind.NULL)
+        more |= {name: one.kind for name in computed if (one := Computed.of_name(name)) is not None}
         return replace(self.schema, kinds={**self.schema.kinds, **more}) if more else self.schema
 
     def fitted(self, block: Block) -> Block:
@@ -84,10 +94,15 @@ class ReadColumns:
         except Exception as error:
             if not is_of_query(error):
                 raise
-            if len(readings) == 1:
-                self._failed(query, error)
-                return columns
-        for reading in readings:
-            self._with(columns, [reading])
+            return self._without_failed(columns, readings, error)
+
+    def _without_failed(self, columns: Columns, readings: Sequence[_Reading], error: Exception) -> Columns:
+        if len(readings) > 1:
+            for reading in readings:
+                self._with(columns, [reading])
         left = [one for one in readings if one.query.active is not None]
-        return self._with(columns, left) if left else columns
+        if len(left) < len(readings):
+            return self._with(columns, left) if left else columns
+        for reading in readings:  # it fails for one alone, or for all together and for nobody alone
+            self._failed(reading.query, error)
+        return columns

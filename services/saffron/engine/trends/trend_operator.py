@@ -212,7 +212,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
 
     def _start(self, standing: Standing, plan: TrendPlan) -> Reader:
         assert self._schema is not None
-        reader = Reader(replace(plan, name=standing.name), self._read.known.kinds, standing.slot)
+        reader = Reader(replace(plan, name=standing.name), self._read.known_to(plan).kinds, standing.slot)
         reader.apart = standing.name in self._apart
         return reader
 

@@ -15,10 +15,10 @@ def item_names(items: tuple[Item, ...], scope: Scope) -> list[str]:
 
     Raises QueryError for two items with one name.
     """
-    short = [item.alias or _attribute(item) or expression_text(item.expression) for item in items]
+    short = [_short(item) for item in items]
     count = Counter(short)
     names = [
-        name if item.alias or count[name] == 1 else expression_text(item.expression)
+        name if item.alias is not None or count[name] == 1 else expression_text(item.expression)
         for item, name in zip(items, short, strict=True)
     ]
     seen: set[str] = set()
@@ -31,8 +31,11 @@ def item_names(items: tuple[Item, ...], scope: Scope) -> list[str]:
     return names
 
 
-def _attribute(item: Item) -> str | None:
+def _short(item: Item) -> str:
+    """The alias, even the empty one; else the attribute's name; else the text."""
     found = item.expression
+    if item.alias is not None:
+        return item.alias
     if not isinstance(found, Reference) or found.attribute is None:
-        return None
+        return expression_text(found)
     return own_name(found.attribute) + steps_text(found.steps)

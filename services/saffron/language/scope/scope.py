@@ -18,7 +18,7 @@ from saffron.language.syntax.printer import types_text
 from saffron.language.syntax.sql import is_null, null_hint
 from saffron.language.syntax.tree import Event, Name, Span
 from saffron.schema.computed import Computed
-from saffron.schema.event_types import EventTypes, one_type
+from saffron.schema.event_types import EventTypes, is_type, one_type
 from saffron.schema.schema import Kind, Schema
 from saffron.schema.table_names import Lookup
 
@@ -116,7 +116,10 @@ class Scope:
 
         It is only a warning in lenient mode, and for a type inside a NOT (`absent`) if the schema was inferred.
         """
-        if self.schema is None or name in self.schema.types:
+        if self.schema is not None and name in self.schema.types:
+            return
+        self.check_type_name(name, Span(start, name_end(self.text, start, name)))
+        if self.schema is None:
             return
         if self._grows:
             self.waits[f"event type {quoted(name)}"] = None
@@ -131,6 +134,12 @@ class Scope:
         raise self.schema_error(
             message, span, known_names("The stream has", list(self.schema.types), name), unknown=True
         )
+
+    def check_type_name(self, name: str, span: Span) -> None:
+        """Check that events can be of this type at all; else raise QueryError."""
+        if not is_type(name):
+            hint = "A type is not empty, and does not begin with $, as Saffron's own do."
+            raise self.schema_error(f"no event is of type {quoted(name)}", span, hint)
 
     def declare(self, slots: Sequence[Slot], limit: int) -> None:
         """Declare the pattern's components, in order. QueryError: more than `limit`, equal or unknown names."""

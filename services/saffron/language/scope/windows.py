@@ -10,6 +10,7 @@ from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Typed
 from saffron.language.scope.typed import attribute, bind_condition
 from saffron.language.syntax import tree
+from saffron.language.syntax.lexing.tokens import name_text
 from saffron.schema.event_types import one_type
 
 
@@ -37,14 +38,14 @@ def _opening(opening: tree.Opening, scope: Scope) -> OpenOn:
     scope.check_type(opening.type, opening.type_start)
     if opening.condition is None:
         return OpenOn(opening.type, None)
-    names = (opening.variable or opening.type, opening.type)
+    names = (opening.type if opening.variable is None else opening.variable, opening.type)
 
     def leaf(expression: tree.Expression) -> Typed:
-        good = isinstance(expression, tree.Reference) and expression.index is tree.Index.NONE
-        if good and isinstance(expression, tree.Reference) and expression.variable in names and expression.attribute:
-            found = scope.attribute(one_type(opening.type), expression.attribute, expression.span)
+        read = expression if isinstance(expression, tree.Reference) and expression.index is tree.Index.NONE else None
+        if read is not None and read.variable in names and read.attribute is not None:
+            found = scope.attribute(one_type(opening.type), read.attribute, read.span)
             return attribute(found, 0, Which.SINGLE)
-        hint = f"Write {names[0]}.x for an attribute of the event that opens the window."
+        hint = f"Write {name_text(names[0])}.x for an attribute of the event that opens the window."
         raise scope.schema_error("a condition of OPEN ON reads that one event only", expression.span, hint)
 
     condition = bind_condition(opening.condition, scope, leaf)

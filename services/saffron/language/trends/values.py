@@ -16,6 +16,7 @@ from saffron.language.scope.sorts import SORTS, Sort, Typed
 from saffron.language.scope.typed import bind_condition, bind_value, kind_or_guess
 from saffron.language.syntax import tree
 from saffron.language.syntax.expression_printer import TREND_FUNCTIONS, expression_text
+from saffron.language.syntax.lexing.tokens import name_text
 from saffron.language.trends.layout import TrendLayout
 from saffron.schema.schema import Kind
 
@@ -55,7 +56,7 @@ def bind_values(query: tree.Query, layout: TrendLayout, scope: Scope) -> Values:
     for item in query.returns.items:
         if binder.is_group(item):
             continue
-        name = item.alias or expression_text(item.expression)
+        name = expression_text(item.expression) if item.alias is None else item.alias
         if name in found:
             raise scope.schema_error(
                 f"two items of RETURN are called '{name[:60]}'", item.span, "Name one: ... AS name."
@@ -140,7 +141,7 @@ class _Binder:
         component = self._component(call)
         if isinstance(argument, tree.Name):
             if call.function != "count":
-                hint = f"Write {call.function.upper()}({argument.name}.x)."
+                hint = f"Write {call.function.upper()}({name_text(argument.name)}.x)."
                 raise self.scope.schema_error(f"{call.function} needs an attribute", call.span, hint)
             return self._of(TrendAggregate("count", component, None, None), Kind.INT)
         return self._of_values(call, component)

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from saffron.engine.events.decoding.exact_json import roughly_parsed
 from saffron.mapping.message import parse, written
 from saffron.mapping.table_definition import AddRule
 from saffron.mapping.tables.table import Table
@@ -33,7 +34,7 @@ def added(events: Sequence[bytes], adds: Mapping[str, AddRule], tables: Mapping[
     """The flat events with the attributes `adds`. An event's own attribute of such a name is left out."""
     if not adds:
         return Added(events, {}, {})
-    parsed = [orjson.loads(event) for event in events]
+    parsed = list(map(roughly_parsed, events))
     own = {row: names for row, event in enumerate(parsed) if (names := [name for name in adds if name in event])}
     texts = [event[:-1] for event in events]
     for row, names in own.items():

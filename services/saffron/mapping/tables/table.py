@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from saffron.engine.events.decoding.exact_json import roughly_parsed
 from saffron.mapping.mapper import read_as
 from saffron.mapping.message import MessageError, Number, noun, object_of, parse, written
 from saffron.mapping.paths import MISSING
@@ -153,7 +154,7 @@ class Table:
 def row_of(value: bytes) -> Mapping[str, Any]:
     """The row in a JSON text. MessageError: the text is none."""
     try:
-        orjson.loads(value)  # it refuses texts that are no UTF-8, and halves of characters
+        roughly_parsed(value)  # it refuses texts that are no UTF-8, and halves of characters
     except ValueError as error:
         raise MessageError("not-json", f"it is no JSON: {error}") from None
     return object_of(parse(value), "a row")

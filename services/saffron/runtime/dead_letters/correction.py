@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
+from saffron.engine.events.decoding.exact_json import roughly_parsed
 from saffron.errors import InputError
 from saffron.mapping.message import MessageError, parse, written
 from saffron.mapping.paths import Path, PathError
@@ -85,7 +84,7 @@ def _parsed(value: bytes) -> Any:
 def event_of(value: bytes | None) -> dict[str, Any] | None:
     """The message as a JSON object, or None if it is none."""
     try:
-        event = orjson.loads(value or b"")
-    except orjson.JSONDecodeError:
+        event = roughly_parsed(value or b"")
+    except ValueError:
         return None
     return event if isinstance(event, dict) else None

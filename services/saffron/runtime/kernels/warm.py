@@ -29,6 +29,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Column, Columns
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.kernels import jit
+from saffron.errors import one_line
 from saffron.language.cost.shedders import AUTO
 from saffron.runtime.process.own_modules import import_modules
 from saffron.schema.schema import Kind, Schema
@@ -213,7 +214,7 @@ def main() -> None:
         try:
             failure = _compile(Request(**orjson.loads(line)))
         except Exception as error:  # the query's fault or ours: either way the next one is compiled
-            failure = f"compiling: {type(error).__name__}: {error}"
+            failure = f"compiling: {type(error).__name__}: {one_line(error)}"
         answers.write(" ".join(failure.split()).encode() + b"\n" if failure else _DONE)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from saffron.errors import SettingsError
+from saffron.errors import SettingsError, one_line
 
 
 def import_modules(names: str) -> None:
@@ -14,4 +14,6 @@ def import_modules(names: str) -> None:
             importlib.import_module(name)
         except Exception as error:
             hint = "it must be installed, or found by PYTHONPATH, wherever Saffron runs"
-            raise SettingsError(f"aggregates: module {name!r} cannot be imported: {error!r}; {hint}") from error
+            raise SettingsError(
+                f"aggregates: module {name!r} cannot be imported: {one_line(error, repr)}; {hint}"
+            ) from error

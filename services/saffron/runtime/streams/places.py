@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import orjson
-
+from saffron.engine.events.decoding.exact_json import roughly_parsed
 from saffron.schema.origin import NUMBER, OFFSET, PARTITION, TOPIC
 
 
@@ -27,7 +26,7 @@ class Place:
 def origin_of(value: bytes | None) -> Place | None:
     """The place of the element that an inner event of a merged stream was read from; None: it names none."""
     try:
-        event = orjson.loads(value or b"")
+        event = roughly_parsed(value or b"")
         return Place(str(event[TOPIC]), int(event[PARTITION]), int(event[OFFSET]), int(event.get(NUMBER, 0)))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

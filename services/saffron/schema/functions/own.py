@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from saffron.errors import FunctionError
+from saffron.errors import FunctionError, one_line
 from saffron.schema.functions.function import Function, Takes
 from saffron.schema.functions.registry import Registry
+from saffron.schema.functions.text import LONGEST
 from saffron.schema.numbers import fits
 from saffron.schema.schema import Kind
 
@@ -67,16 +68,36 @@ def _checked(name: str, function: Callable[..., Any], gives: Kind) -> Callable[.
     def called(*values: Any) -> Any:
         try:
             found = function(*values)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # sys.exit() in it, too, is the function's failure, and not the process's end
             shown = ", ".join(repr(value)[:60] for value in values)
-            raise FunctionError(f"function {name!r} failed on ({shown}): {error!r}") from error
+            raise FunctionError(f"function {name!r} failed on ({shown}): {one_line(error, repr)}") from error
         if found is None:
             return None
-        good = isinstance(found, {Kind.STRING: str, Kind.BOOL: bool}.get(gives, int | float))
-        if not good or (gives.is_number and isinstance(found, bool)):
-            raise FunctionError(f"function {name!r} gave {found!r:.60}, which is not {gives.noun}")
-        if gives.is_whole and not fits(found, gives):
-            raise FunctionError(f"function {name!r} gave {found!r:.60}, which is no whole number of 64 bits")
+        if what := _misfit(found, gives):
+            raise FunctionError(f"function {name!r} gave {one_line(found, repr):.60}, which is {what}")
+        if gives is Kind.STRING and len(found) > LONGEST:
+            return None
         return float(found) if gives is Kind.FLOAT else found
 
     return called
+
+
+def _misfit(found: Any, gives: Kind) -> str:
+    """What a value is instead of one of this kind; "" if it is one."""
+    good = isinstance(found, {Kind.STRING: str, Kind.BOOL: bool}.get(gives, int | float))
+    if not good or (gives.is_number and isinstance(found, bool)):
+        return f"not {gives.noun}"
+    if gives.is_whole and not fits(found, gives):
+        return "no whole number of 64 bits"
+    try:
+        if gives is Kind.FLOAT:
+            float(found)
+        elif gives is Kind.STRING:
+            found.encode()
+    except OverflowError:
+        return "beyond every float of 64 bits"
+    except UnicodeEncodeError:
+        return "no text: it has half of a surrogate pair"
+    return ""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from saffron.engine.operators.containment import ADVANCING, READING, unnoted
+import pytest
+
+from saffron.engine.operators.containment import ADVANCING, READING, failure_text, unnoted
 from saffron.engine.operators.failures import Ending, Failures
 from saffron.engine.operators.standing import StandingQuery
+from saffron.records.status import FAILED, QueryStatus
+from tests.unit.schema.test_own_functions import HOSTILE
 
 Query = StandingQuery[str]
 READERS = {"maker": ["reader"], "reader": ["last"]}
@@ -95,3 +99,14 @@ def test_a_query_that_failed_before_ends_now_or_once_it_comes() -> None:
     for query in again.values():
         bench.failures.added(query)
     assert [query.failure for query in again.values()] == ["it killed the process", ""]
+
+
+EXCEPTIONS = [error for error in HOSTILE if isinstance(error, Exception)]
+
+
+@pytest.mark.parametrize("error", EXCEPTIONS, ids=lambda error: type(error).__name__)
+def test_the_reason_fits_a_record_whatever_the_exception_says(error: Exception) -> None:
+    reason = failure_text(ADVANCING, 7, error)
+    assert reason.startswith(f"advancing at position 7: {type(error).__name__}")
+    assert QueryStatus("q", 1, "matcher", "events", 0, FAILED, reason, 7).encode()
+    assert len(reason) < 1000

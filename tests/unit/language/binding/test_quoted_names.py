@@ -82,3 +82,35 @@ def test_every_engine_takes_them(name: str) -> None:
     assert len(results) == (1 if name == "trends" else 2)
     assert all(one["return"]["n-n"] == 5 for one in results)
     assert all((one.get("key") or one["group"])["user-id"] == "u" for one in results)
+
+
+@pytest.mark.parametrize("name", ["", "$mine", "$watermark"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'PATTERN "{}" a WITHIN 9 ms',
+        'PATTERN SEQ("order-paid" a, NOT "{}" b) WITHIN 9 ms',
+        'PATTERN ("order-paid" | "{}") a WITHIN 9 ms',
+        'PATTERN "order-paid" a WITHIN 9 ms OPEN ON "{}" o',
+        'PATTERN "order-paid" a WITHIN 9 ms RETURN a.n AS n INTO "{}"',
+    ],
+)
+@pytest.mark.parametrize("schema", [SCHEMA, None])
+def test_a_type_that_no_event_can_have_is_refused(text: str, name: str, schema: Schema | None) -> None:
+    """Else the query would wait for ever for what the contract of events forbids."""
+    text = text.format(name)
+    with pytest.raises(QueryError, match="no event is of type") as caught:
+        bind(text, schema, name="q", lenient=True)
+    assert f'"{name}"' in text[caught.value.start : caught.value.end]
+
+
+def test_the_empty_name_is_a_name() -> None:
+    events = [{"type": "A", "ts": at, "": value} for at, value in enumerate((5, 6, 6))]
+    queries = {
+        'PATTERN A a WITHIN 1 ms RETURN a."" AS n, a.ts AS ""': [{"n": 5, "": 0}, {"n": 6, "": 1}, {"n": 6, "": 2}],
+        'PATTERN A a WHERE a."" > 5 WITHIN 1 ms RETURN a.""': [{"": 6}, {"": 6}],
+        'PATTERN A a WITHIN 1 ms OPEN ON A "" WHERE ""."" = 6 RETURN a.ts AS t': [{"t": 1}, {"t": 2}],
+        'PATTERN A+ a GROUP BY "" WITHIN 9 ms RETURN "", COUNT(*) AS n': [{"n": 1}, {"n": 3}],
+    }
+    for text, wanted in queries.items():
+        assert [one.returns for one in saffron.replay(text, events)] == wanted, text

@@ -22,6 +22,7 @@ class View:
     it was stopped for good; such a query is also paused.
 
     `since`: name -> the position from which on the version is in force here; it is not in checkpoints.
+    `reached`: name -> the position from which on its state is in force: since it was added, paused, resumed or stopped.
 
     `traits`: name -> its properties for shedding. `texts`: name -> text. `models`: query -> version of its transition
     model in force. `schema`: of the stream, as its record has it. `shedders`: by the names in records.
@@ -36,6 +37,7 @@ class View:
     texts: dict[str, str] = field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
     since: dict[str, int] = field(default_factory=dict)
+    reached: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     shedders: Mapping[str, Shedder] = field(default_factory=lambda: SHEDDERS)
 
@@ -75,6 +77,7 @@ class View:
     def _query(self, body: Mapping[str, Any], position: int) -> None:
         name, operation = str(body["name"]), body["op"]
         self.changed[name] = int(body["version"])
+        self.reached[name] = position
         if operation == "add":
             self.queries[name] = int(body["version"])
             self.since[name] = position
@@ -92,6 +95,7 @@ class View:
             self.paused.discard(name)
             self.models.pop(name, None)
             self.since.pop(name, None)
+            self.reached.pop(name, None)
             self.failed.pop(name, None)
         elif operation == "pause":
             self.paused.add(name)
@@ -107,6 +111,7 @@ class View:
         entries = list(queries.values()) if isinstance(queries, Mapping) else list(queries)
         self.queries = {str(entry["name"]): int(entry.get("added", entry["version"])) for entry in entries}
         self.changed = {str(entry["name"]): int(entry["version"]) for entry in entries}
+        self.reached = {str(entry["name"]): int(entry["since"]) for entry in entries if "since" in entry}
         self.slots = {str(entry["name"]): int(entry.get("slot", -1)) for entry in entries}
         self.failed = {str(entry["name"]): str(entry["failure"]) for entry in entries if entry.get("failure")}
         self.paused = {str(entry["name"]) for entry in entries if _is_paused(entry)} | self.failed.keys()
