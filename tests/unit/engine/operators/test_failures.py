@@ -95,3 +95,13 @@ def test_a_query_that_failed_before_ends_now_or_once_it_comes() -> None:
     for query in again.values():
         bench.failures.added(query)
     assert [query.failure for query in again.values()] == ["it killed the process", ""]
+
+
+def test_each_of_several_versions_that_failed_before_ends_once_it_comes() -> None:
+    bench = Bench()
+    for version in (2, 4):
+        bench.failures.stop("reader", version, "it killed the process", bench.queries["reader"])
+    again: dict[int, Any] = {version: Query("reader", version, "", 0, earliest=False) for version in (2, 3, 4)}
+    for query in again.values():
+        bench.failures.added(query)
+    assert [query.failure for query in again.values()] == ["it killed the process", "", "it killed the process"]
