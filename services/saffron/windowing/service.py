@@ -118,7 +118,7 @@ class WindowingService:
         if self._control.caught_up:
             self._ended_queries.step()
             moved |= self._router.step(now_ms)
-            if self._router.reads:
+            if self._router.has_sources:
                 wait = min(wait, _ROUTED_WAIT)
         moved |= self.shell.step(now_ms, 0.0 if moved else wait)
         if interval := self._digest.due(now_ms):
@@ -196,7 +196,7 @@ class WindowingService:
             return consumer.poll_raw(self._settings.poll_records, wait)
         # Messages gather in the client until the next block may leave: a step costs more than the few it would take.
         wait = min(*due, self._settings.block_ms) / 1000
-        if self._router.reads:
+        if self._router.has_sources:
             wait = min(wait, _ROUTED_WAIT)
         return consumer.poll_raw(self._settings.poll_records, wait, fill=True)
 
@@ -248,9 +248,10 @@ class WindowingService:
         def hear(body: dict[str, Any]) -> None:
             self._idle_sources.hear(body, now_ms)
             self._silence.hear(body, at)
+            self._router.hear(body, now_ms)
 
         bounds = self._idle_bounds()
-        if self._members is None and (bounds or self._silent_streams):
+        if self._members is None and (bounds or self._silent_streams or self._router.hears):
             self._members = Members(self._log, self._topics)
         if self._members is not None:
             self._members.step(hear)
@@ -284,6 +285,9 @@ class WindowingService:
         for where, digest in self._windowing_metrics.report(now_ms, interval, silent):
             send(self._producer, self._topics, replace(digest, stem=self._control.stream_at(where.topic).stem))
         self._router.report()
+        if reads := self._router.reads():
+            body = service_digest(SERVICE, now_ms, interval, reads=reads)
+            self._producer.send(self._topics.health, 0, body, key=SERVICE.encode())
         inputs = [*self.shell.inputs, *self._router.inputs]
         self._inputs.report(inputs, [*self.shell.troubles, *self._router.troubles], now_ms, interval)
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))

@@ -14,6 +14,7 @@ import orjson
 import pytest
 
 from saffron.engine.events.block import Block
+from saffron.errors import FencedError
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
@@ -373,17 +374,22 @@ def test_messages_of_the_past_are_stamped_anew_so_that_retention_keeps_them(tmp_
 IDLE = SHOP.replace("key: order_id", "key: order_id\nidle: 300ms")
 
 
-def rested(shop: Shop) -> bool:
-    """Whether all sources are silent, and have said so in every partition."""
+def silent(shop: Shop) -> set[tuple[int, int]]:
+    """The sources, by number and partition, that have said in every partition that they are silent."""
+    found: list[set[tuple[int, int]]] = []
     for partition in range(TARGETS):
         said: dict[tuple[int, int], bool] = {}
         for record in shop.world.read(TOPIC, partition, committed_only=True):
             body = orjson.loads(record.value or b"")
             if body["type"] == "$watermark":
                 said[body["of"], body["source"]] = body.get("silent", False)
-        if len(said) < 3 or not all(said.values()):
-            return False
-    return True
+        found.append({source for source, is_silent in said.items() if is_silent})
+    return set.intersection(*found)
+
+
+def rested(shop: Shop) -> bool:
+    """Whether all sources are silent, and have said so in every partition."""
+    return len(silent(shop)) == 3
 
 
 def test_where_all_sources_are_silent_time_goes_on_to_the_latest_of_them(tmp_path: Path) -> None:
@@ -510,6 +516,73 @@ def test_a_source_may_be_avro_beside_one_of_json(tmp_path: Path) -> None:
         ]
         (event,) = [body for body in map(orjson.loads, routed) if body["type"] == "orders"]
         assert (event["customer.tier"], event["$offset"]) == ("gold", 0)
+
+
+def test_a_silent_source_whose_messages_cannot_be_read_yet_is_waited_for(tmp_path: Path) -> None:
+    """Its registry does not answer for a while."""
+    with running() as registry:
+        registry.add(7, json.dumps(NESTED))
+        shop = Shop(1, tmp_path, NO_CHAOS)
+        shop.apply(IDLE.replace("- topic: orders", f"- topic: orders\n  format: avro\n  registry: {registry.url}"))
+        order = {"order_id": "a", "at": 1_000_000, "customer": {"tier": "gold"}}
+
+        def send(number: int, ts: int, partition: int) -> None:
+            value = avro(number, NESTED, order | {"at": ts})
+            shop.producer.send("orders", partition, value, timestamp=shop.world.now)
+            shop.producer.flush(1)
+
+        for partition in range(2):
+            send(7, 1_000_000, partition)
+        shop.send("payments", 0, {"order": {"id": "a"}, "paid": 1_000_000, "status": "OK"})
+        shop.world.settle(lambda: rested(shop))
+        registry.down = True
+        send(8, 1_500_000, 0)
+        for ts in range(1_600_000, 3_000_000, 100_000):
+            shop.send("payments", 0, {"order": {"id": "a"}, "paid": ts, "status": "OK"})
+            for _ in range(10):
+                for process in shop.world.processes:
+                    shop.world._turn(process)
+                shop.world._deliver(True)
+                shop.world.now += 20
+        registry.add(8, json.dumps(NESTED))
+        registry.down = False
+        shop.world.settle(lambda: rested(shop) and shop.passed(2_000_000))
+        order_of_a = shop.order(partition_of(b"a", TARGETS))
+        assert 1_500_000 in [key[0] for key in order_of_a]
+        assert shop.letters() == {}
+
+
+@pytest.mark.parametrize("late", range(4))
+@pytest.mark.parametrize("seed", range(2))
+def test_a_source_without_idle_does_not_pass_a_silent_one_when_all_begin_anew(
+    seed: int, late: int, tmp_path: Path
+) -> None:
+    """`late`: so many times a member must try before it takes sources over."""
+    shop = Shop(seed, tmp_path, NO_CHAOS)
+    shop.apply(SHOP.replace("- topic: orders", "- topic: orders\n  idle: 300ms"))
+    for partition in range(2):
+        shop.send("orders", partition, {"order_id": "a", "at": 1_000_000})
+    shop.send("payments", 0, {"order": {"id": "a"}, "paid": 1_000_000, "status": "OK"})
+    shop.world.settle(lambda: silent(shop) == {(0, 0), (0, 1)} and shop.is_committed())
+    for process in shop.world.processes:
+        shop.world._kill(process)
+    for process in shop.world.processes:
+        shop.world._turn(process)
+        assert process.log is not None
+        for _ in range(late):
+            process.log.inject("init", FencedError("by the transaction of the one that died"), after=False)
+    for ts in range(1_100_000, 1_900_000, 50_000):
+        for partition in range(2):
+            shop.send("orders", partition, {"order_id": "a", "at": ts})
+        shop.send("payments", 0, {"order": {"id": "a"}, "paid": ts, "status": "OK"})
+    shop.finish(2)
+    for _ in range(400):
+        for process in shop.world.processes:
+            shop.world._turn(process)
+        shop.world._deliver(True)
+        shop.world.now += 5
+    shop.world.settle(shop.is_read)
+    shop.check()
 
 
 def test_a_dead_letter_has_its_element_alone(tmp_path: Path) -> None:

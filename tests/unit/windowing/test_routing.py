@@ -25,10 +25,11 @@ from saffron.runtime.telemetry.metric_names import (
     TRANSACTION_ABORTS,
 )
 from saffron.runtime.telemetry.metrics import Metrics
+from saffron.windowing.routing.router import Router
 from saffron.windowing.service import WindowingService
 from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.some_time import SomeTime
-from tests.unit.runtime.world import NO_CHAOS, Chaos, World
+from tests.unit.runtime.world import NO_CHAOS, Chaos, Process, World
 
 TOPICS = Topics("t.")
 NAME, TOPIC = "by_sector", "t.by_sector"
@@ -206,6 +207,43 @@ def test_what_came_to_silent_sources_while_nobody_read_is_not_late(
     assert system.world.read(TOPICS.dead_letters, 0, committed_only=False) == []
     numbers = [number for partition in range(TARGETS) for _, number in system.windows(partition)]
     assert sorted(numbers) == list(range(93))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_silent_source_is_waited_for_from_soon_after_its_member_died(seed: int, tmp_path: Path) -> None:
+    """A message comes to it while nobody reads it, and then many later ones to the others."""
+    system = System(seed, tmp_path, NO_CHAOS, idle=300)
+    system.world.broker.session_timeout = 20_000
+    for source in range(SOURCES):
+        system.send(source, 1_000_000, "tech")
+    system.world.settle(system.rested)
+    dead, alive = sorted(system.world.processes, key=lambda one: len(router_of(one).chains(NAME)))
+    (source,) = (where.partition for where in router_of(dead).chains(NAME))
+    system.world._kill(dead)
+
+    def live(turns: int) -> None:
+        for _ in range(turns):
+            system.world._turn(alive)
+            system.world._deliver(True)
+            system.world.now += 50
+
+    live(80)
+    system.send(source, 1_000_100, "tech")
+    for number in range(20):
+        for other in set(range(SOURCES)) - {source}:
+            system.send(other, 1_002_000 + 100 * number, SECTORS[number % 4])
+        live(2)
+    live(800)  # it takes the source over
+    system.end(2_000_000)
+    system.world.settle(system.ended)
+    assert system.world.read(TOPICS.dead_letters, 0, committed_only=False) == []
+    numbers = [number for partition in range(TARGETS) for _, number in system.windows(partition)]
+    assert sorted(numbers) == list(range(44))
+
+
+def router_of(process: Process) -> Router:
+    assert isinstance(process.service, WindowingService)
+    return process.service._router
 
 
 @pytest.mark.parametrize("forgotten", [False, True])

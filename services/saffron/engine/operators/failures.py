@@ -44,7 +44,7 @@ class Failures(Generic[S]):
         self.results = BlockResults(self._contained)
         self.position = 0
         self._untold: list[Failure] = []
-        self._stops: dict[str, tuple[int, str]] = {}
+        self._stops: dict[tuple[str, int], str] = {}
         self._unsettled = False
 
     def step(self, standing: S, step: str) -> QueryStep:
@@ -77,13 +77,11 @@ class Failures(Generic[S]):
             self._end(standing, reason)
             self.settle()
         else:
-            self._stops[name] = version, reason
+            self._stops[name, version] = reason
 
     def added(self, standing: S) -> None:
         """Fail a query that is added, if `stop` has named it."""
-        version, reason = self._stops.get(standing.name, (None, ""))
-        if version == standing.version:
-            standing.failure = reason
+        standing.failure = self._stops.get((standing.name, standing.version), standing.failure)
 
     def end_here(self, standing: S, reason: str) -> None:
         """End a query that failed by the log, and those that read its results. Their results so far are reported."""

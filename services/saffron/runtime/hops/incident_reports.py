@@ -14,11 +14,15 @@ from saffron.runtime.hops.input_state import GROWN, LOST, REMADE
 
 @dataclass(frozen=True)
 class IncidentReport:
-    """An incident in words. `where`: TOPIC/PARTITION, or TOPIC for one that concerns the whole topic (grown)."""
+    """An incident in words. `where`: TOPIC/PARTITION for records that were lost, else TOPIC."""
 
     where: str
     what: str
     fix: str
+
+
+Noticed = list[tuple[int, Mapping[str, Any]]]
+"""The partitions that noticed one incident, each with the incident as it was noticed there."""
 
 
 def incident_reports_of(
@@ -28,45 +32,50 @@ def incident_reports_of(
 
     `streams`: by name; None where they are not known.
 
-    Added partitions are reported once per topic, however many partitions noticed it.
+    Several streams may be made of one topic, and each of them notices what happened to it, in each partition.
     """
-    found: dict[tuple[Any, ...], IncidentReport] = {}
-    grown: dict[tuple[str, int, int], dict[int, Mapping[str, Any]]] = {}
+    found: dict[tuple[Any, ...], Noticed] = {}
     for row in inputs:
-        topic, partition = str(row["topic"]), int(row["partition"])
-        for one in row["incidents"]:
-            if one["kind"] == GROWN:
-                grown.setdefault((topic, one["before"], one["after"]), {})[partition] = one
-            elif one["kind"] in _TEXTS:
-                place = (topic, partition, one["kind"], one["before"], one["at"])
-                found[place] = IncidentReport(f"{topic}/{partition}", *_TEXTS[one["kind"]](topic, one))
-    return [*found.values(), *(_grown(key, places, streams) for key, places in grown.items())]
+        partition, generation = int(row["partition"]), 0
+        for one in reversed(row["incidents"]):
+            kind, numbers = one["kind"], (one["before"], one["after"])
+            place = {LOST: (partition, *numbers), REMADE: (), GROWN: numbers}.get(kind)
+            if place is not None:
+                key = kind, str(row["topic"]), row.get("id", ""), generation, *place
+                found.setdefault(key, []).append((partition, one))
+            generation += kind == REMADE  # what is older happened to the topic before
+    return [_report(kind, topic, noticed, streams) for (kind, topic, *_), noticed in found.items()]
 
 
-def _lost(topic: str, one: Mapping[str, Any]) -> tuple[str, str]:
+def _report(kind: str, topic: str, noticed: Noticed, streams: Mapping[str, StreamRecord] | None) -> IncidentReport:
+    if kind == LOST:
+        return _lost(topic, noticed)
+    return _remade(topic, noticed) if kind == REMADE else _grown(topic, noticed, streams)
+
+
+def _lost(topic: str, noticed: Noticed) -> IncidentReport:
+    partition, one = noticed[0]
     first, stop = one["before"], one["after"]
     unread = f"{counted(stop - first, 'record')} (offsets {first} to {stop - 1})"
-    what = f"retention took {unread}, not yet read, {_at(one)}"
+    what = f"retention took {unread}, not yet read, {_at(noticed)}"
     keep = f"kafka-configs --alter --entity-type topics --entity-name {topic} --add-config retention.ms=MS"
-    return what, f"keep it longer than its readers may be away: {keep}"
+    return IncidentReport(f"{topic}/{partition}", what, f"keep it longer than its readers may be away: {keep}")
 
 
-def _remade(topic: str, one: Mapping[str, Any]) -> tuple[str, str]:
+def _remade(topic: str, noticed: Noticed) -> IncidentReport:
     what = (
-        f"it was deleted and made anew; the old one was read up to offset {one['before']}, the new one is read from "
-        f"offset {one['after']} on, {_at(one)}"
+        f"it was deleted and made anew, {_at(noticed)}; the old one was read up to partition/offset "
+        f"{_offsets(noticed)}, the new one is read from its first record on"
     )
-    return what, "nothing, if its events go on in time; to begin afresh: saffron stream remove, saffron stream add"
+    fix = "nothing, if its events go on in time; to begin afresh: saffron stream remove, saffron stream add"
+    return IncidentReport(topic, what, fix)
 
 
-def _grown(
-    key: tuple[str, int, int], places: Mapping[int, Mapping[str, Any]], streams: Mapping[str, StreamRecord] | None
-) -> IncidentReport:
-    topic, before, after = key
-    offsets = ", ".join(f"{partition}/{one['offset']}" for partition, one in sorted(places.items()))
+def _grown(topic: str, noticed: Noticed, streams: Mapping[str, StreamRecord] | None) -> IncidentReport:
+    before, after = noticed[0][1]["before"], noticed[0][1]["after"]
     what = (
-        f"it had {counted(before, 'partition')} and has {after}, {_at(next(iter(places.values())))} (noticed at "
-        f"partition/offset {offsets}): what was open there for a key that moved is not completed"
+        f"it had {counted(before, 'partition')} and has {after}, {_at(noticed)} (noticed at "
+        f"partition/offset {_offsets(noticed)}): what was open there for a key that moved is not completed"
     )
     return IncidentReport(
         topic, what, f"nothing for what comes; a stream whose partitions stay: {_apart(topic, streams)}"
@@ -83,8 +92,13 @@ def _apart(topic: str, streams: Mapping[str, StreamRecord] | None) -> str:
     return f"saffron stream add {record.name}-fixed --from {record.name} --key {record.key or 'ATTR'}"
 
 
-def _at(one: Mapping[str, Any]) -> str:
-    return f"{datetime.fromtimestamp(one['at'] / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+def _offsets(noticed: Noticed) -> str:
+    """How far each partition had been read, by each stream that reads otherwise than another."""
+    places = sorted({(partition, int(one["offset"])) for partition, one in noticed})
+    return ", ".join(f"{partition}/{offset}" for partition, offset in places)
 
 
-_TEXTS = {LOST: _lost, REMADE: _remade}
+def _at(noticed: Noticed) -> str:
+    """When it was first noticed."""
+    first = min(one["at"] for _, one in noticed)
+    return f"{datetime.fromtimestamp(first / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -51,7 +51,12 @@ class InputReport:
         else:
             self._health.done(_WAITING_KEY)
         recent_incidents = [
-            {"topic": row.where.topic, "partition": row.where.partition, "incidents": incidents}
+            {
+                "topic": row.where.topic,
+                "partition": row.where.partition,
+                "id": row.tracker.state.topic,
+                "incidents": incidents,
+            }
             for row in rows
             if (incidents := row.tracker.state.recent_incidents(now_ms))
         ]

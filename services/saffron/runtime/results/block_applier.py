@@ -12,7 +12,7 @@ from saffron.engine.operators.operator import ResultOperator
 from saffron.errors import AbortableError
 from saffron.runtime.hops.block_reader import BlockReader, ReaderState
 from saffron.runtime.log import Log, Record
-from saffron.runtime.results.chain_plan import Applied, ChainPlan, Message, Observer, Place, blocks_until
+from saffron.runtime.results.chain_plan import Applied, ChainPlan, Message, Observer, blocks_until
 from saffron.runtime.results.failed_queries import FailedQueries
 from saffron.runtime.results.last_step import LastStep
 from saffron.runtime.results.snapshots import Snapshot
@@ -51,7 +51,7 @@ class BlockApplier:
         operator = plan.operator(self._step.enter)
         self._observer = plan.observer()
         self._dropped = Growth()
-        self.failed.take_over(start.place.failed)
+        self.failed.take_over(start.place.failed, committed)
         if start.snapshot is not None:
             position = start.snapshot.position
         self._check_deaths(operator, committed, min(position, committed))
@@ -60,7 +60,8 @@ class BlockApplier:
         if start.snapshot is not None:
             state = self._restore(operator, start.snapshot)
         operator.part(self._unshared)
-        self.failed.add(operator.failures(), committed)
+        self.failed.add(operator.failures(), position)
+        self.failed.reached(position)
         self._step.leave()
         self._reader = BlockReader(state)
         self.operator = operator
@@ -82,7 +83,7 @@ class BlockApplier:
                 self._unshared |= {death.query}
             elif death.proven:
                 failure = Failure(death.query, death.version, death.step, self.next_seq, death.reason())
-                self.failed.add([failure], max(death.offset, committed), stopped=False)
+                self.failed.add([failure], death.offset, stopped=False)
                 if death.offset < committed or death.step == RESTORING:
                     self.failed.stop_before(operator, committed)
 
@@ -102,16 +103,16 @@ class BlockApplier:
 
     # ------------------------------------------------------------ work
 
-    def apply(self, record: Record, place: Place) -> Applied | None:
-        """Applies the block of a record; None if it is none that counts. `place`: the committed place.
+    def apply(self, record: Record) -> Applied | None:
+        """Applies the block of a record; None if it is none that counts.
 
         GapError: blocks before it are missing.
         """
         assert self.operator is not None
         block = self._reader.accept(record)
-        return None if block is None else self._run(self.operator, block, record.offset, place)
+        return None if block is None else self._run(self.operator, block, record.offset)
 
-    def _run(self, operator: ResultOperator, block: Block, offset: int, place: Place) -> Applied:
+    def _run(self, operator: ResultOperator, block: Block, offset: int) -> Applied:
         """The operator's results for one block, with failures, measurements and observations recorded."""
         self.failed.stop_before(operator, offset)
         self._step.set_offset(offset)
@@ -119,8 +120,9 @@ class BlockApplier:
         results = operator.apply(block, lambda: blocks_until(self._log, self._plan, offset))
         nanoseconds = perf_counter_ns() - started
         self._step.leave()
-        self._add_failures(operator.failures(), offset, place)
+        self._add_failures(operator.failures(), offset)
         self.failed.block_applied(block, offset)
+        self.failed.reached(offset + 1)
         self._observer.applied(block, operator, nanoseconds)
         self._tally.processing_ns += nanoseconds
         self._tally.events += len(block.columns)
@@ -136,7 +138,7 @@ class BlockApplier:
             return {}
         return self._dropped.since(operator.statistics().get("dropped", {}))
 
-    def _add_failures(self, failures: Sequence[Failure], offset: int, place: Place) -> None:
+    def _add_failures(self, failures: Sequence[Failure], offset: int) -> None:
         """Records failures in a block.
 
         If other queries are affected, the block is applied again from the last snapshot.
@@ -146,7 +148,7 @@ class BlockApplier:
             self._unshared |= apart
             shared = f"{', '.join(sorted(apart))} share a graph, of which one failed; each goes on alone"
             raise AbortableError(f"{shared} ({failures[0].reason})")
-        self.failed.add(failures, max(offset, place.offset))
+        self.failed.add(failures, offset)
         if any(one.anew for one in failures):
             raise AbortableError(f"query {failures[0].name} failed: the block is taken again without it")
 

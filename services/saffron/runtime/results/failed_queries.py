@@ -4,6 +4,10 @@ The cause of a failure may be gone after a restart, and the stream does not reco
 with the results: the next owner stops them at the same place, whichever snapshot it restores. An entry is kept until a
 control record in the log ends the query. This is a newer version, a removal, or the failure that windowing copies from
 `query-status`.
+
+A failure in a block whose results are in the log already, which is applied again for the state alone, may be known and
+past: its query was ended since. So it is reported once these blocks have been applied, if no control record in them
+ends its query.
 """
 
 from __future__ import annotations
@@ -57,11 +61,14 @@ class FailedQueries:
         self._report = report
         self._failed: dict[tuple[str, int], FailedQuery] = {}
         self._stopped: set[tuple[str, int]] = set()
+        self._unreported: dict[tuple[str, int], Failure] = {}
+        self._committed = 0
 
-    def take_over(self, committed: Iterable[FailedQuery]) -> None:
-        """Adds the entries of the committed place. Entries that were never committed stay."""
+    def take_over(self, committed: Iterable[FailedQuery], offset: int) -> None:
+        """Adds the entries of the committed place, at `offset`. Entries that were never committed stay."""
         self._failed |= {(one.name, one.version): one for one in committed}
         self._stopped.clear()
+        self._committed = offset
 
     def stop_before(self, operator: ResultOperator, offset: int) -> None:
         """Stops in `operator` the queries that do not take the block at `offset`. Called before it is applied."""
@@ -71,19 +78,22 @@ class FailedQueries:
                 operator.stop(query.name, query.version, "it failed before: query-status says with what")
 
     def add(self, failures: Sequence[Failure], offset: int, index: int | None = None, *, stopped: bool = True) -> None:
-        """Adds and reports new failures, from the block at `offset` on.
+        """Adds new failures, from the block at `offset` on. They are reported now, or by `reached`.
 
         `stopped`: the operator has stopped them already.
         """
         for one in failures:
-            if (one.name, one.version) in self._failed:
+            key = one.name, one.version
+            if key in self._failed:
                 continue
-            _LOG.error("query %s failed: %s", one.name, one.reason, exc_info=one.error)
             if not one.logged:
-                self._failed[one.name, one.version] = FailedQuery(one.name, one.version, offset, index)
+                self._failed[key] = FailedQuery(one.name, one.version, offset, index)
                 if stopped:
-                    self._stopped.add((one.name, one.version))
-            self._report(replace(one, error=None))
+                    self._stopped.add(key)
+            if offset < self._committed:
+                self._unreported[key] = one
+            else:
+                self._tell(one)
 
     def block_applied(self, block: Block, offset: int) -> None:
         """Marks the entries that control records of the block at `offset` end."""
@@ -91,6 +101,16 @@ class FailedQueries:
         for key, query in self._failed.items() if ended else ():
             if query.version <= ended.get(query.name, 0) and query.ended_at is None and query.stops_at <= offset:
                 self._failed[key] = replace(query, ended_at=offset)
+        for name, version in list(self._unreported) if ended else ():
+            if version <= ended.get(name, 0):
+                del self._unreported[name, version]
+
+    def reached(self, position: int) -> None:
+        """Reports what waited, once all blocks before the committed place have been applied."""
+        if self._unreported and position >= self._committed:
+            for one in self._unreported.values():
+                self._tell(one)
+            self._unreported.clear()
 
     def excluded(self, offset: int, index: int) -> frozenset[str]:
         """Names of queries whose results from `index` on, in the block at `offset`, are left out."""
@@ -105,6 +125,10 @@ class FailedQueries:
             return ()
         self._failed = {key: one for key, one in self._failed.items() if one.ended_at is None or one.ended_at >= offset}
         return tuple(self._failed.values())
+
+    def _tell(self, failure: Failure) -> None:
+        _LOG.error("query %s failed: %s", failure.name, failure.reason, exc_info=failure.error)
+        self._report(replace(failure, error=None))
 
 
 def failed_queries_record(queries: Sequence[FailedQuery]) -> list[list[str | int | None]]:

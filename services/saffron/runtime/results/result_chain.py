@@ -189,7 +189,7 @@ class ResultChain(TransactionalChain):
     def _apply(self, record: Record) -> None:
         """Applies the block of a record. Its results are pending unless they are in the log already."""
         place = self._place
-        applied = self._blocks.apply(record, place)
+        applied = self._blocks.apply(record)
         if applied is not None and record.offset >= place.offset:
             index = next_index(place, applied.results) if record.offset == place.offset else 0
             pending = PendingResults(applied, index, self._clock(), uncounted=not place.has_begun(record.offset))

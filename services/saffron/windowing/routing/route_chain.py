@@ -82,7 +82,7 @@ class RouteChain(TransactionalChain):
         )
         self.position = start.position
         self._place_reached = start.position if start.is_committed else _NOTHING
-        self._watermarks.begin(start.watermark, now_ms)
+        self._watermarks.begin(start.watermark, start.said, now_ms)
         self._made_anew = start.made_anew if holding.where.partition == 0 else None
         self._committed_at = now_ms
         return start.input
@@ -113,6 +113,8 @@ class RouteChain(TransactionalChain):
         if self._made_anew is not None and int(place["sources"]) < self._made_anew[1]:
             self._watermarks.give_up(*self._made_anew)
             self._made_anew = None
+        if self._queue:  # what cannot be read yet is no silence
+            self._watermarks.input_came(now_ms)
         moved = bool(self._queue) and not self._plan.loading() and self._route(now_ms)
         self._watermarks.send_due(now_ms, waiting=moved or bool(self._queue))
         if (self._transactions.is_open or self.position > self._place_reached) and self.due(now_ms) <= 0:
@@ -126,7 +128,6 @@ class RouteChain(TransactionalChain):
         self._awaits_registry = batch is None
         if batch is None:
             return False
-        self._watermarks.input_came(now_ms)
         inner = self._watermarks.reader.read(batch, records)
         self._send(inner, records, now_ms)
         self._count(inner)
@@ -176,6 +177,7 @@ class RouteChain(TransactionalChain):
         self._transactions.begin()
         reached = WrittenPlace(self.input.state.topic, self._holding.where.partition, self.position, 0)
         self._watermarks.say_place(reached.headers())
-        watermark = self._watermarks.reader.watermark
-        self._commit_at(RoutePosition(self.position, watermark, self.input.state, self._made_anew).to_committed())
+        watermark, said = self._watermarks.reader.watermark, self._watermarks.said
+        position = RoutePosition(self.position, watermark, self.input.state, self._made_anew, said)
+        self._commit_at(position.to_committed())
         self._place_reached, self._committed_at = self.position, now_ms

@@ -34,9 +34,11 @@ class RoutePlan:
     - `of`: number of the source in a merged stream, else 0. `target`: the routed topic, with `partitions` partitions.
     - `place`: the fields by which `$watermark`s name the chain's source (see `engine.events.decoding.exact.Source`).
       None: not all partitions of the sources are known yet.
-    - `loading`: a table is not whole yet. `all_began`: all chains of the stream in this process have begun.
+    - `loading`: a table is not whole yet. `all_began`: every source of the stream is read: all chains in this process
+      have begun, and other members read the rest.
     - `reader`: makes the reader that begins at a watermark. `start`: the place to begin a new partition at.
-    - `idle`: silence after which the source is not waited for (ms); None: never.
+    - `idle`: silence after which the source is not waited for (ms); None: never. `any_idle`: whether some source of
+      the stream has one.
     - `stamp`: (time of the source's message, -1 for none; present) -> time of the event's message (ms).
     - `translate`: of messages that are not JSON. `letter`: a dead letter's message.
     """
@@ -53,6 +55,7 @@ class RoutePlan:
     reader: Callable[[int], Reader]
     start: Callable[[], Start | int]
     idle: Callable[[], int | None]
+    any_idle: Callable[[], bool]
     stamp: Callable[[int, int], int | None]
     translate: Translation
     letter: Callable[[Record, Unread], LetterMessage]

@@ -89,6 +89,7 @@ class RoutePlans:
             reader=partial(self._merging, where) if merged else self._rekeying,
             start=partial(self._start, where.topic),
             idle=partial(self._idle, where.topic),
+            any_idle=self.any_idle,
             stamp=_fresh if merged else _kept,
             translate=self._formats.translation(partial(self._written, where.topic)),
             letter=self._letter,
@@ -105,6 +106,13 @@ class RoutePlans:
             stored = definition_of(applied).beside(self._settings.tables)
             self._read = applied, lookups, with_lookups(stored, lookups)
         return self._read[2]
+
+    def any_idle(self) -> bool:
+        """True if some source of the stream is not waited for after a silence."""
+        definition = self.definition
+        if definition is None:
+            return bool(self._current().idle)
+        return any(definition.idle if one.idle is None else one.idle for one in definition.sources)
 
     # ------------------------------------------------------------ inside
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from typing import Any
 
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_report import InputRow
@@ -19,6 +20,7 @@ from saffron.runtime.telemetry.digest import Every
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.control_follower import ControlFollower
 from saffron.windowing.routing.asked_lookups import AskedLookups
+from saffron.windowing.routing.heard_sources import HeardSources, reads
 from saffron.windowing.routing.route_chain import RouteChain
 from saffron.windowing.routing.route_metrics import RouteMetrics
 from saffron.windowing.routing.route_plans import RoutePlans
@@ -57,10 +59,15 @@ class Router:
         self._plans: dict[str, RoutePlans] = {}
         self._seen_version = -1
         self._missing: set[str] = set()
+        self._heard = HeardSources()
+        self._began: dict[str, bool] = {}
+        self._now = 0
         self._retry = Every(_RETRY_MS)
 
     def step(self, now_ms: int) -> bool:
         """One round over all chains; True on progress. Never waits."""
+        self._now = now_ms
+        self._began.clear()
         if self._seen_version != self._control.version or (self._missing and self._retry.due(now_ms)):
             self._seen_version = self._control.version
             self._update_hops(now_ms)
@@ -72,7 +79,7 @@ class Router:
         return moved
 
     @property
-    def reads(self) -> bool:
+    def has_sources(self) -> bool:
         """True if there is a source to read."""
         return bool(self._hops)
 
@@ -80,6 +87,24 @@ class Router:
         """Update the metrics of routes and tables."""
         self._metrics.report(self._hops, self._missing)
         self._metrics.report_tables({name: plans.tables.tables for name, plans in self._plans.items()})
+
+    def hear(self, body: Mapping[str, Any], now_ms: int) -> None:
+        """Reads a digest of windowing."""
+        self._heard.hear(body, now_ms)
+
+    @property
+    def hears(self) -> bool:
+        """True if the reports of other members matter."""
+        return any(plans.any_idle() for plans in self._plans.values())
+
+    def reads(self) -> Mapping[str, Sequence[str]]:
+        """What other members must know: of each stream that they read too, the sources that are read here, by stem."""
+        found = {}
+        for name, plans in self._plans.items():
+            if plans.any_idle() and self._elsewhere(name):
+                begun = [where for where, chain in self.chains(name).items() if chain.has_begun]
+                found[self._opened[name][0]] = reads(begun)
+        return found
 
     def chains(self, stream: str) -> Mapping[TopicPartition, RouteChain]:
         """This member's chains of a stream, by source partition."""
@@ -160,6 +185,18 @@ class Router:
         )
         return True
 
+    def _all_began(self, name: str, stem: str) -> bool:
+        """See `RoutePlan.all_began`. Looked at once in a step: each chain asks."""
+        if name not in self._began:
+            own = all(chain.has_begun for chain in self.chains(name).values())
+            self._began[name] = own and self._heard.are_read(stem, self._elsewhere(name), self._now)
+        return self._began[name]
+
+    def _elsewhere(self, name: str) -> list[TopicPartition]:
+        """The source partitions of a stream that are not read here."""
+        chains = self.chains(name)
+        return [where for where in self.sources(name) if where not in chains]
+
     def _is_merged(self, name: str) -> bool:
         record = self._control.streams.get(name)
         return record is not None and record.definition is not None
@@ -178,7 +215,7 @@ class Router:
             self._formats,
             lambda: self._control.streams.get(record.name, record),
             partitions,
-            lambda: all(chain.has_begun for chain in self.chains(record.name).values()),
+            lambda: self._all_began(record.name, record.stem),
             AskedLookups(self._control, record.name),
             self._background,
             self._report,

@@ -21,7 +21,8 @@ _AWAKE_MS = 200
 """The time for which a source that was silent reports activity before it raises its watermark.
 
 Messages come to several silent sources at once: each then reports before one of them moves event time past the others.
-The same holds for the sources of a member that begins, which find messages that came while nobody read.
+The same holds for the sources of a member that begins, which find messages that came while nobody read, and while a
+source is read by nobody since its owner died: it may have been silent.
 """
 
 
@@ -47,12 +48,20 @@ class SourceWatermarks:
         """Event time (ms) below which only late events come from this source; None before the first event."""
         return None if self.reader.watermark == NO_WATERMARK else self.reader.watermark
 
-    def begin(self, watermark: int, now_ms: int) -> None:
-        """Begins at a watermark, with a reader that does. The predecessor may have said that the source is silent."""
+    @property
+    def said(self) -> int:
+        """The watermark that the last record named."""
+        return self._sent
+
+    def begin(self, watermark: int, said: int, now_ms: int) -> None:
+        """Begins at a watermark, with a reader that does. The predecessor may have said that the source is silent.
+
+        `said`: the watermark that it named last.
+        """
         self.reader = self._plan.reader(watermark)
         self._sent, self._sent_place, self._awake_since = NO_WATERMARK, None, None
-        if self._plan.idle() is not None:
-            self._sent, self._awake_since = watermark, now_ms
+        if self._plan.any_idle():
+            self._sent, self._awake_since = said, now_ms
         self._last_input_at = now_ms
 
     def forget(self) -> None:
@@ -102,7 +111,7 @@ class SourceWatermarks:
     def send_due(self, now_ms: int, *, waiting: bool) -> None:
         """Send a watermark record if one is due. `waiting`: messages wait to be read or were read just now."""
         place = self._place
-        if self._awake_since is not None and not self._plan.all_began():
+        if not self._silent and self._plan.any_idle() and not self._plan.all_began():
             self._awake_since = now_ms
         if not waiting and self._awake_since is None and self._falls_silent(now_ms):
             self._silent = True

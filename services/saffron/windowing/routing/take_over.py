@@ -29,6 +29,7 @@ _LOG = logging.getLogger(__name__)
 class RouteStart:
     """The start of a chain: position and watermark. `input` includes incidents of the source since the last commit.
 
+    `said`: the watermark that readers know.
     `is_committed`: whether the group has all of this; else it is committed although nothing is read.
     `made_anew`: see `RoutePosition`.
     """
@@ -37,7 +38,8 @@ class RouteStart:
     watermark: int
     input: InputTracker
     is_committed: bool
-    made_anew: tuple[int, int] | None = None
+    made_anew: tuple[int, int] | None
+    said: int
 
 
 def find_start(
@@ -78,7 +80,8 @@ def find_start(
         tracker.add_incident(LOST, now_ms, position, position, low)
         position = low
     tracker.update(state.id, 0, position, now_ms)
-    return RouteStart(position, reached.watermark, tracker, is_committed and not tracker.has_new, made_anew)
+    said = reached.watermark if reached.said is None else reached.said
+    return RouteStart(position, reached.watermark, tracker, is_committed and not tracker.has_new, made_anew, said)
 
 
 def _recover(

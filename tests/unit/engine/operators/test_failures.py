@@ -110,3 +110,13 @@ def test_the_reason_fits_a_record_whatever_the_exception_says(error: Exception) 
     assert reason.startswith(f"advancing at position 7: {type(error).__name__}")
     assert QueryStatus("q", 1, "matcher", "events", 0, FAILED, reason, 7).encode()
     assert len(reason) < 1000
+
+
+def test_each_of_several_versions_that_failed_before_ends_once_it_comes() -> None:
+    bench = Bench()
+    for version in (2, 4):
+        bench.failures.stop("reader", version, "it killed the process", bench.queries["reader"])
+    again: dict[int, Any] = {version: Query("reader", version, "", 0, earliest=False) for version in (2, 3, 4)}
+    for query in again.values():
+        bench.failures.added(query)
+    assert [query.failure for query in again.values()] == ["it killed the process", "", "it killed the process"]

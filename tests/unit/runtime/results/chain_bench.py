@@ -8,7 +8,7 @@ from pathlib import Path
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.codec import decode_block, encode_block
-from saffron.engine.operators.containment import Note
+from saffron.engine.operators.containment import Failure, Note
 from saffron.engine.operators.operator import ResultOperator
 from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
@@ -37,6 +37,7 @@ class Bench:
     seq: int = 0
     broker: MemoryBroker = field(init=False)
     metrics: Metrics = field(default_factory=Metrics)
+    told: list[Failure] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.broker = MemoryBroker(lambda: self.now, session_timeout=10_000)
@@ -74,7 +75,7 @@ class Bench:
             self.directory,
             operator,
             FakeObserver,
-            report_failure=lambda failure: None,
+            report_failure=self.told.append,
             published=PublishedTopics(log, TopicSpec("", 2, {}), RowFormats(Settings())),
         )
         plan = replace(plan, source=b"/test", snapshot_executor=background, commit_executor=commits)

@@ -59,7 +59,7 @@ def test_a_mark_is_told_once_and_kept_until_the_log_says_it() -> None:
 
 def test_whoever_takes_over_stops_it_before_the_block_or_behind_it() -> None:
     failed, operator = FailedQueries(lambda failure: None), Stopped()
-    failed.take_over([FailedQuery("before", 1, 7), FailedQuery("behind", 1, 7, 3)])
+    failed.take_over([FailedQuery("before", 1, 7), FailedQuery("behind", 1, 7, 3)], 6)
     for offset in (6, 7, 8, 9):
         failed.stop_before(operator, offset)  # type: ignore[arg-type]
         if offset == 7:

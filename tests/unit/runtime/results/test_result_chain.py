@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -11,8 +12,8 @@ from typing import Any, TypeVar
 import orjson
 import pytest
 
-from saffron.engine.events.block import Block
-from saffron.engine.operators.containment import ADVANCING, OBSERVING, RESTORING, SAVING, Note
+from saffron.engine.events.block import Block, Control
+from saffron.engine.operators.containment import ADVANCING, OBSERVING, RESTORING, SAVING, Failure, Note
 from saffron.engine.operators.operator import History, State
 from saffron.errors import AbortableError, FencedError, LogError, TooLargeError
 from saffron.runtime.hops.input_state import LOST, Incident, InputState
@@ -314,3 +315,63 @@ def test_all_that_a_process_has_died_of_twice_stay_stopped_though_the_blocks_hav
     chain, _ = bench.chain(operator=lambda note: Stopping(note, stopped))
     bench.drive(chain, 200)
     assert stopped == {"q", "r"}
+
+
+class Breaking(FakeOperator):
+    """A query that fails at an event, as `failure` says, unless it was stopped before."""
+
+    def __init__(self, event: int, failure: Failure) -> None:
+        super().__init__()
+        self._event = event
+        self._failure = failure
+        self._is_stopped = False
+        self._new: list[Failure] = []
+
+    def apply(self, block: Block, history: History | None = None) -> FakeResults:
+        if not self._is_stopped and self._event in range(block.first_seq, block.next_seq):
+            self._new.append(self._failure)
+            self._is_stopped = True
+        return super().apply(block, history)
+
+    def failures(self) -> list[Failure]:
+        new, self._new = self._new, []
+        return new
+
+    def stop(self, name: str, version: int, reason: str) -> None:
+        self._is_stopped |= (name, version) == (self._failure.name, self._failure.version)
+
+
+HOW = {
+    "alone": Failure("q", 1, ADVANCING, 1, "why"),
+    "having touched others": Failure("q", 1, ADVANCING, 1, "why", anew=True),
+    "with one that the log has ended": Failure("q", 1, ADVANCING, 1, "why", logged=True),
+}
+
+
+@pytest.mark.parametrize("failure", HOW.values(), ids=HOW)
+@pytest.mark.parametrize("op", ["add", "remove", "fail", None])
+def test_a_failure_in_blocks_that_are_taken_again_is_told_unless_the_log_has_ended_its_query(
+    bench: Bench, op: str | None, failure: Failure
+) -> None:
+    """`op`: what a control record does to the query later. Without one it is in force, and fails for the first time."""
+    body = {"op": op, "name": "q", "version": 2, "added": 1}
+    ends = () if op is None else (Control(2, "query", body),)
+    bench.block(1)
+    bench.block(1)
+    bench.block(1, controls=ends)
+    bench.block(1)
+    fails_at = 99 if op is None else 1
+    chain, _ = bench.chain(operator=lambda note: Breaking(fails_at, failure))
+    bench.drive(chain, 100)
+    chain.release(bench.now)
+    assert len(bench.told) == (op is not None)
+    shutil.rmtree(bench.directory)
+    bench.told.clear()
+    chain, _ = bench.chain(operator=lambda note: Breaking(1, failure))
+    bench.drive(chain, 300)
+    assert not chain.replaying
+    assert [(one.name, one.version) for one in bench.told] == ([("q", 1)] if op is None else [])
+    bench.block(1)
+    bench.drive(chain, 400)
+    assert bench.results() == bench.expected()
+    assert [one.name for one in bench.place.failed] == (["q"] if op is None and not failure.logged else [])
