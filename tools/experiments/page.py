@@ -57,8 +57,8 @@ cost.
 
 `auto` is the shedder of a query that names none. `pspice--` (utility without time), `pm-bl`, `e-bl`, `espice` and `bl`
 are the papers' baselines. How much must go is decided in the same way for all. `auto` and the `gspice` shedders also
-drop early what loses nothing by what they know of events. When the figures below were made, `e-bl`, `espice` and `bl`
-did so too; they no longer do.
+drop early what loses nothing by what they know of events. When the figures of `g-pane` and `g-q4-pane` were made,
+`e-bl`, `espice` and `bl` did so too; they no longer do.
 
 ```
 .venv/bin/saffron experiment p-q1 --json docs/experiments/p-q1.json   # and so on: `saffron experiment` lists them
