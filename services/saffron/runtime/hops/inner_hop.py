@@ -57,8 +57,8 @@ class InnerHop:
         moved = False
         self._release(self._watch.step(now_ms, self._topics), now_ms)
         batches = self._wiring.poll(self._consumer, wait)
-        arrived = self._watch.arrived(self._member.clock.now(), {where.topic for where, _ in batches})
-        self._release(arrived, now_ms)
+        after = self._member.clock.now() if wait > 0 else now_ms  # what does not wait repeats in a simulation
+        self._release(self._watch.arrived(after, {where.topic for where, _ in batches}), now_ms)
         for where, found in self._consumer.out_of_range().items():
             if where in self.chains:
                 self.chains[where].out_of_range(found, now_ms)

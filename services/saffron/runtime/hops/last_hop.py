@@ -57,7 +57,8 @@ class LastHop(Generic[C]):
         self._subscribe()
         self._restart(self._watch.step(now_ms, self._subscribed))
         found = self._poll(self._wait(now_ms, wait))
-        self._restart(self._watch.arrived(self._clock.now(), {where.topic for where in found}))
+        after = self._clock.now() if wait > 0 else now_ms  # what does not wait repeats in a simulation
+        self._restart(self._watch.arrived(after, {where.topic for where in found}))
         for where, records in found.items():
             if where in self.chains:
                 self.chains[where].take(records)
