@@ -14,7 +14,7 @@ from saffron.errors import LogError, UnavailableError
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.records.table import KeyedRecords, Unreadable, query_table, status_table, stream_table
+from saffron.records.table import KeyedRecords, Unreadable, query_table, status_table, stream_table, version_table
 from saffron.runtime.local.state import running
 from saffron.runtime.log import Log, Record
 from saffron.runtime.log.follower import content
@@ -72,6 +72,7 @@ class Client:
         names = self.topics
         tables: list[tuple[KeyedRecords[Any], str]] = [
             (stream_table(names.streams), names.streams),
+            (version_table(names.streams), names.streams),
             (query_table(names.queries), names.queries),
             (status_table(names.query_status), names.query_status),
         ]

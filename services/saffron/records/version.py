@@ -46,3 +46,8 @@ def version_key(stem: str) -> str:
 def is_version_key(key: str) -> bool:
     """True if a message of `streams` with this key is a version record."""
     return key.endswith(_TAIL)
+
+
+def stem_of(key: str) -> str:
+    """The stem of the stream that a version record's key names."""
+    return key.removesuffix(_TAIL)

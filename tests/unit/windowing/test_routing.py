@@ -27,7 +27,7 @@ from saffron.runtime.telemetry.metric_names import (
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.routing.router import Router
 from saffron.windowing.service import WindowingService
-from tests.memory.memory_log import MemoryLog
+from tests.memory.memory_log import MemoryConsumer, MemoryLog
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import NO_CHAOS, Chaos, Process, World
 
@@ -287,6 +287,39 @@ def test_a_source_made_anew_with_fewer_partitions_goes_on(
     system.world.settle(system.ended)
     assert len(system.windows(where)) == 14
     assert system.world.read(TOPICS.dead_letters, 0, committed_only=False) == []
+
+
+def test_a_partition_that_is_gone_is_not_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client waits ten seconds for it, and all streams of the member with it. The group learns a little later."""
+    system = System(1, tmp_path, NO_CHAOS, members=1)
+    for source in range(SOURCES):
+        system.send(source, 1_000_000 + source, "tech")
+    system.world.settle(lambda: len(system.routed()) == SOURCES)
+    (process,) = system.world.processes
+    asked: list[TopicPartition] = []
+    watermarks = MemoryConsumer.watermarks
+
+    def asking(consumer: MemoryConsumer, partition: TopicPartition) -> tuple[int, int]:
+        asked.append(partition)
+        return watermarks(consumer, partition)
+
+    monkeypatch.setattr(MemoryConsumer, "watermarks", asking)
+    system.world.broker.delete(TOPICS.events)
+    system.world.topics(topic_files()["events"].spec(TOPICS.events, 1))
+    assert isinstance(process.service, WindowingService)
+    inner, routed = process.service.shell.chains, router_of(process).chains(NAME)
+    for one in inner.values():
+        one.release(0)
+    for other in routed.values():
+        other.restart()
+    for _ in range(20):
+        system.world.now += 1_000
+        for one in inner.values():
+            one.step(system.world.now)
+        for other in routed.values():
+            other.step(system.world.now)
+        system.world._deliver(True)
+    assert {one for one in asked if one.topic == TOPICS.events} == {TopicPartition(TOPICS.events, 0)}
 
 
 def test_what_a_producer_has_aborted_is_no_event(tmp_path: Path) -> None:

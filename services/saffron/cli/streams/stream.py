@@ -164,7 +164,7 @@ def remove(
         console.step(f"waiting until its queries have ended: {', '.join(queries)}" if queries else "removed")
         waiting = _wait_until_ended(client, name, queries, timeout)
         client.put(client.topics.streams, version_key(record.stem), None)
-        topics = left_topics(record, client.topics)
+        topics = [one for one in left_topics(record, client.topics) if client.log.partitions(one) is not None]
     console.done()
     if json:
         console.print_json({"name": name, "removed": True, "ended": queries, "topics": topics})
@@ -172,6 +172,7 @@ def remove(
         console.say(
             f"stream {name} is removed" + (f"; its queries have ended: {', '.join(queries)}" if queries else "")
         )
+    if topics and not json:
         console.say(
             f"what it left stays until somebody deletes it (kafka-topics --delete --topic): {', '.join(topics)}. If a "
             f"stream {name} is to be added again, keep it: without it, ids of results come again"

@@ -89,7 +89,9 @@ class StreamsApi:
             record = await asyncio.to_thread(lambda: check_removal(name, self.present()))
             await self._write(name, None)
             await self._write(version_key(record.stem), None)
-        topics = left_topics(record, Topics(self._settings.prefix))
+            present = await asyncio.to_thread(self.present)
+        left = left_topics(record, Topics(self._settings.prefix))
+        topics = [one for one in left if present.partitions(one) is not None]
         return answer({"name": name, "removed": True, "topics": topics})
 
     async def _put(

@@ -199,6 +199,7 @@ class InnerChain:
         state = member.log.describe([topic]).get(topic)
         if state is None:
             raise StreamError(f"topic {topic} is not there: make it again, or remove its stream")
+        state.require(self.where)
         found = InputPartition(state, *member.consumer.watermarks(self.where))
         member.consumer.seek(self.where, hop.begin(found, now_ms))
         self.hop, self.trouble, self._sent = hop, None, 0

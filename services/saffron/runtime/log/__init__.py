@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from saffron.counted import counted
+from saffron.errors import StreamError
+
 if TYPE_CHECKING:  # it brings NumPy along, which commands do without
     from saffron.engine.events.raw import RawBatch
 
@@ -48,6 +51,15 @@ class TopicState:
 
     id: str
     partitions: int
+
+    def require(self, partition: TopicPartition) -> None:
+        """StreamError: the topic was made again without this partition.
+
+        To be asked before anything else about the partition: a client waits for one that is not there.
+        """
+        if partition.partition >= self.partitions:
+            name, now = f"{partition.topic}/{partition.partition}", counted(self.partitions, "partition")
+            raise StreamError(f"{name} is gone, as its topic was made anew with {now}: nothing, the others are read")
 
 
 @dataclass(frozen=True, slots=True)

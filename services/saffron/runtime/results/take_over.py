@@ -52,6 +52,7 @@ def find_start(log: Log, consumer: Consumer, plan: ChainPlan, snapshots: Snapsho
     state = log.describe([where.topic]).get(where.topic)
     if state is None:
         raise LogError(f"topic {where.topic} is not there")
+    state.require(where)
     low, high = consumer.watermarks(where)
     committed = consumer.committed(where)
     kept = None if committed is None else Place.from_committed(committed)

@@ -7,7 +7,7 @@ from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import LogError
 from saffron.records.stream import StreamRecord
 from saffron.records.table import Applied, Unreadable, stream_table, version_table
-from saffron.records.version import VersionRecord, is_version_key
+from saffron.records.version import VersionRecord, is_version_key, stem_of
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.streams.schema_versions import SchemaVersions
 from saffron.runtime.streams.streams import streams_of
@@ -33,7 +33,7 @@ class KnownStreams:
     def apply(
         self, key: bytes | None, value: bytes | None, offset: int
     ) -> Applied[StreamRecord] | Applied[VersionRecord] | Unreadable | None:
-        """Applies one message. An unreadable one changes nothing."""
+        """Applies one message. The record before one that cannot be read stays in force."""
         self.next_offset = offset + 1
         name = (key or b"").decode("utf-8", "replace")
         if not is_version_key(name):
@@ -43,7 +43,9 @@ class KnownStreams:
             try:
                 self.versions.read(found)
             except LogError as error:
-                return Unreadable(self._topic, name, offset, str(error))
+                found = Unreadable(self._topic, name, offset, str(error))
+        if isinstance(found, Unreadable):
+            self.versions.lost(stem_of(name))
         return found
 
     def all(self) -> dict[str, StreamRecord]:

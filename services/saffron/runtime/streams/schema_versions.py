@@ -8,7 +8,7 @@ a complete version writes that record. Users change the stream's own record; it 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from saffron.engine.events.decoding.growth import joined, knows
@@ -24,12 +24,14 @@ from saffron.schema.schema import Schema
 class Version:
     """The state of a stream's versions.
 
-    `number` and `schema`: of the last record. `combined`: the join of all records read.
+    `number` and `schema`: of the last record. `combined`: the join of all records read. `is_lost`: a record that cannot
+    be read has replaced it.
     """
 
     number: int
     schema: Schema
     combined: Schema
+    is_lost: bool = False
 
 
 class SchemaVersions:
@@ -49,14 +51,22 @@ class SchemaVersions:
             row.version, schema, schema if before is None else joined(before.combined, schema)
         )
 
+    def lost(self, stem: str) -> None:
+        """Applies a record that cannot be read: the one before is gone once Kafka compacts it away.
+
+        It is complete no longer, so that whoever has the schema in force writes the next version.
+        """
+        if (version := self._versions.get(stem)) is not None:
+            self._versions[stem] = replace(version, is_lost=True)
+
     def of(self, stem: str) -> Version | None:
         """The stream's version, or None."""
         return self._versions.get(stem)
 
 
 def is_complete(version: Version, wanted: Schema) -> bool:
-    """True if the last record covers all earlier records, and the schema `wanted`."""
-    return knows(version.schema, version.combined) and knows(version.schema, wanted)
+    """True if the last record stays, and covers all earlier records and the schema `wanted`."""
+    return not version.is_lost and knows(version.schema, version.combined) and knows(version.schema, wanted)
 
 
 def announce(producer: Producer, topics: Topics, stem: str, version: Version | None, wanted: Schema) -> None:

@@ -61,6 +61,7 @@ def find_start(
     state = log.describe([where.topic]).get(where.topic)
     if state is None:
         raise LogError(f"topic {where.topic} is not there")
+    state.require(where)
     low, high = consumer.watermarks(where)
     committed = consumer.committed(where)
     reached = None if committed is None else RoutePosition.from_committed(committed)

@@ -114,27 +114,45 @@ def test_what_doctor_prescribes_for_a_stream_that_is_not_there_makes_it(console:
 def test_what_doctor_prescribes_for_a_record_that_cannot_be_read_heals_it(console: Console) -> None:
     topic = console.client.topics.streams
     console.client.put(topic, "NAME", b"[]")
-    console.client.put(topic, "lost", b"{broken")
+    for key in ("lost", "a b", ""):
+        console.client.put(topic, key, b"{broken")
     look = replace(sound(), unreadable=tuple(console.client.unreadable()))
     fixes = [one.fix for one in check_records(look)]
-    assert len(fixes) == 2
+    assert [fix.rpartition("saffron stream ")[2] for fix in fixes] == [
+        "remove NAME",
+        "remove lost",
+        "remove 'a b'",
+        "remove ''",
+    ]
     console.run("stream set NAME --idle 10s")
-    console.run("stream remove lost")
-    assert all(f"saffron stream set {name}" in fix for name, fix in zip(("NAME", "lost"), fixes, strict=True))
+    for fix in fixes[1:]:
+        assert CliRunner().invoke(stream.app, shlex.split(fix.rpartition("saffron stream ")[2])).exit_code == 0
+    assert all(f"saffron stream set {name}" in fix for name, fix in zip(("NAME", "lost"), fixes[:2], strict=True))
     assert console.client.unreadable() == []
     assert console.client.streams()["NAME"].idle == 10_000
+
+
+PRODUCER = "kafka-console-producer --topic"
 
 
 @pytest.mark.parametrize(
     ("topic", "key", "fix"),
     [
         ("saffron.queries", "q", "saffron query replace q FILE"),
+        ("saffron.queries", "q", "saffron query remove q"),
+        ("saffron.queries", "no such", f"printf '%s\\tNULL\\n' 'no such' | {PRODUCER} saffron.queries"),
         ("saffron.query-status", "q/matcher/events/0", "restart matcher"),
+        ("saffron.query-status", "gone/matcher/events/0", f"gone/matcher/events/0 | {PRODUCER} saffron.query-status"),
+        ("saffron.query-status", "x", f"printf '%s\\tNULL\\n' x | {PRODUCER} saffron.query-status"),
+        ("saffron.streams", "plain/schema", "windowing writes the next version"),
+        ("saffron.streams", "gone/schema", f"gone/schema | {PRODUCER} saffron.streams"),
+        ("saffron.streams", "", "saffron stream remove ''"),
+        ("saffron.streams", "a b", "saffron stream remove 'a b'"),
     ],
 )
-def test_records_of_queries_that_cannot_be_read_are_named(topic: str, key: str, fix: str) -> None:
-    look = replace(sound(), unreadable=(Unreadable(topic, key, 7, "it is not JSON"),))
-    (finding,) = check_records(look)
+def test_records_that_cannot_be_read_are_named_with_what_ends_them(topic: str, key: str, fix: str) -> None:
+    look = replace(sound(), streams={"plain": StreamRecord("plain", "plain")})
+    (finding,) = check_records(replace(look, unreadable=(Unreadable(topic, key, 7, "it is not JSON"),)))
     assert finding.where == f"{topic}, offset 7, key {key!r}"
     assert fix in finding.fix
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error
+from saffron.records.stream import is_name
 from saffron.records.table import Unreadable
+from saffron.records.version import is_version_key, stem_of
 from saffron.runtime.log.topics import Topics
 
 
@@ -15,10 +18,9 @@ def check_records(look: Look) -> Iterator[Finding]:
 
     Services keep the record before an unreadable one, but only as long as Kafka has it.
     """
-    topics = Topics(look.settings.prefix)
     for one in look.unreadable:
         what = f"the record cannot be read: {one.reason}; the one before it stays in force until Kafka compacts it away"
-        yield error("records", what, f"{one.topic}, offset {one.offset}, key {one.key!r}", _fix(one, topics))
+        yield error("records", what, f"{one.topic}, offset {one.offset}, key {one.key!r}", _fix(one, look))
 
 
 def check_shared_topics(look: Look) -> Iterator[Finding]:
@@ -33,13 +35,25 @@ def check_shared_topics(look: Look) -> Iterator[Finding]:
             yield error("streams", what, f"stream {name}", fix)
 
 
-def _fix(one: Unreadable, topics: Topics) -> str:
-    """The command that writes the record of a key again."""
-    if one.topic == topics.streams:
-        return (
-            f"saffron stream set {one.key} writes it anew where there was one before; saffron stream remove {one.key}"
-        )
-    if one.topic == topics.queries:
-        return f"saffron query replace {one.key} FILE, or saffron query add FILE where there was none before"
-    service = one.key.split("/")[1] if one.key.count("/") > 1 else "the service"
-    return f"restart {service}: it says anew what it has to say"
+def _fix(one: Unreadable, look: Look) -> str:
+    """The command that writes the record of a key again, or removes it."""
+    topics, key = Topics(look.settings.prefix), shlex.quote(one.key)
+    if one.topic == topics.streams and is_version_key(one.key):
+        if stem_of(one.key) in {record.stem for record in look.streams.values() if record.schema is None}:
+            return "nothing: windowing writes the next version (is it up?)"
+    elif one.topic == topics.streams:
+        removed = f"saffron stream remove {key}"
+        anew = f"saffron stream set {key} writes it anew where there was one before; {removed}"
+        return anew if is_name(one.key) else removed
+    elif one.topic == topics.queries:
+        if one.key in look.queries:
+            return f"saffron query replace {key} FILE, or saffron query remove {key}"
+    elif one.key.count("/") > 1 and one.key.partition("/")[0] in look.queries:
+        return f"restart {one.key.split('/')[1]}: it says anew what it has to say"
+    return f"nothing of Saffron reads such a key; a message without a value ends it: {_tombstone(one.topic, key)}"
+
+
+def _tombstone(topic: str, key: str) -> str:
+    """Kafka's own command that writes a message without a value."""
+    producer = f"kafka-console-producer --topic {topic} --property parse.key=true"
+    return f"printf '%s\\tNULL\\n' {key} | {producer} --property null.marker=NULL"
