@@ -91,9 +91,12 @@ def note_trials(known: Known, block: Block, shares: Mapping[str, float], beliefs
 def _needed(known: Known, name: str, share: float, marks: Marks) -> float:
     """The dropped share of the block's contributions to the query's matches.
 
-    It follows from the model as far as that is believed, and from even dropping for the rest.
+    It follows from the model as far as that is believed, and from even dropping for the rest. It is 0 where only events
+    go that the query cannot take: most shedders drop these first, which models do not know.
     """
     by, length, belief = known.queries.traits[name].by, known.queries.length(name), known.believed[name].events
+    if by.evenly and not marks[known.events.taking.fits(name, len(marks))].any():
+        return 0.0
     parts, even = known.events.parts(name, by, share, marks, length), known.events.even(name, by)
     if belief == 1.0 or even is UNKNOWN:
         return parts

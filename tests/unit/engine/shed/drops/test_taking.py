@@ -80,3 +80,4 @@ def test_chance_would_drop_so_many_of_the_events_that_fit(share: float, fitting:
     masked = mask_events(known, Block(columns, 0, EVENTS, 0), {"q": share}, 0.0)
     assert masked.masked["q"] == pytest.approx(share, abs=0.015)
     assert masked.fitting["q"] == pytest.approx(fitting, abs=0.015)
+    assert (masked.gone["q"] > 0) is (fitting > 0)
