@@ -25,7 +25,13 @@ def bench(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="Which benchmark; without a name, all of them.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs of each; medians are printed.")] = 5,
-    json: Annotated[Path | None, typer.Option(help="Write the figures to this file, too.")] = None,
+    json: Annotated[
+        Path | None, typer.Option(help="Write the figures to this file, too; of further tables, to files beside it.")
+    ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(help="A checkout of another version, set up: runs take turns, and the ratio of medians is shown."),
+    ] = None,
 ) -> None:
     """Measure, print a table, and write JSON. Nothing else should run on the machine meanwhile.
 
@@ -36,6 +42,8 @@ def bench(
         saffron bench path --runs 3 --json path.json
 
         saffron bench match --only "abc_*" --peers DIR
+
+        saffron bench match --beside ../before --runs 11
 
     Other options are the benchmark's own: `saffron bench NAME -- --help` lists them.
     """
@@ -48,6 +56,8 @@ def bench(
     failed = 0
     for one in [name] if name else known:
         command = [sys.executable, "-m", known[one], "--runs", str(runs)]
+        if beside is not None:
+            command = [sys.executable, "-m", "beside", one, str(beside), "--turns", str(runs)]
         if json is not None:
             command += ["--json", str(json if name else json.with_stem(f"{json.stem}-{one}"))]
         command += context.args

@@ -10,7 +10,6 @@ Every way that lists its matches must have the same match set, by number and has
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections import defaultdict
@@ -28,7 +27,7 @@ from bench.shared.chart import chart
 from bench.shared.finding import Finding, find, lengths, listed, prepare
 from bench.shared.stock import blocks
 from bench.shared.streams import stream
-from bench.shared.table import arguments, median, report
+from bench.shared.table import arguments, median, report, write
 from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block
@@ -271,7 +270,7 @@ def show(title: str, rows: list[Row], names: str, path: Path | None = None) -> N
     """A table of some columns. The file gets all."""
     report(title, [{name: row[name] for name in names.split("|")} for row in rows], None)
     if path is not None:
-        path.write_text(json.dumps({"benchmark": title, "rows": rows}, indent=2) + "\n", "utf-8")
+        write(title, rows, path)
 
 
 def main() -> None:

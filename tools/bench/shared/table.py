@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -58,7 +59,8 @@ def report(title: str, rows: Sequence[Mapping[str, Any]], path: Path | None, wid
 def write(title: str, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Write the rows, with what machine it was, as JSON."""
     machine = {"system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()}
-    path.write_text(json.dumps({"benchmark": title, "machine": machine, "rows": rows}, indent=2) + "\n")
+    path.write_text(json.dumps({"benchmark": title, "machine": machine, "rows": rows}, indent=2) + "\n", "utf-8")
+    print(f"figures written to {path}", file=sys.stderr)
 
 
 def _text(value: Any) -> str:
