@@ -37,16 +37,16 @@ _RAW_BATCHES = 4
 
 
 @dataclass(frozen=True)
-class Pace:
+class BlockLimits:
     """Limits for cutting blocks: at `block_events` events, or `flush_ms` after the block before.
 
     `poll_records`: batch size that indicates a backlog. `infer_ms`: wait for more events of a stream without a schema.
     `compile_ms`: wait for compilation, from the last service that reported ready.
     """
 
-    block_events: int = 8192
-    flush_ms: int = 20
-    poll_records: int = 2_000
+    block_events: int
+    flush_ms: int
+    poll_records: int
     infer_ms: int = 1_000
     compile_ms: int = 30_000
 
@@ -83,7 +83,7 @@ class WindowingHop:
         self,
         operator: WindowingOperator,
         control: ControlFollower,
-        pace: Pace,
+        limits: BlockLimits,
         sinks: Sinks,
         stem: str,
         translate: Translation | None = None,
@@ -95,11 +95,11 @@ class WindowingHop:
         self.operator = operator
         self.last_input_at = _NEVER
         self._control = control
-        self._pace = pace
+        self._limits = limits
         self._sinks = sinks
         self._activation = Activation(operator, control, sinks.report_status, stem)
         self._unknown = UnknownEvents(
-            operator, self._activation, pace.unknown_events, sinks.announce_schema, sinks.report_error
+            operator, self._activation, limits.unknown_events, sinks.announce_schema, sinks.report_error
         )
         self._pending = 0
         self._backlog = False
@@ -126,7 +126,7 @@ class WindowingHop:
         """The ms until `emit` must be called again, since a block is not full yet or events are held; None: never."""
         if self._unsent:
             return self._remaining(now_ms)
-        return self._pace.flush_ms if self.holding else None
+        return self._limits.flush_ms if self.holding else None
 
     @property
     def holding(self) -> bool:
@@ -214,7 +214,7 @@ class WindowingHop:
         if self._awaited - waiting:
             self._awaited_since = now_ms
         self._awaited = waiting
-        if not waiting or now_ms - self._awaited_since < self._pace.compile_ms:
+        if not waiting or now_ms - self._awaited_since < self._limits.compile_ms:
             return bool(waiting)
         names = ", ".join(sorted(waiting))
         self._sinks.report_error(
@@ -234,17 +234,17 @@ class WindowingHop:
             return
         self.operator.ingest(batch)
         self._pending += len(batch)
-        self._backlog = len(batch) >= self._pace.poll_records
+        self._backlog = len(batch) >= self._limits.poll_records
         self._unsent = True
 
     def _due(self, now_ms: int) -> bool:
         """True if a block must be cut now."""
-        return self._unsent and (self._pending >= self._pace.block_events or self._remaining(now_ms) == 0)
+        return self._unsent and (self._pending >= self._limits.block_events or self._remaining(now_ms) == 0)
 
     def _remaining(self, now_ms: int) -> int:
         """The ms until a block that is not full may leave."""
         # With a backlog the block is full soon. Later hops pay per block, so a full one is worth the wait.
-        shortest = self._pace.backlog_ms if self._backlog else self._pace.flush_ms
+        shortest = self._limits.backlog_ms if self._backlog else self._limits.flush_ms
         passed = now_ms - self._left_at
         return shortest - passed if 0 <= passed < shortest else 0  # less than 0: the clock was set
 

@@ -35,7 +35,7 @@ from saffron.runtime.telemetry.metric_names import DEAD_LETTERS, LATE_BY_SILENCE
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.control_follower import ControlFollower
 from saffron.windowing.ended_queries import SERVICE, EndedQueries
-from saffron.windowing.hop import Pace, Sinks, WindowingHop
+from saffron.windowing.hop import BlockLimits, Sinks, WindowingHop
 from saffron.windowing.idle_sources import IdleBound, IdleSources
 from saffron.windowing.members import Members
 from saffron.windowing.routing.router import Router
@@ -80,7 +80,7 @@ class WindowingService:
         self._statuses = Statuses(self._producer, self._topics)
         self._ended_queries = EndedQueries(self._control, self._statuses)
         self._inputs = InputReport("windowing", metrics, health, self._producer, self._topics)
-        self._pace = Pace(settings.largest_block, settings.block_ms, settings.poll_records)
+        self._limits = BlockLimits(settings.largest_block, settings.block_ms, settings.poll_records)
         self._poll_control, self._digest = Every(_CONTROL_MS), Every(INTERVAL_MS)
         self._now = 0
         self._formats = Formats(settings.registry_auth, health, lambda: self._now, background)
@@ -183,7 +183,7 @@ class WindowingService:
         return WindowingHop(
             operator,
             self._control,
-            self._pace,
+            self._limits,
             sinks,
             record.stem,
             self._formats.translation(lambda: self._control.stream_at(where.topic)),

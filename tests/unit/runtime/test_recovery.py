@@ -31,7 +31,16 @@ from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World
 
 PARTITIONS = 2
-LIMITS = Limits(commit_ms=10, position_ms=40, observe_ms=25, snapshot_ms=60, retry_ms=700, results=7, queue=8)
+LIMITS = Limits(
+    commit_ms=10,
+    position_ms=40,
+    observe_ms=25,
+    snapshot_ms=60,
+    retry_ms=700,
+    results=7,
+    queue=8,
+    result_bytes=16_000_000,
+)
 
 
 class Wiring:

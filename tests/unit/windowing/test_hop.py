@@ -24,7 +24,7 @@ from saffron.runtime.streams.schema_versions import announce
 from saffron.runtime.streams.statuses import Statuses
 from saffron.schema.schema import Kind, Schema
 from saffron.windowing.control_follower import ControlFollower
-from saffron.windowing.hop import Pace, Sinks, WindowingHop
+from saffron.windowing.hop import BlockLimits, Sinks, WindowingHop
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog
 
@@ -67,7 +67,7 @@ class Bench:
         return WindowingHop(
             WindowingOperator(0, "events", asks=True),
             self.control,
-            Pace(block_events=5, flush_ms=5, poll_records=40, infer_ms=500, compile_ms=1000),
+            BlockLimits(block_events=5, flush_ms=5, poll_records=40, infer_ms=500, compile_ms=1000),
             sinks,
             "events",
         )

@@ -36,20 +36,21 @@ Message = tuple[str, bytes, bytes]
 class Limits:
     """Time and size limits of a chain. Times are in ms.
 
-    `commit_ms`: between transactions with results. `position_ms`: between those that only move the position.
-    `retry_ms`: wait after being fenced. `results`, `bytes`: the most in one transaction. `queue`: blocks held before
-    the input is paused. `result_bytes`: the largest result written; a dead letter replaces a larger one.
+    `commit_ms`: between transactions with results. `snapshot_ms`: between snapshots. `retry_ms`: wait after being
+    fenced. `result_bytes`: the largest result written; a dead letter replaces a larger one. `position_ms`: between
+    transactions that only move the position. `observe_ms`: between messages of observations. `results`, `bytes`: the
+    most in one transaction. `queue`: blocks held before the input is paused.
     """
 
-    commit_ms: int = 10
+    commit_ms: int
+    snapshot_ms: int
+    retry_ms: int
+    result_bytes: int
     position_ms: int = 1000
     observe_ms: int = 500
-    snapshot_ms: int = 10_000
-    retry_ms: int = 3000
     results: int = 20_000
     bytes: int = 64 << 20
     queue: int = 64
-    result_bytes: int = 16_000_000
 
 
 class Observer(Protocol):

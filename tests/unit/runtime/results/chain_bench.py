@@ -24,7 +24,16 @@ from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.fakes import FakeObserver, FakeOperator, columns
 
 WHERE, OUTPUT, LETTERS = (TopicPartition(topic, 0) for topic in ("admitted", "results", "letters"))
-LIMITS = Limits(commit_ms=10, position_ms=50, observe_ms=20, snapshot_ms=1_000, retry_ms=500, results=4, queue=8)
+LIMITS = Limits(
+    commit_ms=10,
+    position_ms=50,
+    observe_ms=20,
+    snapshot_ms=1_000,
+    retry_ms=500,
+    results=4,
+    queue=8,
+    result_bytes=16_000_000,
+)
 
 
 @dataclass
