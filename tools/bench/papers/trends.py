@@ -251,7 +251,7 @@ def main() -> None:
     folder = Path(chosen.data) if chosen.data else None
     found: dict[str, list[Row]] = {}
     parts: dict[str, Callable[[], Iterable[Row]]] = {
-        "queries of the paper": lambda: of_papers(folder, chosen.runs),
+        "GRETA's queries": lambda: of_papers(folder, chosen.runs),
         "events a window": lambda: by_size(chosen.runs),
         "selectivity": lambda: by_selectivity(chosen.runs),
         "groups": lambda: by_groups(chosen.runs),
