@@ -131,7 +131,12 @@ class WindowingHop:
     @property
     def holding(self) -> bool:
         """True if events are held that are not yet decoded."""
-        return self._unknown.holding or bool(self._raw)
+        return self._unknown.holding or self.awaits_registry
+
+    @property
+    def awaits_registry(self) -> bool:
+        """True if messages are held that cannot be translated yet."""
+        return bool(self._raw)
 
     def resume(self, block: Block) -> None:
         self.operator.resume(block)
