@@ -246,6 +246,22 @@ def test_a_process_that_starts_without_a_stream_s_topic_says_so_and_waits_for_it
         living.others_go_on()
 
 
+@pytest.mark.parametrize("how", ["there", "dead"])
+def test_a_stream_that_cannot_be_read_holds_up_no_other(tmp_path: Path, how: str) -> None:
+    living = Living(tmp_path)
+    living.make_topic("t.bad", 1)
+    living.world.topics(*stream_topics("t.", "bad", 1))
+    if how == "dead":
+        living.away("windowing", how)
+    living.stream("bad", "t.bad", definition={"text": "stream: bad\nsources: 5", "numbers": {"x": 0}, "version": 1})
+    living.back("windowing")
+    living.settle()
+    living.send("AB", "x")
+    living.settle(700)
+    assert living.pairs() == ["x"]
+    living.others_go_on()
+
+
 @pytest.mark.parametrize("how", ["stopped", "dead"])
 def test_unread_records_that_retention_took_are_counted_and_told(tmp_path: Path, how: str) -> None:
     living = Living(tmp_path)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from saffron.engine.events.decoding.growth import given_anew
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.errors import LogError
 from saffron.records.stream import StreamRecord
-from saffron.records.table import Applied, Unreadable, stream_table, version_table
+from saffron.records.table import Applied, Unreadable
 from saffron.records.version import VersionRecord, is_version_key, stem_of
 from saffron.runtime.log.topics import Topics
+from saffron.runtime.streams.control_topics import stream_records, version_records
 from saffron.runtime.streams.schema_versions import SchemaVersions
 from saffron.runtime.streams.streams import streams_of
 from saffron.schema.schema import Schema
@@ -22,11 +22,10 @@ class KnownStreams:
     """
 
     def __init__(self, topics: Topics) -> None:
-        self.records = stream_table(topics.streams)
+        self.records = stream_records(topics.streams)
         self.prefix = topics.prefix
         self._events = topics.events
-        self._topic = topics.streams
-        self._version_records = version_table(topics.streams)
+        self._version_records = version_records(topics.streams)
         self.versions = SchemaVersions()
         self.next_offset = 0
 
@@ -40,13 +39,15 @@ class KnownStreams:
             return self.records.apply(key, value, offset)
         found = self._version_records.apply(key, value, offset)
         if isinstance(found, Applied):
-            try:
-                self.versions.read(found)
-            except LogError as error:
-                found = Unreadable(self._topic, name, offset, str(error))
-        if isinstance(found, Unreadable):
+            self.versions.read(found)
+        elif isinstance(found, Unreadable):
             self.versions.lost(stem_of(name))
         return found
+
+    @property
+    def unreadable(self) -> list[Unreadable]:
+        """The newest messages of the keys whose newest message cannot be read."""
+        return [*self.records.unreadable.values(), *self._version_records.unreadable.values()]
 
     def all(self) -> dict[str, StreamRecord]:
         """All streams by name, the default one first."""

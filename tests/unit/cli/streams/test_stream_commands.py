@@ -162,6 +162,7 @@ def test_two_streams_on_one_topic_are_named_and_the_fix_parts_them(console: Cons
     look = replace(sound(), streams=console.client.streams())
     (finding,) = check_shared_topics(look)
     assert "its topic trades is stream 'trades''s too" in finding.what
+    assert look.unread == {"copy": "trades"}, "no check asks for partitions for it"
     first, _, second = finding.fix.partition(", then ")
     console.run(first.removeprefix("saffron "))
     console.run(second.removeprefix("saffron "))

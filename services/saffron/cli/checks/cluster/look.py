@@ -117,6 +117,13 @@ class Look:
         """Topics that must be there and are not."""
         return [name for name in self.wanted if name not in self.topics and name not in self.denied]
 
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """The streams that get no events, since their topics are other streams' too; each with that stream."""
+        readers: dict[str, str] = {}
+        found = {name: readers.setdefault(record.topic, name) for name, record in self.streams.items()}
+        return {name: reader for name, reader in found.items() if reader != name}
+
     def sources(self) -> dict[tuple[str, str | None, int | None], list[Digest]]:
         """Digests of each partition of each service, the oldest first.
 
