@@ -75,7 +75,7 @@ class Console:
     def run(self, command: str) -> str:
         """What the command says; it must end well."""
         words = [str(self.file) if re.search(r"FILE|\.json$", word) else word for word in shlex.split(command)]
-        words = ["symbol" if word in ("KEY", "ATTR") else word for word in words]
+        words = ["symbol" if word in ("KEY", "ATTR") else "spare" if word == "TOPIC" else word for word in words]
         found = CliRunner().invoke(stream.app, words[1:])
         assert found.exit_code == 0, f"{command}: {found.output} {found.exception!r}"
         return found.output
@@ -176,13 +176,77 @@ def test_a_schema_that_does_not_go_together_with_what_events_had_is_refused_at_o
     console.client.put(console.client.topics.streams, version.key, version.encode())
     found = CliRunner().invoke(stream.app, ["set", "trades", "--schema", str(console.file)])
     assert "attribute 'price' is string in the schema in force, and float in the new one" in str(found.exception)
-    assert "`saffron stream add trades_2 --schema FILE` makes another stream" in str(found.exception)
+    assert "`saffron stream add trades_2 --from trades --key symbol --schema FILE` makes another" in str(
+        found.exception
+    )
     assert console.client.streams()["trades"].schema is None
     console.run("stream remove trades")
     console.run("stream add trades --topic trades --schema FILE")  # begun anew
     record = console.client.streams()["trades"]
     assert record.schema == SCHEMA
     assert console.client.known_streams().schema(record) == from_json_schema(SCHEMA)
+
+
+REGISTRY = "http://r:8081"
+STREAMS = (
+    StreamRecord("plain", "plain", "symbol", disorder=2_000, idle=5_000, silence=90_000),
+    StreamRecord("given", "saffron.given", "symbol", schema=SCHEMA),
+    StreamRecord("avro", "avro", "symbol", format="avro", registry=REGISTRY),
+    StreamRecord("made", "saffron.made", "sector", disorder=0, idle=1_500, source="trades"),
+)
+REFUSED = (
+    "stream add plain --topic spare",
+    "stream add plain --from trades --key symbol",
+    "stream add plain --format json-schema",
+    "stream set plain --schema UNLIKE",
+    "stream set given --schema UNLIKE",
+    "stream add avro --topic spare",
+    "stream add avro --format protobuf --registry http://p:8081",
+    "stream set avro --schema UNLIKE",
+    "stream set made --schema UNLIKE",
+    "stream add made --from events",
+    "stream add made --partitions 3",
+    "stream set events --schema UNLIKE",
+)
+
+
+def prepared(console: Console) -> None:
+    """Streams of each kind, whose topics have messages, and whose events had a text as price."""
+    inferred = schema_to_record(Schema({"price": Kind.STRING}, {"Quote": ("price",)}, {}))
+    console.log.create_topics([TopicSpec("spare", 2, {})])
+    for record in STREAMS:
+        console.log.create_topics([TopicSpec(record.topic, 2, {}), *stream_topics("saffron.", record.stem, 2)])
+        console.put(record)
+        console.client.put(record.topic, "IBM", b"{}")
+    for name in ("events", *(record.name for record in STREAMS)):
+        version = VersionRecord(name, 1, inferred)
+        console.client.put(console.client.topics.streams, version.key, version.encode())
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_each_way_out_of_a_refusal_can_be_done_and_keeps_the_rest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
+) -> None:
+    unlike = tmp_path / "unlike.json"
+    unlike.write_bytes(orjson.dumps({"type": "object", "properties": {"type": {"const": "Quote"}}}))
+    words = [str(unlike) if word == "UNLIKE" else word for word in shlex.split(command)]
+    if "UNLIKE" in command and words[2] != "given":
+        words[-1] = str(tmp_path / "schema.json")  # it has the price as a number
+    consoles = [Console(monkeypatch, tmp_path) for _ in range(2)]
+    for console in consoles:
+        prepared(console)
+    found = CliRunner().invoke(stream.app, words[1:])
+    ways = re.findall(r"`saffron (stream [^`]+)`", str(found.exception))
+    name = words[2]
+    assert len(ways) == (1 if name == "events" else 3), str(found.exception)
+    for console, commands, made in ((consoles[0], ways[:1], f"{name}_2"), (consoles[1], ways[1:], name)):
+        monkeypatch.setattr(stream, "connection", console._connection)
+        before = console.client.streams()[name]
+        for one in commands:
+            console.run(one)
+        after = console.client.streams()[made]
+        assert (after.disorder or 0, after.idle, after.silence) == (before.disorder or 0, before.idle, before.silence)
+        assert after.key == before.key or before.key is None
 
 
 def test_an_ended_query_says_what_to_do() -> None:
