@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.raw import RawBatch
@@ -261,10 +261,15 @@ class WindowingHop:
         self._configured = record
         if record.schema is None and record.disorder is None:
             return
+        contradiction = self._control.contradiction(record)  # events of other partitions count, too
         try:
-            self.operator.configure(record)
+            self.operator.configure(replace(record, schema=None) if contradiction else record)
         except SchemaError as error:
-            self._sinks.report_error(f"stream {self.operator.stream}: {error}")
+            contradiction = str(error)
+        if contradiction:
+            self._sinks.report_error(
+                f"stream {self.operator.stream}: its given schema is not in force: {contradiction}"
+            )
         self._unsent = True
 
     def _count(self, blocks: Sequence[Block]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from saffron.control.checks import Refused
 from saffron.control.streams.add_command import add_command
 from saffron.control.streams.change import StreamChange, StreamContext, require_free
@@ -79,11 +81,12 @@ def refuse_schema(before: StreamRecord, change: StreamChange, now: StreamContext
         return
     given = from_json_schema(change.schema)
     _refuse_made(before, given, now)
-    if before.schema is None:
-        _refuse_unlike(before, given, now)
-        return
-    lost = narrowed(from_json_schema(before.schema), given)
-    if lost:
+    of_events = now.schema(replace(before, schema=None))
+    if (contradiction := _contradiction(of_events, given)) is not None:
+        raise Refused(409, "schema", f"stream {before.name!r}: {contradiction}. " + _other_schema(before, now))
+    if before.schema is None or _contradiction(of_events, from_json_schema(before.schema)) is not None:
+        return  # one that contradicts the events is not in force
+    if lost := narrowed(from_json_schema(before.schema), given):
         raise Refused(
             409,
             "schema",
@@ -107,15 +110,14 @@ def _refuse_made(before: StreamRecord, given: Schema, now: StreamContext) -> Non
             )
 
 
-def _refuse_unlike(before: StreamRecord, given: Schema, now: StreamContext) -> None:
-    """Refused: a given schema that contradicts the inferred one."""
-    inferred = now.schema(before)
-    if inferred is None:
-        return
+def _contradiction(of_events: Schema | None, given: Schema) -> SchemaError | None:
+    """The reason why a given schema cannot be in force beside that of the events; None if it can."""
     try:
-        given_anew(inferred, given)
+        if of_events is not None:
+            given_anew(of_events, given)
     except SchemaError as error:
-        raise Refused(409, "schema", f"stream {before.name!r}: {error}. " + _other_schema(before, now)) from error
+        return error
+    return None
 
 
 def _other_schema(before: StreamRecord, now: StreamContext) -> str:

@@ -187,6 +187,50 @@ def test_a_schema_that_does_not_go_together_with_what_events_had_is_refused_at_o
     assert console.client.known_streams().schema(record) == from_json_schema(SCHEMA)
 
 
+def announce(console: Console, **kinds: Kind) -> None:
+    """Events of the stream trades had these attributes."""
+    version = VersionRecord("trades", 1, schema_to_record(Schema(kinds, {"Quote": tuple(kinds)}, {})))
+    console.client.put(console.client.topics.streams, version.key, version.encode())
+
+
+def of_trades(console: Console, **queries: str) -> list[str]:
+    """The errors in schemas that doctor finds."""
+    known = console.client.known_streams()
+    texts = {name: query(text) for name, text in queries.items()}
+    look = replace(sound(), streams=known.all(), of_events=known.of_events(), queries=texts)
+    return [one.what for one in check_schemas(look) if one.state == "error"]
+
+
+def test_a_second_schema_that_contradicts_what_events_have_beside_the_first_is_refused(console: Console) -> None:
+    announce(console, price=Kind.FLOAT, size=Kind.INT)
+    first = {"type": "object", "properties": {"type": {"const": "Quote"}, "price": {"type": "number"}}}
+    console.put(StreamRecord("trades", "trades", "symbol", schema=first))
+    second = {**first, "properties": {**first["properties"], "size": {"type": "string"}}}  # type: ignore[dict-item]
+    console.file.write_bytes(orjson.dumps(second))
+    found = CliRunner().invoke(stream.app, ["set", "trades", "--schema", str(console.file)])
+    assert "attribute 'size' is int in the schema in force, and string in the new one" in str(found.exception)
+    text = "PATTERN Quote q WHERE q.size > 5 WITHIN 1 s"
+    assert of_trades(console, q=f"FROM trades {text}") == [], "size is in force, too"
+
+
+def test_a_given_schema_that_events_contradict_is_named_and_another_one_ends_that(console: Console) -> None:
+    """Both may come at once: the stream is given a schema while its first events are read."""
+    announce(console, price=Kind.STRING)
+    console.put(StreamRecord("trades", "trades", "symbol", schema=SCHEMA))
+    (what,) = of_trades(console)
+    assert what.startswith(
+        "the given one is not in force: attribute 'price' is string in the schema in force, and float"
+    )
+    known = console.client.known_streams()
+    in_force = known.schema(known.all()["trades"])
+    assert in_force is not None
+    assert in_force.kinds == {"price": Kind.STRING}, "as windowing does"
+    text = {"type": "object", "properties": {"type": {"const": "Quote"}, "price": {"type": "string"}}}
+    console.file.write_bytes(orjson.dumps(text))
+    console.run("stream set trades --schema FILE")
+    assert of_trades(console) == []
+
+
 REGISTRY = "http://r:8081"
 STREAMS = (
     StreamRecord("plain", "plain", "symbol", disorder=2_000, idle=5_000, silence=90_000),
@@ -218,7 +262,7 @@ def prepared(console: Console) -> None:
         console.log.create_topics([TopicSpec(record.topic, 2, {}), *stream_topics("saffron.", record.stem, 2)])
         console.put(record)
         console.client.put(record.topic, "IBM", b"{}")
-    for name in ("events", *(record.name for record in STREAMS)):
+    for name in ("events", *(record.name for record in STREAMS if record.schema is None)):
         version = VersionRecord(name, 1, inferred)
         console.client.put(console.client.topics.streams, version.key, version.encode())
 

@@ -9,9 +9,10 @@ from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.cli.queries.texts import bind_text
 from saffron.counted import counted
+from saffron.engine.events.decoding.growth import given_anew
 from saffron.engine.events.decoding.losses import loss_notices
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.errors import QueryError
+from saffron.errors import QueryError, SchemaError
 from saffron.language.cost.shedding import cannot_act
 from saffron.schema.likely_times import seconds_notice
 from saffron.schema.schema import Schema
@@ -21,9 +22,16 @@ _BROKEN = ("schema", "unknown-schema", "bad-payload")
 
 
 def check_schemas(look: Look) -> Iterator[Finding]:
-    """Findings on each schema that was given: the queries over the stream fit it."""
-    given = {name: record.schema for name, record in look.streams.items()}
-    known = {name: from_json_schema(schema) for name, schema in given.items() if schema is not None}
+    """Findings on each schema that was given: it goes with what events had, and the queries over the stream fit it."""
+    known: dict[str, Schema] = {}
+    for name, record in look.streams.items():
+        if record.schema is not None:
+            given, of_events = from_json_schema(record.schema), look.of_events.get(name)
+            try:
+                known[name] = given if of_events is None else given_anew(of_events, given)
+            except SchemaError as contradiction:
+                fix = f"saffron stream set {name} --schema FILE, with one that goes with it"
+                yield error("schemas", f"the given one is not in force: {contradiction}", f"stream {name}", fix)
     texts = {name: query.record.text for name, query in look.queries.items()}
     composed = any(_INTO.search(text) for text in texts.values())  # then more types than the schema's are known
     for name, text in texts.items():
