@@ -53,7 +53,8 @@ class Console:
     """The commands over a broker in memory, with the streams NAME, events and trades."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
-        self.log = MemoryLog(MemoryBroker(lambda: 0))
+        self.broker = MemoryBroker(lambda: 0)
+        self.log = MemoryLog(self.broker)
         self.log.create_topics([*topic_specs("saffron.", 2), TopicSpec("trades", 2, {}), TopicSpec("NAME", 2, {})])
         self.client = Client(SETTINGS, self.log)
         for record in (StreamRecord("NAME", "NAME"), StreamRecord("trades", "trades", "symbol")):
@@ -324,3 +325,12 @@ def test_a_changed_definition_is_said_by_its_version(console: Console) -> None:
 def test_what_is_changed_is_said(console: Console) -> None:
     assert "idle: - -> 5s" in console.run("stream set trades --idle 5s")
     assert "nothing is changed" in console.run("stream add trades")
+
+
+@pytest.mark.parametrize("topic", ["trades", "saffron.trades.windows", "saffron.trades.admitted"])
+def test_a_topic_that_is_made_again_is_said(console: Console, topic: str) -> None:
+    console.broker.delete(topic)
+    said = console.run("stream add trades --partitions 2")
+    assert f"topic {topic} was missing, and is made again" in said
+    assert "nothing is changed" not in said
+    assert console.log.partitions(topic) == 2
